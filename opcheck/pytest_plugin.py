@@ -7,7 +7,7 @@ that has opcheck installed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -83,6 +83,8 @@ class _Judges:
     without_cases: list[Path] = field(default_factory=list)
     #: Backends that support none of their cases.
     lacking: list[str] = field(default_factory=list)
+    #: Cases were collected, and something removed all of their tests.
+    is_unrun: bool = False
     _gates: dict[tuple[Path, ...], Gate] = field(default_factory=dict)
 
     @property
@@ -140,6 +142,13 @@ class _Judges:
             timeout = self.config.getoption("opcheck_timeout") if is_limited else None
             self.sessions[key] = self.stack.enter_context(Session(backends, timeout=timeout))
         return self.sessions[key]
+
+    def ran_nothing(self, stats: Mapping[str, Sequence[Any]]) -> bool:
+        """Return True if cases were collected, and neither run nor deselected."""
+        ids = {str(getattr(one, "nodeid", "")) for ends in stats.values() for one in ends}
+        is_run = any(id.endswith(f"[{backend}]") for id in ids for backend in self.backends)
+        is_meant = self.config.getoption("collectonly") or "deselected" in stats
+        return bool(self.cases) and not (is_run or is_meant)
 
     def passed_over(self) -> dict[str, list[str]]:
         """Return the files from which no case was taken, by field."""
@@ -344,13 +353,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.config.workeroutput["opcheck"] = judges.passed_over()
         return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    stats = reporter.stats.items() if reporter else ()
+    stats = [*reporter.stats.items()] if reporter else []
     for backend in judges.backends:
         mine = f"[{backend}]"
         ended = {how for how, ends in stats for one in ends if str(one.nodeid).endswith(mine)}
         if "skipped" in ended and not ended & {"passed", "failed", "error", "xfailed"}:
             judges.lacking.append(backend)
-    if judges.lacking:
+    judges.is_unrun = judges.ran_nothing(dict(stats))
+    if judges.lacking or judges.is_unrun:
         session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
 
@@ -370,6 +380,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.line(f"opcheck: {what}: {_some(paths)}")
     for backend in judges.lacking:
         terminalreporter.line(f"opcheck: nothing was judged: {backend} supports none of its cases")
+    if judges.is_unrun:
+        count = len(judges.cases)
+        terminalreporter.line(f"opcheck: nothing was judged: none of {count} collected cases ran")
 
 
 def _some(paths: Sequence[Path]) -> str:

@@ -426,3 +426,23 @@ def test_a_ledger_that_lists_in_vain_fails(project: Any, old: str, new: str, sai
     code, _, text = project(*words, mine_yaml=LEDGER.replace(old, new))
     assert code == 1
     assert said in text
+
+
+def test_cases_that_a_conftest_removes_are_no_green_run(project: Any) -> None:
+    hook = "def pytest_collection_modifyitems(items):\n    del items[:]\n"
+    code, _, text = project("cases", "--opcheck-backend=numpy", conftest_py=hook)
+    assert code in (1, 5)
+    assert "nothing was judged: none of 2 collected cases ran" in text
+
+
+EXITING = """
+import os
+def test_kernel(opcheck_case):
+    opcheck_case("Softmax/one_row", lambda x, axis=-1: os._exit(0), path="cases/softmax.yaml")
+"""
+
+
+def test_a_kernel_that_leaves_with_status_0_is_a_crash(project: Any) -> None:
+    code, found, text = project("test_exit.py", test_exit_py=EXITING)
+    assert (code, outcomes((code, found, text))) == (1, {"test_kernel": "Failure"})
+    assert "would have left with status 0" in text

@@ -168,6 +168,7 @@ WAYS: dict[Failure | None, str] = {
     "dtype": "gives an output of the wrong type",
     "shape": "gives an output of the wrong shape",
     "values": "gives wrong values",
+    "other_data": "is wrong on other data",
     "distribution": "gives numbers of another distribution",
     "precision": "is less precise than expected",
     "declared": "gives another output than it declared",

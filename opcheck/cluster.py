@@ -1,9 +1,9 @@
-"""Cases judged by the workers of a cluster of dask.distributed, which take some seconds' at a time.
+"""Judge cases on the workers of a dask.distributed cluster, in chunks that take some seconds.
 
-A chunk is cases on one backend, or on all where these are compared with each other. A worker has
-its backends in processes of their own, as a run without a cluster has; it judges their answers, and
-sends back what a report needs to know. Order, causes and the exit code are the run's. Or a chunk is
-a job of another command, which needs no backend of a run.
+A chunk is cases on one backend, or on all backends for cases that compare them. A worker has its
+backends in processes of their own, as a run without a cluster has. It judges their answers, and
+sends back what a report needs. The run itself orders the results, finds the causes and chooses the
+exit code. A chunk may also be a job of another command, which needs no backend of a run.
 """
 
 import atexit
@@ -28,7 +28,7 @@ from time import monotonic, sleep
 from typing import Any, TypeAlias, cast
 
 import opcheck
-from opcheck import interrupt
+from opcheck import interrupt, own_memory
 from opcheck.backends.address import DEFAULT
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied
 from opcheck.backends.connect import digest
@@ -39,8 +39,9 @@ from opcheck.backends.isolation.wire import Failure
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
-from opcheck.execution.workers import Counted, InProcess, Limits, environment
-from opcheck.grouping import Found, picked
+from opcheck.execution.workers import Counted, InProcess, environment
+from opcheck.grouping import Found
+from opcheck.known import Gate, Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
 from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
@@ -54,9 +55,9 @@ _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
 _SHIPPED = ("cases", "reports/known")
-#: A backend, and how its processes ended, as `Pool` says it.
+#: The address of a backend, and how its processes ended: its idle deaths and unclean exits.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
-#: What a worker does besides judging cases: it may be ended after anything that it yields.
+#: Work other than judging cases. It may be ended after each item that it yields.
 Job: TypeAlias = Callable[[], Iterable[Any]]
 
 
@@ -70,15 +71,25 @@ def software() -> dict[str, str]:
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How a run judges: the fields of a `Judge` that workers need, under the same names."""
+
+    ledgers: Sequence[Ledger] = ()
+    gate: Gate = field(default_factory=Gate)
+    times: int = 1
+    reproducible: bool = False
+
+
 @dataclass(frozen=True)
 class Order:
-    """A run, as its workers know it: its backends by number, and its oracles by name."""
+    """What workers need of a run: its backends by number, and its oracles by name."""
 
     settings: Mapping[Any, BackendSettings]
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     software: Mapping[str, str] = field(default_factory=software)
-    #: Fields of a `Judge`, and the addresses of its backends.
-    rules: Mapping[str, Any] = field(default_factory=dict)
+    rules: Rules = field(default_factory=Rules)
+    #: The addresses of the run's backends.
     addresses: Sequence[str] = ()
 
 
@@ -126,7 +137,7 @@ class _Seat:
     def ends(self) -> list[Ends]:
         """The ends of the backends' processes."""
         pools = self.pools.values()
-        return [(pool.info.address, dict(pool.accidents), pool.partings) for pool in pools]
+        return [(pool.info.address, dict(pool.idle_deaths), pool.unclean_exits) for pool in pools]
 
     def close(self) -> list[Ends]:
         """End the backends; return how their processes ended."""
@@ -169,21 +180,31 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
             with seat.lock:
                 pools = [seat.pool(order, number) for number in numbers]
                 oracles = {it: seat.pool(order, it) for case in cases if (it := case.expect.oracle)}
-                began, run = monotonic(), Judge(cases, pools, oracles=oracles, **order.rules)
-                answers = judged(run, Recorder(cases, order.addresses))
-            infos, seconds = {it: pool.info for it, pool in seat.pools.items()}, monotonic() - began
+                began = monotonic()
+                run = Judge(
+                    cases=cases,
+                    backends=pools,
+                    oracles=oracles,
+                    ledgers=order.rules.ledgers,
+                    gate=order.rules.gate,
+                    times=order.rules.times,
+                    reproducible=order.rules.reproducible,
+                )
+                answers = judge_chunk(run, Recorder(cases, order.addresses))
+                seconds = monotonic() - began
+            infos = {which: pool.info for which, pool in seat.pools.items()}
             ends = [*_PAST[order.run], *seat.ends()]
             return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
         except OpcheckError as error:
             return Work(name, Failure(error.message, error.hint, isinstance(error, UsageError)))
-        except Exception:  # no exception travels: of one that cannot, nobody would hear
+        except Exception:  # sent as text: an exception that cannot be pickled would be lost
             return Work(name, failure=Failure(traceback.format_exc()))
 
 
 async def end(run: str) -> list[Ends]:
     """On a worker: end the backends of a run; return how their processes ended."""
     _ENDED.add(run)
-    # What waits for work to end must not keep the worker from saying that it is there.
+    # In a thread: the worker must go on sending its sign of life while this waits for its work.
     return await to_thread(_closed, run)
 
 
@@ -192,7 +213,7 @@ def _closed(run: str) -> list[Ends]:
     return [*_PAST.pop(run, []), *(seat.close() if seat else ())]
 
 
-def judged(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
+def judge_chunk(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
     """Judge all cases; return the answers as they are stored."""
     places = iter(range(len(run.cases)))
     found = chain(*run.answers(lambda: [*islice(places, 1)] or None))
@@ -200,19 +221,24 @@ def judged(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
 
 
 def difference(first: BackendInfo, other: BackendInfo) -> str:
-    """Say in what a backend on a worker is another than the `first` that was found, or nothing."""
+    """Return how the backend of a worker differs from the `first` one connected, "" if it does not.
+
+    Digests of files that only one of them has are not compared.
+    """
     if first != other:
         return f"{other.address} is {other}, and {first} elsewhere"
     common = first.made_of.keys() & other.made_of.keys()
     unlike = sorted(name for name in common if first.made_of[name] != other.made_of[name])
-    return f"{other.address} has other files than elsewhere: {', '.join(unlike)}" * bool(unlike)
+    if unlike:
+        return f"{other.address} has other files than elsewhere: {', '.join(unlike)}"
+    return ""
 
 
 def remote(info: BackendInfo) -> InProcess:
-    """A backend on workers. What it is asked in this process has ended the workers it was sent."""
+    """Return a backend that is on workers; a case that is prepared here has ended its workers."""
 
     def prepare(task: Task) -> Prepared:
-        raise ProcessDied("the workers of the cluster that were asked it alone ended")
+        raise ProcessDied("it ended each worker of the cluster that it was sent to alone")
 
     return InProcess(Backend(info, (), prepare))
 
@@ -231,16 +257,16 @@ class _Lane:
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """Cases, or a job; one that is asked again is another."""
+    """Cases, or a job, under way on a worker. A chunk that is sent again is a new object."""
 
     lane: _Lane
     places: Sequence[int]
     job: Job | None = None
-    #: The only worker that may do it, if it is one's.
+    #: The only worker that may do it, "" for any.
     worker: str = ""
-    #: It is one case or job, asked while no other is: workers that end then end because of it.
+    #: A single case or job, sent while no other is: a worker that ends then ends because of it.
     alone: bool = False
-    #: All workers that were asked it alone have ended once.
+    #: All workers that got it alone have ended once.
     again: bool = False
 
 
@@ -288,30 +314,32 @@ class Cluster:
         #: The parts under way, each with the only workers that may do it, if some may not.
         self._running: dict[_Chunk, tuple[Any, frozenset[str]]] = {}
         self._lanes: Sequence[_Lane] = ()
-        #: Chunks to be asked first: a worker that ends is no fault of what waits there with others.
+        #: Chunks to send first, each alone: what waited on a worker that ended is not at fault.
         self._alone: deque[_Chunk] = deque()
-        #: What the scheduler says of its workers, when it said so, and when there were some.
+        #: The workers as the scheduler last listed them.
         self._there: dict[str, Any] = {}
-        #: The workers that were there at the start, and those that came later and are left aside.
+        #: The workers at the start, and those that came later and are not used, with the reason.
         self._first: Sequence[str] = ()
         self._unfit: dict[str, str] = {}
         #: How the run's processes ended, by worker, as far as that is known.
         self.ends: dict[str, Sequence[Ends]] = {}
         self._looked, self._seen = 0.0, monotonic()
-        #: When the last sign of life of each worker was new; infinite once its silence was said.
+        #: When the last sign of life of each worker came; infinite once its silence was reported.
         self._heard: dict[tuple[str, float], float] = {}
-        #: What workers were asked before the run: what they are. They answer while it is prepared.
+        #: The first question to each worker: its software and backends. It answers while the run is
+        #: prepared.
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
 
     def _started(self) -> Any:
-        """New workers on this machine, whose processes leave Ctrl-C to this one."""
+        """Start workers on this machine, whose processes leave Ctrl-C to this one."""
         # Without an address, its server warns where another cluster here has the usual port.
         limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
         limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            return self._dask.LocalCluster(**limits)
+            with own_memory.lifted():  # Backends on the workers inherit what these have.
+                return self._dask.LocalCluster(**limits)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -354,7 +382,7 @@ class Cluster:
         return [*map(remote, self.infos)]
 
     def _greet(self) -> None:
-        """Ask workers that were not asked yet for each backend that they have resources for."""
+        """Ask each new worker for the backends that it has resources for."""
         for worker in self._threads({}).keys() - self._greeted:
             fit = [worker in self._threads(one.resources) for one in self.settings]
             # Without a backend, its software alone matters.
@@ -371,7 +399,12 @@ class Cluster:
         Raises BackendUnavailable where the scheduler is lost, or no worker is there for a minute.
         """
         addresses = [info.address for info in self.infos]
-        rules = picked(run, "ledgers gate times reproducible")
+        rules = Rules(
+            ledgers=run.ledgers,
+            gate=run.gate,
+            times=run.times,
+            reproducible=run.reproducible,
+        )
         asked, self._known = {**self._order.settings}, dict[Any, BackendInfo](enumerate(self.infos))
         for name, oracle in run.oracles.items():
             asked[name], self._known[name] = cast(Pool, oracle).settings, oracle.info
@@ -415,7 +448,7 @@ class Cluster:
                 self._send(_Chunk(lane, [n], partial(function, jobs[n]), where[n]))
             if done := self._waited(self._reply):
                 if not done.worker:
-                    said = "the workers of the cluster that were asked a job ended"
+                    said = "a job ended each worker of the cluster that it was sent to"
                     raise BackendUnavailable(said)
                 left -= 1
                 yield from done.found
@@ -430,7 +463,7 @@ class Cluster:
         return [*{self._there[worker]["host"]: worker for worker in there}.values()]
 
     def _asks_alone(self) -> bool:
-        """Return True where chunks are to be asked while no others are; ask the next one."""
+        """Return True while chunks have to be sent one at a time; send the next one."""
         if self._alone and not self._running and self._threads(self._alone[0].lane.resources):
             self._send(self._alone.popleft())
             return True
@@ -456,7 +489,7 @@ class Cluster:
     def _send(self, chunk: _Chunk) -> None:
         lane, job = chunk.lane, chunk.job
         cases = [] if job else [self._run.cases[place] for place in chunk.places]
-        # Of a task that any worker may take, dask itself knows which workers it has ended.
+        # If any worker may take a task, dask itself keeps track of the workers that the task ended.
         only = [chunk.worker] if chunk.worker else [*self._threads(lane.resources)]
         only = only if self._unfit or chunk.worker else []
         where: dict[str, Any] = {"workers": only or None, "resources": dict(lane.resources) or None}
@@ -482,12 +515,14 @@ class Cluster:
             return None
 
     def _reply(self, chunk: _Chunk, future: Any) -> Work | None:
-        """The work of a worker; None if it is asked again, an empty one if it ends each worker.
+        """Return the work of a worker; None if the chunk is sent again.
+
+        Work without the name of a worker means that the chunk ended each worker.
 
         Raises as the worker did.
         """
         asked: Any = self._running.get(chunk, (None,))[0]
-        if asked is not future:  # it was asked again meanwhile
+        if asked is not future:  # the chunk was sent again meanwhile
             return None
         del self._running[chunk]
         if future is None:
@@ -499,7 +534,7 @@ class Cluster:
             return None
         error = future.exception()
         if isinstance(error, self._dask.KilledWorker):
-            # Two workers have ended: its cases are asked one by one, and one alone has crashed.
+            # Two workers have ended: send the cases one by one. A case that was alone has crashed.
             if chunk.alone:
                 return Work("")
             self._part(chunk)
@@ -521,25 +556,25 @@ class Cluster:
         if is_first:
             raise BackendUnavailable(said, done.unfit.hint)
         if done.worker not in self._unfit:
-            print(f"opcheck: {said}; it is left aside", file=sys.stderr)
+            print(f"opcheck: {said}; it is not used", file=sys.stderr)
         self._unfit[done.worker] = said
         self._alone.append(replace(chunk))
         return None
 
     def _part(self, chunk: _Chunk) -> None:
-        """Ask the cases of a chunk again, one by one: its workers have ended."""
+        """Send the cases of a chunk again, one by one: its workers have ended."""
         one = replace(chunk, alone=True, again=chunk.alone)
         self._alone.extend(replace(one, places=[place]) for place in chunk.places)
 
     def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
-        """The answers of a chunk; none where it is asked again. Raises as the worker did."""
+        """Return the answers of a chunk; none if it is sent again. Raises as the worker did."""
         lane, done = chunk.lane, self._reply(chunk, future)
         if done is None:
             return []
         if not done.worker:
             remotes = [remote(self.infos[number]) for number in lane.numbers]
             about = replace(self._run, cases=[self._run.cases[chunk.places[0]]], backends=remotes)
-            return [*self._placed(chunk, judged(about, self._recorder))]
+            return [*self._placed(chunk, judge_chunk(about, self._recorder))]
         answers = [*self._placed(chunk, done.answers)]
         for one in (cast(Record, answer.result) for answer in answers):
             if self._recorder.digests[one.case][1] != one.digest:
@@ -612,7 +647,7 @@ class Cluster:
         with suppress(OSError, self._dask.TimeoutError):
             self._drop()
             self._threads({})
-            # Each is asked by itself: dask gives no answer before all workers have answered.
+            # One call a worker: dask returns no answer before all workers have answered.
             self._client.sync(lambda: gather(*map(ended, self._there)))
         self._stack.close()
 
@@ -650,30 +685,34 @@ def supported(
 class Hosts:
     """A benchmark like `bench.Benchmark`, on hosts that are alike: each times a share.
 
-    A case is timed with all backends on one host, by the one worker there that times. `entry` are
-    arguments of `bench.entered`. Raises as that does, and BackendUnavailable for hosts unlike.
+    A case is timed with all backends on one host, by the one worker there that times. Raises as
+    `bench.entered` does, and BackendUnavailable for hosts whose times cannot be compared.
     """
 
-    def __init__(self, cluster: Cluster, *entry: Any) -> None:
+    def __init__(self, cluster: Cluster, request: bench.BenchRequest) -> None:
         self.oracles: Mapping[str, Pool] = {}
-        self._cluster, self._entry, self._cases = cluster, entry, entry[1]
-        needed = _together(entry[-1])
+        self._cluster = cluster
+        self._request = request
+        self._cases = request.cases
+        needed = _together(request.settings)
         self._at = cluster.of_hosts(needed)[: len(self._cases)]
         if not self._at:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
-        self.to_come, self._rows = len(self._at), dict[str, Timed]()
+        self.to_come = len(self._at)
+        self._rows: dict[str, Timed] = {}
         headers = [header for header, _ in self._timed([()] * len(self._at))]
         self.header, *others = headers
         unlike = chain(*(timings.differences(self.header, header) for header in others))
-        # In these, hosts may differ whose times are compared: others time the same in each round.
+        # Hosts may differ in these: each round times the same fixed work on each host.
         if differing := {*unlike} - {"load", "memory", "platform"}:
             kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
-            said = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
-            raise BackendUnavailable(said, "name in `resources` of a profile what alike hosts have")
+            message = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
+            hint = "give like hosts a resource, and name it in `resources` of a profile"
+            raise BackendUnavailable(message, hint)
 
     def _timed(self, shares: Sequence[Sequence[Case]]) -> Iterator[tuple[Bench, Rows]]:
-        addresses, _, *others = self._entry
-        jobs = [(addresses, share, *others) for share in shares]
+        """Time each share of the cases on its host; yield the header and the rows of each."""
+        jobs = [replace(self._request, cases=share) for share in shares]
         found = self._cluster.found(bench.at_a_host, jobs, at=self._at)
         return (one for one in found if isinstance(one, tuple))  # others are visits
 
@@ -695,14 +734,13 @@ class Hosts:
 
 
 @contextmanager
-def timed(
-    where: str, addresses: Sequence[str], cases: Sequence[Case], limits: Limits, *others: Any
-) -> Iterator[tuple[Bench, Hosts]]:
-    """A benchmark on the hosts of the cluster there, as `bench.entered` does it here."""
-    workers.check_company(cases, len(addresses) or len(DEFAULT))
-    settings = workers.chosen_backends(addresses, Path(), limits)
+def timed(where: str, request: bench.BenchRequest) -> Iterator[tuple[Bench, Hosts]]:
+    """A benchmark on the hosts of the cluster there, as `bench.entered` gives one here."""
+    addresses = request.addresses
+    workers.check_has_other_backends(request.cases, len(addresses) or len(DEFAULT))
+    settings = workers.chosen_backends(addresses, Path(), request.limits)
     with hired(where) as cluster:
-        hosts = Hosts(cluster, addresses, cases, limits, *others, settings)
+        hosts = Hosts(cluster, replace(request, settings=settings))
         yield hosts.header, hosts
 
 

@@ -129,6 +129,10 @@ class NotSupported(NodeError):
     """Nothing here implements the node."""
 
 
+class BeyondBudget(NotSupported):
+    """The graph is larger than opcheck computes; the message names the option."""
+
+
 def decline(condition: object, reason: str) -> None:
     """Raise NotSupported for this reason if the condition holds."""
     if condition:

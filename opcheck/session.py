@@ -2,8 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from opcheck import interrupt
+from opcheck import budget, interrupt
 from opcheck.analysis import is_failure, reds_of, status
 from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
@@ -20,7 +20,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
-from opcheck.grouping import picked, sure
+from opcheck.grouping import Item, sure
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Records, Run
 from opcheck.report.formatting import Recorder
@@ -74,6 +74,8 @@ class Session:
     `backends` are opcheck's default ones if there is none. Each has `jobs` processes, `timeout`
     seconds for a case, and a `memory_limit` of each process, such as "2GiB". With `cluster`, they
     are on the workers of dask.distributed at that address, or on new ones here, as "local:4".
+    opcheck computes models with tensors of at most `graph_elements` elements, and `graph_nodes`
+    runs of nodes.
     """
 
     def __init__(
@@ -84,6 +86,8 @@ class Session:
         timeout: float | None = None,
         memory_limit: str | None = None,
         cluster: str | None = None,
+        graph_elements: int | None = None,
+        graph_nodes: int | None = None,
     ) -> None:
         if backends == []:
             raise UsageError("no backend", "leave it out for opcheck's default ones")
@@ -91,8 +95,10 @@ class Session:
             raise UsageError(f"jobs is a whole number from 1, got {jobs}")
         if timeout is not None and not timeout > 0:
             raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
-        self._given, self._jobs, self._where = backends, jobs, cluster
-        self.addresses = tuple(one for one in backends if isinstance(one, str))
+        self._given = backends
+        self._jobs = jobs
+        self._cluster_address = cluster
+        self.addresses = tuple(backend for backend in backends if isinstance(backend, str))
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
         limited = jobs > 1 or cluster or timeout is not None or memory_limit is not None
@@ -102,6 +108,12 @@ class Session:
         if limited and backends and alone:
             hint = "write it as an address, such as py:my_backend:Class"
             raise UsageError("no limits and jobs for a backend in this process", hint)
+        with budget.limited(graph_elements, graph_nodes):
+            self.graph_limits = budget.limits()
+        if cluster and self.graph_limits != budget.GraphLimits():
+            raise UsageError(
+                "no limits of graphs on a cluster", "its workers have the default ones"
+            )
         self.oracles: dict[str, Pool] = {}
         self.backends: list[AskableBackend] = []
         self._is_connected = False
@@ -118,10 +130,10 @@ class Session:
             if self.addresses or not here:
                 self._folder = stack.enter_context(guarded_folder())
                 settings = workers.chosen_backends(self.addresses, self._folder, self.limits)
-            if self._where is not None:
+            if self._cluster_address is not None:
                 from opcheck.cluster import Cluster, Order
 
-                self._cluster = Cluster(self._where, Order(dict(enumerate(settings))))
+                self._cluster = Cluster(self._cluster_address, Order(dict(enumerate(settings))))
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
@@ -147,12 +159,14 @@ class Session:
             raise self._failure
         if not self.backends and not self._cluster:
             raise UsageError("the session is not open", "with opcheck.Session(…) as session: …")
-        workers.check_company(cases, len(self._given) or len(DEFAULT))
+        workers.check_has_other_backends(cases, len(self._given) or len(DEFAULT))
         new = [case for case in cases if case.expect.oracle not in (None, *self.oracles)]
         if new:
             self._folder = self._folder or self._stack.enter_context(guarded_folder())
-            asked = new, self.addresses, self._folder, self.limits, self._jobs
-            self.oracles |= self._stack.enter_context(workers.consulted(*asked))
+            oracles = workers.consulted(
+                new, self.addresses, folder=self._folder, limits=self.limits, workers=self._jobs
+            )
+            self.oracles |= self._stack.enter_context(oracles)
         if self._is_connected:
             return
         try:
@@ -168,38 +182,69 @@ class Session:
             raise
         self._is_connected = True
 
-    def judged(self, run: scheduler.Scheduler, recorder: Recorder) -> Iterator[LiveResult | Record]:
+    def iter_results(
+        self, run: scheduler.Scheduler, recorder: Recorder
+    ) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
-        for asked in (*self.backends, *self.oracles.values()):  # one may have been left early
-            asked.forget()
+        with self.within_graph_limits():
+            results = self._judged(run, recorder)
+        return self._each_within_graph_limits(results)
+
+    def within_graph_limits(self) -> AbstractContextManager[None]:
+        """Compute models within the session's limits meanwhile."""
+        return budget.limited(self.graph_limits.elements, self.graph_limits.nodes)
+
+    def _each_within_graph_limits(self, results: Iterator[Item]) -> Iterator[Item]:
+        """Yield results, each computed within the limits, which are not those of the caller."""
+        while True:
+            with self.within_graph_limits():
+                try:
+                    result = next(results)
+                except StopIteration:
+                    return
+            yield result
+
+    def _judged(
+        self, run: scheduler.Scheduler, recorder: Recorder
+    ) -> Iterator[LiveResult | Record]:
+        for backend in (*self.backends, *self.oracles.values()):
+            backend.forget()  # an earlier run of this session may have been left early
         if self._cluster:
             return run.results(self._cluster.answers(run, recorder))
-        if self._jobs == 1 or not interrupt.CAN_FORK or run.heard:
+        if self._jobs == 1 or not interrupt.CAN_FORK or run.observe:
             return iter(run)
         judges = scheduler.Judges(run, self._jobs, sure(self._folder), recorder.record)
         self._stack.callback(judges.close)
         return run.results(judges.answers())
 
-    def endings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """End all processes; return which died unasked, and which died of being asked to leave."""
+    def close_and_collect_deaths(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """End all processes; return which died while they were idle, and which at their end."""
         self._stack.close()
-        everybody = {pool.info.address: pool for pool in self._pools}
-        everybody |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
-        ends = [(name, pool.accidents, pool.partings) for name, pool in everybody.items()]
-        far = self._cluster.ends.values() if self._cluster else ()
-        accidents, partings = [], []
-        for name, ended, parted in chain(ends, *far):
-            accidents += [f"{name}: {how}{f' (×{n})' * (n > 1)}" for how, n in ended.items()]
-            partings += [f"{name}: when its process was to leave, it {how}" for how in parted]
-        return tuple(accidents), tuple(partings)
+        pools = {pool.info.address: pool for pool in self._pools}
+        pools |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
+        ends: list[tuple[str, Mapping[str, int], Sequence[str]]] = []
+        for name, pool in pools.items():
+            ends.append((name, pool.idle_deaths, pool.unclean_exits))
+        if self._cluster:
+            ends += chain.from_iterable(self._cluster.ends.values())
+        deaths: list[str] = []
+        unclean: list[str] = []
+        for name, idle_deaths, unclean_exits in ends:
+            for how, count in idle_deaths.items():
+                times = f" (×{count})" if count > 1 else ""
+                deaths.append(f"{name}: {how}{times}")
+            unclean += [f"{name}: when its process was to leave, it {how}" for how in unclean_exits]
+        return tuple(deaths), tuple(unclean)
 
 
 class LiveRun:
-    """A run while it lasts, on connected backends; `heard` hears their answers, too."""
+    """A run while it lasts, on connected backends."""
 
     def __init__(self, session: Session, request: Request) -> None:
-        self.request, self._session = request, session
-        self.heard: Callable[[scheduler.Rounds], scheduler.Rounds] | None = None
+        self.request = request
+        self._session = session
+        #: Wraps each inquiry of a backend, to see its answers.
+        self.observe: Callable[[scheduler.Rounds], scheduler.Rounds] | None = None
         self.recorder = Recorder(request.cases, [info.address for info in session.infos])
         limits = session.limits
         # Those that can change a verdict.
@@ -209,16 +254,26 @@ class LiveRun:
             "repeat": str(request.repeat) if request.repeat > 1 else None,
             "require-reproducible": "yes" if request.require_reproducible else None,
         }
+        graphs, usual = session.graph_limits, budget.GraphLimits()
+        if graphs.elements != usual.elements:
+            options["graph-elements"] = str(graphs.elements)
+        if graphs.nodes != usual.nodes:
+            options["graph-nodes"] = str(graphs.nodes)
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
         self.header = Header(
-            workers.environment(),
-            tuple(session.infos),
+            environment=workers.environment(),
+            backends=tuple(session.infos),
             suite=self.recorder.suite,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             cases=len(request.asked),
             known=request.shipped_ledgers,
             ledgers={ledger.file: ledger.digest for ledger in request.gate.ledgers},
-            **picked(request, "shard selection level paths strict require_supported"),
+            shard=request.shard,
+            selection=request.selection,
+            level=request.level,
+            paths=request.paths,
+            strict=request.strict,
+            require_supported=request.require_supported,
             named=bool(session.addresses),
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
@@ -227,35 +282,56 @@ class LiveRun:
     def results(
         self, is_shown: Callable[[LiveResult | Record], bool] | None = None
     ) -> Iterator[Record]:
-        """Begin, and return all results in order, diagnosed if shown, by default if they fail."""
-        red = reds_of(self.header)
+        """Begin, and return all results in order.
+
+        Args:
+            is_shown: True for a result whose cause is to be found; by default for failures.
+        """
         request = self.request
-        is_excused = request.shipped_ledgers and any(one.source.shipped for one in request.asked)
+        session = self._session
+        red = reds_of(self.header)
         self._began = time.monotonic()
-        ledgers = shipped_ledgers() if is_excused else ()
-        is_shown = is_shown or (lambda result: is_failure(result, red))
-        session, is_strict = self._session, request.require_reproducible
-        about = request.asked, session.backends, ledgers, is_shown, session.oracles, request.gate
-        self._judging = scheduler.Scheduler(*about, request.repeat, is_strict, heard=self.heard)
-        results = session.judged(self._judging, self.recorder)
-        return (one if isinstance(one, Record) else self.recorder.record(one) for one in results)
+        has_shipped_cases = any(case.source.shipped for case in request.asked)
+        self._judging = scheduler.Scheduler(
+            cases=request.asked,
+            backends=session.backends,
+            ledgers=shipped_ledgers() if request.shipped_ledgers and has_shipped_cases else (),
+            is_unexplained=is_shown or (lambda result: is_failure(result, red)),
+            oracles=session.oracles,
+            gate=request.gate,
+            times=request.repeat,
+            reproducible=request.require_reproducible,
+            observe=self.observe,
+        )
+        # Not a generator: judging begins now.
+        results = session.iter_results(self._judging, self.recorder)
+        return (
+            result if isinstance(result, Record) else self.recorder.record(result)
+            for result in results
+        )
 
     def end(self, records: Records, *, stopped: bool = False) -> tuple[Run, list[Record]]:
-        """End the session, maybe `stopped` by the user; return the run, and results it revised."""
-        every, final = records.light, dict[int, Record]()
+        """End the session; return the run, and the results whose causes changed at its end.
+
+        Args:
+            records: The results, in order.
+            stopped: True if the user stopped the run.
+        """
+        every = records.light
+        revised: dict[int, Record] = {}
         try:
-            # Who has stopped it does not wait for what explains the whole.
-            final = {} if stopped else self._judging.settled(every)
+            if not stopped:  # the causes that need all results take a while
+                revised = self._judging.settled(every)
         except KeyboardInterrupt:
             stopped = True
-        for number, one in final.items():
-            every[number] = one
-        died, left = self._session.endings()
+        for number, record in revised.items():
+            every[number] = record
+        deaths, unclean_exits = self._session.close_and_collect_deaths()
         complete = len(records) == self.header.results
-        took = round(time.monotonic() - self._began, 3)
-        ending = Ending(complete, seconds=took, accidents=died, partings=left)
+        seconds = round(time.monotonic() - self._began, 3)
+        ending = Ending(complete, seconds=seconds, accidents=deaths, partings=unclean_exits)
         code, meaning = status(self.header, every, ending, interrupted=stopped and not complete)
         if stopped and complete and code:
             meaning += "; interrupted before all causes were found"
         ending = replace(ending, exit_code=int(code), meaning=meaning)
-        return Run(self.header, records, ending), [final[number] for number in sorted(final)]
+        return Run(self.header, records, ending), [revised[number] for number in sorted(revised)]

@@ -24,15 +24,16 @@ from typing import Any, TypeVar
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import is_hypothesis_test, settings
 from xdist.scheduler import LoadFileScheduling
 
 import opcheck
 from opcheck.cli.group import program
 from opcheck.model import Case
 from opcheck.suite.select import LEVELS
+from tests.examples import load_profile
 from tests.shell import Workers
 
+ROOT = Path(__file__).parent.parent
 #: What the reason of a skip begins with.
 REASONS = (
     "not installed: ",  # an optional engine, or a compiler
@@ -53,10 +54,7 @@ UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
 T = TypeVar("T")
 
 
-# How long an example takes depends on the machine, and on who else works there. The same examples
-# come in every run: a gate must not turn red by chance.
-settings.register_profile("opcheck", deadline=None, derandomize=True)
-settings.load_profile("opcheck")
+load_profile()
 
 # Ledgers are revised in another way there; a test that wants it says so.
 os.environ.pop("CI", None)
@@ -69,50 +67,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 PARTS = 48
 PART = os.environ.get("OPCHECK_PART")
 
-#: Files whose tests read all shipped suites in a gate, which takes half a minute: one process of a
-#: gate that asks a part has them all.
-READ_ALL = """
-cases/test_score_and_groups cases/test_twins engine/mutants/test_general execution/test_saving
-graph/test_folders known/test_shipped precise/test_golden_values suite/test_load test_cases
-test_clauses test_power_of_the_suites
-""".split()
-#: What takes longest of the others comes next, so that no process is left with it in the end.
-LONG = """
-cli/test_shipped test_pytest_plugin cli/test_bench backends/isolation/test_pool cli/test_process
-execution/bench/test_session report/html/test_browser cli/test_backends bounds/softmax/test_sound
-""".split()
-#: A gate asks one in so many tests of the files below, and of what is asked again elsewhere.
+#: A gate runs one in so many tests marked `processes`, and of what is tested elsewhere too.
 TURNS = 3
-#: Clusters, browsers, compilers, the steps of CI systems, processes that hang or are killed.
-#: `pytest` asks those of a file that is named.
-STARTED = """
-backends/isolation/test_ends backends/isolation/test_pool backends/test_made_of cli/test_bench
-cli/test_builds cli/test_cluster cli/test_golden cli/test_judges cli/test_process cli/test_workers
-execution/bench/test_session report/html/test_browser test_ci_files test_docs test_examples
-test_gate_page test_pytest_plugin
-""".split()
-#: Tests of one part of a gate that take longest, with seconds: others take about one.
-SECONDS = {
-    "tests/cli/test_cluster.py::test_cells_and_mutants_are_those_of_one_process": 12,
-    "tests/cli/test_cluster.py::test_workers_find_what_one_process_finds": 12,
-    "tests/cli/test_shipped.py"
-    "::test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told": 8,
-    "tests/execution/test_diagnosis.py::test_nine_lies_of_ten_are_named_first": 15,
-    "tests/known/test_shipped.py::test_every_place_of_a_shipped_line_is_about_a_shipped_case": 8,
-    "tests/report/html/test_browser.py::test_a_failure_by_another_name_is_found_by_its_number": 9,
-    "tests/cases/test_twins.py::test_no_two_mutants_are_one": 10,
-    "tests/engine/mutants/test_general.py"
-    "::test_every_fault_of_a_function_that_operators_call_concerns_a_case": 30,
-    "tests/test_reports.py::test_defects_show_without_opcheck": 15,
-    "tests/test_reports.py::test_the_pages_are_those_that_the_stored_files_make": 60,
-}
 _unlisted: list[str] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a gate that leaves tests out, in each of its processes."""
     if PART is not None and config.option.markexpr:
-        raise pytest.UsageError("the gate asks all tests of its part: -m is for others")
+        raise pytest.UsageError("the gate runs all tests of its part: leave -m out")
     if PART not in (None, "whole", *map(str, range(1, PARTS + 1))):
         raise pytest.UsageError(f"OPCHECK_PART is 1 to {PARTS}, or whole, not {PART!r}")
 
@@ -120,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header() -> str | None:
     if PART in (None, "whole"):
         return None
-    return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole asks all"
+    return f"part {PART} of {PARTS} of what is marked gate or mutation: .ci/whole runs all"
 
 
 def _of_part(
@@ -172,31 +135,37 @@ def _left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
 
 
 def _seconds(item: pytest.Item) -> float:
-    return SECONDS.get(item.nodeid.partition("[")[0], 1.0)
+    """The seconds that a test is marked to take: about one if it is not."""
+    mark = item.get_closest_marker("seconds")
+    return float(mark.args[0]) if mark else 1.0
 
 
 def _fixtures(item: pytest.Item) -> set[str]:
     return {*getattr(item, "fixturenames", ())}
 
 
+#: Stands in the files that one process of a gate has together, which reads all suites once.
+READS_ALL = "reads_all_suites"
+
+
 class Scheduling(LoadFileScheduling):
     """Each file in one process, and those that read all suites, if any do, in one together."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = _file(nodeid)
-        return "all suites" if file in READ_ALL and PART not in (None, "whole") else file
+        file = nodeid.partition("::")[0]
+        is_part = PART not in (None, "whole")
+        return "all suites" if is_part and _is_marked(file, READS_ALL) else file
 
 
-def _file(nodeid: str) -> str:
-    return nodeid.partition("::")[0].removeprefix("tests/").removesuffix(".py")
+@cache
+def _is_marked(file: str, mark: str) -> bool:
+    """Return True if a file has a mark. This process knows no tests, only their ids."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return f"pytest.mark.{mark}" in text
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
-
-
-#: Of so many examples that Hypothesis would draw one is asked, and each by `.ci/whole`.
-SHARE = 3
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -205,11 +174,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What waits for the gate's first run comes last, so that no process waits while others work.
     """
-    drawn = {getattr(item, "obj", None) for item in items} if PART != "whole" else set()
-    for test in filter(is_hypothesis_test, drawn):
-        all_ = test._hypothesis_internal_use_settings
-        few = settings(all_, max_examples=max(all_.max_examples // SHARE, 1))
-        test._hypothesis_internal_use_settings = few
     several = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         several[item.nodeid.partition("[")[0]].append(item)
@@ -221,14 +185,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker("gate")
     named = {Path(word.partition("::")[0]).resolve() for word in config.args}
     for item in items:
-        if _file(item.nodeid) in STARTED and item.path not in named:
+        if item.get_closest_marker("processes") and item.path not in named:
             item.add_marker(pytest.mark.gate(in_turn=True))
     if left := _left_out(items):
         config.hook.pytest_deselected(items=[*left])
         items[:] = [item for item in items if item not in left]
     waiting = {item.path for item in items if "first_run" in _fixtures(item)}
-    order = {file: place for place, file in enumerate([*READ_ALL, *LONG])}
-    items.sort(key=lambda item: (item.path in waiting, order.get(_file(item.nodeid), len(order))))
+    items.sort(key=lambda item: (item.path in waiting, _turn(item)))
+
+
+def _turn(item: pytest.Item) -> int:
+    """When a test comes: with what reads all suites, with other files that take long, or later."""
+    if item.get_closest_marker(READS_ALL):
+        return 0
+    return 1 if item.get_closest_marker("starts_early") else 2
 
 
 if "PYTEST_XDIST_WORKER" not in os.environ:
@@ -302,23 +272,28 @@ def _read_by_one(folder: Path, read: Callable[[], tuple[Case, ...]]) -> tuple[Ca
         return read()
 
 
-#: Tests of how workers start and end, and of all the harm that they do.
-_FRESH = {"test_start", "test_ends", "test_faults"}
+#: Where the product looks up how to start workers.
+_STARTS_WORKERS = "opcheck.backends.isolation.process.subprocess"
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quick_workers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have workers be forks, which start at once, but where the tests are about workers."""
+def _forked_workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Make workers forks, which start at once, but where the file is marked `fresh_workers`."""
     with pytest.MonkeyPatch.context() as patch:
-        if sys.platform == "linux" and request.path.stem not in _FRESH:
-            patch.setattr("opcheck.backends.isolation.process.subprocess", Workers)
+        if sys.platform == "linux" and not request.node.get_closest_marker("fresh_workers"):
+            patch.setattr(_STARTS_WORKERS, Workers)
         yield
 
 
-@pytest.fixture
-def fresh_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have workers be what they are to users: interpreters that begin with nothing."""
-    monkeypatch.setattr("opcheck.backends.isolation.process.subprocess", subprocess)
+@pytest.fixture(autouse=True)
+def _fresh_workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start the workers of a test marked `fresh_workers` as those of a user's run are started."""
+    if not request.node.get_closest_marker("fresh_workers"):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_STARTS_WORKERS, subprocess)
+        yield
 
 
 @pytest.fixture

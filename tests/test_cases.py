@@ -27,6 +27,8 @@ from tests.conftest import PARTS, TURNS
 from tests.inline import judged
 from tests.node_tests import needs_known_releases
 
+pytestmark = pytest.mark.reads_all_suites
+
 ENGINE = backends.connect("numpy")
 #: Asked once each, as it repeats its answers.
 ONCE = replace(ENGINE, info=replace(ENGINE.info, repeatable=False))

@@ -16,7 +16,10 @@ import yaml
 from opcheck.report import store
 from tests.shell import ROOT, shell
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals"),
+    pytest.mark.processes,
+]
 
 WORKFLOW = yaml.load((ROOT / ".github/workflows/opcheck.yml").read_text("utf-8"), yaml.BaseLoader)
 SPEC, TEMPLATE = (ROOT / "examples/ci/gitlab.yml").read_text("utf-8").split("\n---\n")

@@ -15,6 +15,8 @@ from opcheck.reading import Kind, shipped_files, shipped_name
 from opcheck.suite import Selection, select
 from tests.asking import judged_operators, judged_versions, shipped_cases
 
+pytestmark = pytest.mark.reads_all_suites
+
 #: The last release of onnx whose texts the files are about.
 LAST_READ = Version("1.23.2")
 

@@ -34,6 +34,8 @@ from tests.inline import judged
 from tests.miniatures import offer
 from tests.shell import ROOT, program, shell
 
+pytestmark = pytest.mark.processes
+
 DOCS = ROOT / "docs"
 EXAMPLES = ROOT / "examples"
 PAGE = (DOCS / "writing-a-backend.md").read_text(encoding="utf-8")

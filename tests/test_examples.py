@@ -21,6 +21,8 @@ from tests.asking import elements, shipped_cases
 from tests.inline import judged
 from tests.shell import shell
 
+pytestmark = pytest.mark.processes
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = sys.executable
 

@@ -18,7 +18,10 @@ PAGE = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
 SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 PLAIN, COMPARED, _, WHEEL, SPEED = SHELL
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals"),
+    pytest.mark.processes,
+]
 
 HEAD = "op: Hardmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"
 TIES = "- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}\n"

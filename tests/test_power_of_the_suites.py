@@ -22,6 +22,8 @@ from tests.hardmax import LAPSES, LIBERTIES, Hardmax
 from tests.inline import result_of
 from tests.miniatures import answering, refusing
 
+pytestmark = pytest.mark.reads_all_suites
+
 DTYPES = {
     OpVersion("", "Hardmax", 1): ("float16", "float32", "float64"),
     OpVersion("", "Hardmax", 11): ("float16", "float32", "float64"),

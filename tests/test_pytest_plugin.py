@@ -16,6 +16,8 @@ from junitparser import JUnitXml
 
 from tests.shell import Forked
 
+pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
+
 ROOT = Path(__file__).parent.parent
 PROJECT = ROOT / "examples" / "pytest_project"
 #: Each is right or wrong in one way on the cases below.

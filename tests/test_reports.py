@@ -55,6 +55,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
+@pytest.mark.seconds(60)
 @pytest.mark.gate
 def test_the_pages_are_those_that_the_stored_files_make():
     made = regenerate.stored().files()
@@ -265,6 +266,7 @@ def test_a_run_that_fails_says_why_and_is_not_published(tmp_path, capsys):
     assert "run no-such-file.yaml" in capsys.readouterr().out
 
 
+@pytest.mark.seconds(15)
 @pytest.mark.gate
 @needs_known_releases
 @pytest.mark.parametrize("engine", ["onnxruntime", "reference"])

@@ -1,21 +1,20 @@
 """`opcheck bench`, with its gates: a saved benchmark, or another backend of the same run."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
+from opcheck.cli import console, options
+from opcheck.cli.files import OutputCommand, OutputPath, check_files
+from opcheck.cli.options import BackendOptions, CaseOptions
 from opcheck.errors import Exit, Unwritable, UsageError, few, plural
-from opcheck.grouping import group_by, picked, sure
+from opcheck.grouping import group_by, sure
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
 
 #: The exit code of a gate, and its part of the last line.
 Verdict = tuple[Exit, str]
-_READ = {"type": click.Path(path_type=Path, dir_okay=False)}
+_SAVED = click.Path(path_type=Path, dir_okay=False)
+#: Seconds between two saves of a benchmark that goes on.
+_SAVE_EVERY = 10
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class TimingGate:
     most: float
     unclear: str | None
 
-    def verdict(self, found: Compared, base: str = "", unfair: str = "") -> Verdict:
+    def verdict(self, found: "Compared", base: str = "", unfair: str = "") -> Verdict:
         """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
         than, by = base or "before", f"by more than {100 * found.beyond:g} %"
         slower = sum(one.verdict == "slower" for one in found.changes)
@@ -84,17 +85,17 @@ def asked_gate(
     return TimingGate(USUAL if most is None else most, unclear)
 
 
-def saved_benchmark(path: Path) -> Stored:
+def saved_benchmark(path: Path) -> "Stored":
     """Return a saved benchmark; warn if it was cut short."""
     from opcheck.report.timings import read
 
     stored = read(path)
     if not stored.complete:
-        options.tell(f"{path} is of a run that was cut short")
+        console.note(f"{path} is of a run that was cut short")
     return stored
 
 
-def check_baseline(path: Path, stored: Stored, about: Bench, cases: Sequence[Case]) -> None:
+def check_baseline(path: Path, stored: "Stored", about: "Bench", cases: "Sequence[Case]") -> None:
     """Raise UsageError where the saved benchmark cannot be compared with what will be measured."""
     from opcheck.report import timings
     from opcheck.suite import case_digest
@@ -116,7 +117,7 @@ def check_baseline(path: Path, stored: Stored, about: Bench, cases: Sequence[Cas
         raise UsageError(few(lacking), hint)
 
 
-def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: Stored) -> Verdict:
+def show_changes(to: "Console", gate: TimingGate, old: "Stored | None", new: "Stored") -> Verdict:
     """Print and judge a benchmark, compared with an old one or with its own baseline."""
     from opcheck.report import timings
     from opcheck.timing import compare_backends, compare_runs
@@ -124,67 +125,130 @@ def show_changes(console: Console, gate: TimingGate, old: Stored | None, new: St
     if old is None:
         base = new.bench.baseline
         found = compare_backends(new.rows, base, gate.most)
-        timings.show_changes(console, {}, found, base)
+        timings.show_changes(to, {}, found, base)
         return gate.verdict(found, base)
     cases = ([row.case for row in stored.rows] for stored in (old, new))
     differences = timings.differences(old.bench, new.bench, *cases)
     found = compare_runs(old.rows, new.rows, gate.most)
-    timings.show_changes(console, differences, found)
+    timings.show_changes(to, differences, found)
     return gate.verdict(found, unfair=timings.unfair(differences))
 
 
-@click.command(name="bench", cls=options.OutputCommand)
-@options.selection_options
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """Options of `opcheck bench`."""
+
+    cases: CaseOptions
+    backends: BackendOptions
+    cluster: str | None
+    base: str | None
+    threads: int
+    workers: int | None
+    seconds: float | None
+    cold: bool
+    quick: bool
+    save: Path | None
+    baseline: Path | None
+    max_regression: float | None
+    unclear: str | None
+    compare: tuple[Path, Path] | None
+
+
+_measuring_options = options.compose(
+    click.option(
+        "--base",
+        metavar="ADDRESS",
+        help="Backend that ratios are relative to.  [default: the first]",
+    ),
+    click.option(
+        "--threads",
+        metavar="N",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Threads per backend.",
+    ),
+    click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(min=3),
+        help="Processes per backend; memory layout differs between processes.  [default: 5]",
+    ),
+    click.option(
+        "--seconds",
+        metavar="SECONDS",
+        type=options.SECONDS,
+        help="Time limit per case.  [default: 20]",
+    ),
+    click.option("--cold", is_flag=True, help="Empty the processor's caches before every call."),
+    click.option("--quick", is_flag=True, help="Measure less: few rounds, wide intervals."),
+)
+_gate_options = options.compose(
+    click.option(
+        "--save",
+        metavar="FILE",
+        type=OutputPath(dir_okay=False),
+        help="Save all samples, as JSON lines.",
+    ),
+    click.option(
+        "--baseline",
+        metavar="FILE",
+        type=_SAVED,
+        help="Compare the times with a saved benchmark.",
+    ),
+    click.option(
+        "--max-regression",
+        metavar="SHARE",
+        type=options.SHARE,
+        help="Exit with 3 if slower by more than SHARE: than the backend of --base (2% or more), or"
+        " than --baseline (3% or more).  [default: 5% with --baseline]",
+    ),
+    click.option(
+        "--unclear",
+        type=click.Choice(["fail", "pass"]),
+        help="Outcome for rows whose interval spans the limit: exit with 5, or pass."
+        "  [default: fail where no row is clear]",
+    ),
+    click.option(
+        "--compare",
+        metavar="OLD NEW",
+        type=_SAVED,
+        nargs=2,
+        help="Compare two saved benchmarks; measure nothing.",
+    ),
+)
+
+
+@click.command(name="bench", cls=OutputCommand)
+@options.case_options
 @options.backend_options
 @options.cluster_option
-@options.declared(
-    """
-    --base ADDRESS: Backend that ratios are relative to. [default: the first]
-    --threads: Of a backend.
-    --workers N: Processes of each backend; each has its own luck with memory. [default: 5]
-    --seconds: At most for a case. [default: 20]
-    --cold: Empty the processor's caches before every call.
-    --quick: A first look: few rounds, wide intervals.
-    --save saved FILE: Keep all samples, as JSON lines.
-    --baseline FILE: Compare the times with a saved benchmark.
-    --max-regression most SHARE: How much slower is too slow: than the backend that --base names, 2%
-        or more, or than a --baseline, 3% or more. [default: 5% with --baseline]
-    --unclear: What a row makes of a gate that may be too slow or not, exit code 5 or none.
-        [default: fail where no row is clear]
-    --compare compared OLD NEW: Compare two saved benchmarks, and measure nothing.
-    """,
-    threads={"type": click.IntRange(min=1), "default": 1, "show_default": True},
-    workers={"type": click.IntRange(min=3)},
-    seconds={"type": options.SECONDS},
-    saved={"type": options.OutputPath(dir_okay=False)},
-    baseline=_READ,
-    most={"type": options.SHARE},
-    unclear={"type": click.Choice(["fail", "pass"])},
-    compared={**_READ, "nargs": 2},
-)
-def command(**values: Any) -> NoReturn:
-    """Time backends against each other, on cases that they answer rightly.
+@_measuring_options
+@_gate_options
+@options.takes(BenchOptions)
+def command(given: BenchOptions) -> NoReturn:
+    """Time backends against each other, on cases they answer correctly.
 
-    PATH is a case file or a folder of them: what stands in its list `bench` is timed, or its cases
-    if it has none. Without PATH, the shipped suites' lists. Whoever fails a case gets no time for
-    it, and the table says why. Backends take turns in random order, each with several processes, so
+    PATH is a case file or a folder of them. Its list `bench` is timed, or its cases if it has none;
+    without PATH, the lists of the shipped suites. A backend that fails a case is not timed on it,
+    and the table shows why. Backends take turns in random order, each with several processes, so
     that what disturbs the machine disturbs all of them.
 
     \b
     opcheck bench -b numpy -b onnxruntime --quick      a first look at the shipped suites
     opcheck bench --op Softmax -k maps                 some cases on the default backends
     opcheck bench my.yaml -b old -b new --base old     two builds, as opcheck.toml names them
-    opcheck bench my.yaml -b old -b new --base old --max-regression 5%    a gate, the best one
-    opcheck bench --save today.jsonl                   keep the samples
-    opcheck bench --baseline main.jsonl --max-regression 5%    a gate where the old build is gone
+    opcheck bench my.yaml -b old -b new --base old --max-regression 5%    the best gate
+    opcheck bench --save today.jsonl                   save the samples
+    opcheck bench --baseline main.jsonl --max-regression 5%    a gate without the old build
     opcheck bench --compare monday.jsonl tuesday.jsonl
     opcheck report monday.jsonl                        the table once more
 
-    Two builds on one machine are compared best by naming both with -b: what disturbs the machine
-    disturbs both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed
-    in the same rounds; that gate sees slowdowns by some 7 %, or by 15 % in one row.
+    To compare two builds on one machine, name both with -b: what disturbs the machine disturbs
+    both. Saved benchmarks are compared by a fixed piece of work and a copy that were timed in the
+    same rounds; that gate sees slowdowns of about 7 %, or of 15 % in one row.
 
-    Ctrl-C ends it after the round at hand, and what was measured is shown and kept.
+    Ctrl-C ends it after the current round; what was measured is shown and saved.
 
     On a cluster, one worker of each host times a share of the cases. Hosts must be alike.
 
@@ -192,92 +256,114 @@ def command(**values: Any) -> NoReturn:
     --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
-    given = SimpleNamespace(**values)
-    if given.compared:
-        for name in options.given_besides("compared", "most", "unclear"):
-            raise UsageError(f"--compare measures nothing: {name} has no place beside it")
-        limit = sure(asked_gate(given.most, given.unclear, stored=True))
-        code, meaning = show_changes(options.output(), limit, *map(saved_benchmark, given.compared))
-        options.end(code, meaning)
+    if given.compare:
+        _compare_saved(given, *given.compare)
     from opcheck.backends.address import DEFAULT
-    from opcheck.execution.bench import entered, planned
+    from opcheck.execution.bench import BenchRequest, entered, planned
     from opcheck.execution.workers import Limits
     from opcheck.report import timings
 
     # All errors of the command line come before any process is started.
-    cases = _chosen(**picked(given, "paths ids keywords ops opsets dtypes level"))
-    baseline: Path | None = given.baseline
-    options.check_files([(f"--save {given.saved}", given.saved)], [baseline])
-    gate = asked_gate(given.most, given.unclear, stored=baseline is not None, base=given.base)
-    old = saved_benchmark(baseline) if baseline else None
-    if gate and not baseline and len(given.addresses or DEFAULT) < 2:
+    cases = _cases_to_time(given.cases)
+    check_files([(f"--save {given.save}", given.save)], [given.baseline])
+    gate = asked_gate(
+        given.max_regression,
+        given.unclear,
+        stored=given.baseline is not None,
+        base=given.base,
+    )
+    old = saved_benchmark(given.baseline) if given.baseline else None
+    addresses = given.backends.addresses
+    if gate and not given.baseline and len(addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
-    limits = Limits(given.timeout, given.memory_limit)
-    plan = planned(**picked(given, "workers seconds cold quick"))
-    entry = given.addresses, cases, limits, plan, given.threads, given.base
-    where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(*entry)
+    request = BenchRequest(
+        addresses=addresses,
+        cases=cases,
+        limits=Limits(given.backends.timeout, given.backends.memory_limit),
+        plan=planned(given.workers, given.seconds, cold=given.cold, quick=given.quick),
+        threads=given.threads,
+        base=given.base,
+    )
+    where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(request)
     if given.cluster is not None:
         from opcheck.cluster import timed as timed_on
 
-        where = timed_on(given.cluster, *entry)
+        where = timed_on(given.cluster, request)
     with where as (about, session):
-        if baseline and old:
-            check_baseline(baseline, old, about, cases)
-        console = options.output()
-        timings.show_head(console, about)
+        if given.baseline and old:
+            check_baseline(given.baseline, old, about, cases)
+        stdout = console.stdout_console()
+        timings.show_head(stdout, about)
         for pool in session.oracles.values():
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
 
-        def save(rows: Rows, *, complete: bool = False) -> None:
-            if given.saved:
-                timings.write(given.saved, about, rows, complete=complete)
+        def save(rows: "Rows", *, complete: bool = False) -> None:
+            if given.save:
+                timings.write(given.save, about, rows, complete=complete)
 
         save(())
         rows, error = _measured(session, save)
-    timings.show_results(console, about, rows)
+    timings.show_results(stdout, about, rows)
     code, meaning = Exit.CONFORMS, ""
     if gate and rows:
-        console.print()
+        stdout.print()
         stored = timings.Stored(about, tuple(rows), complete=True)
-        code, meaning = show_changes(console, gate, old, stored)
+        code, meaning = show_changes(stdout, gate, old, stored)
     if error:
         raise error
     timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
     if interrupt.asked():
-        options.end(Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {len(cases):,} cases")
+        reason = f"interrupted: {len(rows):,} of {len(cases):,} cases"
+        console.print_and_exit(Exit.INTERRUPTED, reason)
     if not timed:
-        options.end(Exit.NOTHING_JUDGED, "nothing was timed")
+        console.print_and_exit(Exit.NOTHING_JUDGED, "nothing was timed")
     counted = f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
-    options.end(code, f"{counted}; {meaning}" if meaning else counted)
+    console.print_and_exit(code, f"{counted}; {meaning}" if meaning else counted)
 
 
-def _chosen(**selection: Any) -> list[Case]:
+def _compare_saved(given: BenchOptions, old: Path, new: Path) -> NoReturn:
+    """Print and judge what changed between two saved benchmarks."""
+    if others := options.given_besides("compare", "max_regression", "unclear"):
+        raise UsageError(f"--compare measures nothing: {others[0]} has no place beside it")
+    gate = sure(asked_gate(given.max_regression, given.unclear, stored=True))
+    code, meaning = show_changes(
+        console.stdout_console(), gate, saved_benchmark(old), saved_benchmark(new)
+    )
+    console.print_and_exit(code, meaning)
+
+
+def _cases_to_time(given: CaseOptions) -> "list[Case]":
     """Return the cases that can be timed; warn of the others, raise UsageError if there is none."""
     from opcheck.execution.bench import why_not
 
-    cases, said = options.chosen_cases(**selection, bench=True)
+    cases, description = options.chosen_benchmarks(given.paths, given.selection)
     by_reason = group_by(cases, why_not)
-    found = by_reason.pop("", [])
-    for reason, those in by_reason.items():
-        options.tell(f"not timed: {few([one.id for one in those])}: {reason}")
-    if cases and not found:
+    timed = by_reason.pop("", [])
+    for reason, others in by_reason.items():
+        console.note(f"not timed: {few([case.id for case in others])}: {reason}")
+    if cases and not timed:
         raise UsageError("none of the cases can be timed")
     if not cases:
-        options.tell(f"no case matches ({said})")
-        options.leave(Exit.NOTHING_JUDGED)
-    return found
+        console.note(f"no case matches ({description})")
+        console.exit_with(Exit.NOTHING_JUDGED)
+    return timed
 
 
-def _measured(
-    session: Benchmark | Hosts, save: Callable[..., None]
-) -> tuple[Rows, Unwritable | None]:
+class SaveRows(Protocol):
+    """A function that saves a benchmark as it is."""
+
+    def __call__(self, rows: "Rows", *, complete: bool = False) -> None:
+        """Save the rows; `complete` once the benchmark has ended."""
+
+
+def _measured(session: "Benchmark | Hosts", save: "SaveRows") -> "tuple[Rows, Unwritable | None]":
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
-    with options.progress(pausing=True) as bar:
+    with console.progress(pausing=True) as bar:
         task = bar.add_task("timing", total=session.to_come)
         for done, case in enumerate(session.visits(interrupt.asked)):
             bar.update(task, description=case, completed=done, total=done + session.to_come)
-            if monotonic() - last > 10:  # seconds, which may be lost if the program is killed
+            if monotonic() - last > _SAVE_EVERY:  # what came since is lost if the program is killed
                 with suppress(Unwritable):  # the last try decides
                     save(session.rows())
                 last = monotonic()

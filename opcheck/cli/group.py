@@ -10,25 +10,25 @@ from typing import Any, cast
 
 import click
 
-from opcheck import __version__, interrupt
+from opcheck import __version__, interrupt, own_memory
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
 #: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
     "run": ("runs", "Judge backends by case files."),
-    "bench": ("bench", "Time backends against each other, on cases that they answer rightly."),
+    "bench": ("bench", "Time backends against each other, on cases they answer correctly."),
     "locate": ("models", "Find the first node of a model that a backend computes wrongly."),
     "extract": ("models", "Write the nodes of a model as case files."),
     "report": ("runs", "Show a stored run."),
     "diff": ("runs", "Show what changed from one stored run to another."),
     "merge": ("runs", "Join stored runs of one suite."),
-    "pack": ("package", "Put a stored run and its outputs into one file."),
-    "verify": ("package", "Judge again what somebody handed in."),
-    "golden": ("package", "Write test data with the right answers in it, and check such files."),
+    "pack": ("package", "Pack a stored run and its outputs into one file."),
+    "verify": ("package", "Re-judge a packed run."),
+    "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
-    "backends": ("list", "Show the backends there are."),
+    "backends": ("list", "Show the available backends."),
     "trust": ("trust", "Accept the code that a settings file names."),
     "schema": ("list", "Print the JSON Schema of case files."),
 }
@@ -72,7 +72,8 @@ class _Program(Commands):
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _endings():
+        # Outside, so that the message names the limit.
+        with own_memory.limited(), _endings():
             interrupt.safe_place()
             return super().invoke(ctx)
 
@@ -90,11 +91,14 @@ def _endings() -> Iterator[None]:
         prefix = "" if isinstance(error, CaseFileError | WrongOperator) else "opcheck: "
         _say(prefix + "\n".join(error.lines()))
         code = error.exit_code
+    except MemoryError:
+        _say(f"opcheck: out of memory{own_memory.limit_in_words()}")
+        code = Exit.UNUSABLE
     except KeyboardInterrupt:
         _say("opcheck: interrupted")
         code = Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as `head` does: nothing was found wrong, and nobody reads on.
+        # The reader of a pipe has gone, as `head` does: nothing was found wrong.
         _give_up_output()
         code = Exit.INTERRUPTED
     except OSError as error:
@@ -108,11 +112,8 @@ def _endings() -> Iterator[None]:
 
 
 def _say(message: str) -> None:
-    """Print an error, which may hold the output of a backend, on standard error."""
-    from opcheck.report.plain_text import clean, without_commands
-
     with suppress(OSError):  # the exit code says it too
-        click.echo(without_commands(clean(message)), err=True)
+        click.echo(message, err=True)
 
 
 def _give_up_output() -> None:
@@ -129,10 +130,10 @@ def program() -> None:
     \b
     opcheck run                          the shipped suites on numpy, onnxruntime, reference
     opcheck run my.yaml -b onnxruntime   my cases on one backend
-    opcheck diff main.jsonl new.jsonl    what changed between two runs that were kept
+    opcheck diff main.jsonl new.jsonl    what changed between two stored runs
     opcheck bench --op Softmax           how fast they are
     opcheck golden write -o golden       models, inputs and right answers as files
-    opcheck list --op Hardmax -k nan     what there is to run
+    opcheck list --op Hardmax -k nan     the cases that would run
     opcheck mutate my.yaml               which mutants survive my cases
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 3 slower than before,

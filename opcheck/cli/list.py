@@ -1,83 +1,128 @@
 """The commands that show what there is: `list`, `schema`, `mutate`, `backends` and `support`."""
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
-from opcheck.cli.options import chosen_cases, declared, format_option, leave, output, print_records
+from opcheck.cli import console, options
+from opcheck.cli.console import exit_with, note, print_records, stdout_console
+from opcheck.cli.options import CaseOptions, chosen_cases, format_option
 from opcheck.errors import Exit, UsageError, did_you_mean, plural
+
+if TYPE_CHECKING:
+    from opcheck.backends.offers import Offer
+    from opcheck.execution.support import Asked
+    from opcheck.execution.workers import Counted
+    from opcheck.model import Case, Floor, Mutation, Support
+    from opcheck.report.support import Matrix
+
+    #: A function that tests the cells of one backend, and counts what it does.
+    Probe: TypeAlias = Callable[[Counted[Any]], Sequence[Support]]
 
 #: The default of the seconds that a backend has to start.
 PATIENCE = 20.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """Options of `opcheck list`."""
+
+    cases: CaseOptions
+    dims: dict[str, int]
+    clauses: bool
+    operators: bool
+    save_questions: Path | None
+    format: str
+
+
 @click.command(name="list")
-@options.selection_options
+@options.case_options
 @options.dim_option
-@declared(
-    """
-    --clauses: The sentences of the specification instead, each with the cases that test it.
-    --operators: All operators instead, with their versions and how many of their cells, a version
-        with a type, the shipped suites judge; of other options it takes --op and --format.
-    --save-questions into DIR: Write models and inputs, for a machine that has no opcheck.
-    """
+@click.option(
+    "--clauses",
+    is_flag=True,
+    help="List the sentences of the specification instead, each with the cases that test it.",
+)
+@click.option(
+    "--operators",
+    is_flag=True,
+    help="List all operators instead, with their versions and how many of their cells (a version"
+    " with a type) the shipped suites judge. Combines only with --op and --format.",
+)
+@click.option(
+    "--save-questions",
+    metavar="DIR",
+    type=options.PATH,
+    help="Write models and inputs, for a machine without opcheck.",
 )
 @format_option("json")
-def command(clauses: bool, operators: bool, into: Path | None, form: str, **selection: Any) -> None:
+@options.takes(ListOptions)
+def command(given: ListOptions) -> None:
     """Show the cases that files expand to, without running anything.
 
     \b
     opcheck list --op Hardmax --opset 13 -k 'ties and float32'
     opcheck list my.yaml && echo "my.yaml is well formed"
-    opcheck list --operators              which operators are judged, and which not, and why
-    opcheck list --clauses --op Hardmax   which sentences of its text are tested, and how
-    opcheck list --clauses my.yaml        the same of any ONNX operator, for my cases
+    opcheck list --operators              which operators are judged, and why others are not
+    opcheck list --clauses --op Hardmax   how the sentences of its text are tested
+    opcheck list --clauses my.yaml        the same for my cases, of any ONNX operator
     opcheck list my.yaml --save-questions DIR && ./device DIR && opcheck run my.yaml -b saved:DIR
 
-    Exits with 2 and every problem of every file if there is one, with 5 if no case matches.
+    Exit codes: 0 listed, 2 a case file is invalid (all problems are listed), 5 no case matches.
     """
     from opcheck.clauses import check_files, survey
     from opcheck.report import listing
     from opcheck.suite import load
 
-    if operators:
-        if extra := options.given_besides("operators", "ops", "form"):
+    if given.operators:
+        if extra := options.given_besides("operators", "ops", "format"):
             raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
-        from opcheck.suite.load import shipped_coverage
-
-        found = [*shipped_coverage(selection["ops"])]
-        if form == "json":
-            print_records(map(listing.coverage_record, found))
-        else:
-            listing.show_coverage(output(), found)
+        _list_operators(given)
         return
-    cases, said = chosen_cases(**selection)
-    if clauses:
-        # Files of clauses are about operators too that were not asked for.
-        some = selection["paths"] or selection["ops"]
-        check_files(cases, lambda op: load((), [op] if some else ()))
-    surveys = survey(cases) if clauses else ()
-    if form == "json":
-        pages = (record for page in surveys for record in listing.clause_records(page))
-        print_records(pages if clauses else map(listing.record, cases))
-    elif clauses:
-        listing.show_clauses(output(), surveys)
+    paths = given.cases.paths
+    ops = given.cases.ops
+    cases, description = chosen_cases(paths, given.cases.selection, given.dims)
+    is_json = given.format == "json"
+    if given.clauses:
+        # Files of clauses are also about operators that were not selected.
+        has_selected_operators = bool(paths or ops)
+        check_files(cases, lambda op: load((), [op] if has_selected_operators else ()))
+        surveys = survey(cases)
+        if is_json:
+            print_records(record for page in surveys for record in listing.clause_records(page))
+        else:
+            listing.show_clauses(stdout_console(), surveys)
+    elif is_json:
+        print_records(map(listing.record, cases))
     else:
-        listing.show(output(), cases)
-    if into:
+        listing.show(stdout_console(), cases)
+    if given.save_questions:
         from opcheck.execution.saving import write_questions
 
-        options.tell(f"{write_questions(into, cases):,} questions in {into}")
+        count = write_questions(given.save_questions, cases)
+        note(f"{count:,} questions in {given.save_questions}")
     if not cases:
-        options.tell(f"no case matches ({said})")
-        leave(Exit.NOTHING_JUDGED)
+        note(f"no case matches ({description})")
+        exit_with(Exit.NOTHING_JUDGED)
+
+
+def _list_operators(given: ListOptions) -> None:
+    """Print the operators, with how much of them the shipped suites judge."""
+    from opcheck.report import listing
+    from opcheck.suite.load import shipped_coverage
+
+    coverage = [*shipped_coverage(given.cases.ops)]
+    if given.format == "json":
+        print_records(map(listing.coverage_record, coverage))
+    else:
+        listing.show_coverage(stdout_console(), coverage)
 
 
 @click.command(name="schema")
@@ -94,22 +139,33 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=2))
 
 
+@dataclass(frozen=True, kw_only=True)
+class MutateOptions:
+    """Options of `opcheck mutate`."""
+
+    cases: CaseOptions
+    mutants: tuple[str, ...]
+    jobs: int | None
+    cluster: str | None
+    verbose: bool
+
+
 @click.command(name="mutate")
-@options.selection_options
-@declared("--mutant names NAME...: Only this mutant.")
+@options.case_options
+@click.option("--mutant", "mutants", metavar="NAME", multiple=True, help="Only this mutant.")
 @options.processes_option
 @options.cluster_option
-@declared("-v --verbose: Also what kills each, and every argument.")
-def mutate(
-    names: tuple[str, ...], jobs: int | None, cluster: str | None, verbose: bool, **selection: Any
-) -> None:
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Also print what kills each mutant, and every argument."
+)
+@options.takes(MutateOptions)
+def mutate(given: MutateOptions) -> None:
     """Show which mutants the cases kill, and which survive.
 
-    Everything that somebody could get wrong about an operator is made a backend, once for each
-    version and element type that the cases are about; once for each version if it accepts what is
-    invalid and leaves the rest alone. A mutant is killed if a case of rule `must` fails because
-    of it. For one that survives your cases, a shipped case that kills it is named. Operators that
-    opcheck's engine does not know have no mutants.
+    A mutant is a backend with one likely mistake. There is one for each version and element type
+    of the cases; one for each version if the mistake is only to accept invalid models. A mutant is
+    killed if a case of rule `must` fails because of it. If a mutant survives your cases, a shipped
+    case that kills it is named. Operators that opcheck's engine lacks have no mutants.
 
     \b
     opcheck mutate                               the shipped suites
@@ -117,56 +173,94 @@ def mutate(
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
 
     Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
-    wrong usage or case file, 4 the cluster could not be used, 5 no case of an operator that
-    opcheck's engine knows.
+    wrong usage or case file, 4 the cluster could not be used, 5 opcheck's engine has no operator of
+    these cases.
     """
-    from opcheck.engine import operator_of
-    from opcheck.engine.mutants.mutant import STATEFUL
     from opcheck.execution import mutate as work
     from opcheck.model import Fate, Power
     from opcheck.report import listing
 
-    cases, said = chosen_cases(**selection)
-    left = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
-    if left:
-        message = f"{plural(len(left), 'case')} left out, such as {left[0].id}"
-        options.tell(f"{message}: what must come out is what backends answer")
-    known = {one.name for op in {case.op for case in cases} for one in work.all_mutants(op)}
-    known |= {one.name for one in STATEFUL}
-    for name in (name for name in names if name not in known):
-        raise UsageError(f"no mutant {name!r}", did_you_mean(name, known))
-    settings = work.MutationSettings(names)
-    if cluster and jobs:
+    cases, description = chosen_cases(given.cases.paths, given.cases.selection)
+    _note_cases_left_out(cases)
+    _check_mutants(given.mutants, cases)
+    settings = work.MutationSettings(given.mutants)
+    if given.cluster and given.jobs:
         raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
-    processes, spread = jobs or interrupt.processors(), None
+    processes = given.jobs or interrupt.processors()
+    spread = None
     with ExitStack() as stack:
-        if cluster is not None:
+        if given.cluster is not None:
             from opcheck.cluster import hired
 
-            there = stack.enter_context(hired(cluster))
-            processes, spread = max(1, there.threads()), there.found
-        with options.counted("trying mutants", work.count(cases, settings)) as each:
-            found = tuple(each(work.mutations(cases, settings, processes, spread)))
-        if not found:
-            options.tell(f"no case of an operator with known mutants ({said})")
-            leave(Exit.NOTHING_JUDGED)
-        survivors = sorted(one.mutant for one in found if one.fate is Fate.SURVIVED)
-        power = Power(found, dict(work.killed_elsewhere(survivors, cases, processes, spread)))
-    contradictions = sum(one.contradicts for one in found)
-    wrong = [f"{len(survivors):,} survived"] * bool(survivors)
-    wrong += [f"{contradictions:,} not as harmless as argued"] * bool(contradictions)
-    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    listing.show_power(output(), power, verbose=verbose)
-    options.end(code, ", ".join(wrong) or "no mutant survives")
+            cluster = stack.enter_context(hired(given.cluster))
+            processes = max(1, cluster.threads())
+            spread = cluster.found
+        with console.counted("trying mutants", work.count(cases, settings)) as each:
+            mutations: tuple[Mutation, ...] = tuple(
+                each(work.mutations(cases, settings, processes, spread))
+            )
+        if not mutations:
+            note(f"no case of an operator with known mutants ({description})")
+            exit_with(Exit.NOTHING_JUDGED)
+        survivors = sorted(one.mutant for one in mutations if one.fate is Fate.SURVIVED)
+        elsewhere = work.killed_elsewhere(survivors, cases, processes, spread)
+        power = Power(mutations, dict(elsewhere))
+    contradictions = sum(one.contradicts for one in mutations)
+    wrong = []
+    if survivors:
+        wrong.append(f"{len(survivors):,} survived")
+    if contradictions:
+        wrong.append(f"{contradictions:,} not as harmless as argued")
+    listing.show_power(stdout_console(), power, verbose=given.verbose)
+    if wrong:
+        console.print_and_exit(Exit.NONCONFORMING, ", ".join(wrong))
+    console.print_and_exit(Exit.CONFORMS, "no mutant survives")
+
+
+def _note_cases_left_out(cases: "Sequence[Case]") -> None:
+    """Print how many cases no mutant can be tried on, because the engine has no answer to them."""
+    from opcheck.engine import operator_of
+
+    left_out = [case for case in cases if operator_of(case.op) and not case.expect.is_stated]
+    if left_out:
+        message = f"{plural(len(left_out), 'case')} left out, such as {left_out[0].id}"
+        note(f"{message}: what must come out is what backends answer")
+
+
+def _check_mutants(names: Sequence[str], cases: "Sequence[Case]") -> None:
+    """Raise UsageError for a name that no mutant of the cases' operators has."""
+    from opcheck.engine.mutants.mutant import STATEFUL
+    from opcheck.execution.mutate import all_mutants
+
+    known = {mutant.name for op in {case.op for case in cases} for mutant in all_mutants(op)}
+    known |= {mutant.name for mutant in STATEFUL}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"no mutant {unknown[0]!r}", did_you_mean(unknown[0], known))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendsOptions:
+    """Options of `opcheck backends`."""
+
+    addresses: tuple[str, ...]
+    timeout: float | None
+    format: str
 
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
 @options.config_option
-@declared(f"--timeout SECONDS: How long a backend may take to start. [default: {PATIENCE:g}]")
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=options.SECONDS,
+    help=f"Time limit for a backend to start.  [default: {PATIENCE:g}]",
+)
 @format_option("json")
-def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> None:
-    """Show the backends there are, or those at ADDRESS: which can be used here, and what the
+@options.takes(BackendsOptions)
+def backends(given: BackendsOptions) -> None:
+    """Show the available backends, or those at ADDRESS: which can be used here, and what the
     others need.
 
     \b
@@ -174,8 +268,8 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     opcheck backends openvino:GPU           whether this one can be used
     opcheck backends --format json          a line of JSON for each backend
 
-    Each is started in a process of its own, as for a run. `opcheck support` shows which operators
-    they have.
+    Each backend is started in a process of its own, as for a run. `opcheck support` shows which
+    operators it has.
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 a backend at an ADDRESS cannot be used.
     """
@@ -186,106 +280,165 @@ def backends(addresses: tuple[str, ...], timeout: float | None, form: str) -> No
     from opcheck.report import support as report
 
     known = profiles(Path.cwd())
-    named = each(lambda text: offer(resolve(text, known)), addresses)
-    chosen, problems = (named, []) if addresses else offers(known)
-    console = None if form == "json" else output()
+    named = each(lambda text: offer(resolve(text, known)), given.addresses)
+    chosen, problems = (named, []) if given.addresses else offers(known)
     with guarded_folder() as folder:
-        found = tried(chosen, folder, timeout or PATIENCE)
-        if console:
-            report.show_backends(console, found, problems)
-        else:
+        found = tried(chosen, folder, given.timeout or PATIENCE)
+        if given.format == "json":
             print_records(map(report.backend_record, found))
-            messages = ("\n".join(one.lines()) for one in problems)
-            print_records({"type": "problem", "message": message} for message in messages)
-    codes = [one.error.exit_code for one in found if one.error] if addresses else []
-    leave(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
+            for problem in problems:
+                print_records([{"type": "problem", "message": "\n".join(problem.lines())}])
+        else:
+            report.show_backends(stdout_console(), found, problems)
+    codes = [one.error.exit_code for one in found if one.error] if given.addresses else []
+    exit_with(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupportOptions:
+    """Options of `opcheck support`."""
+
+    paths: tuple[Path, ...]
+    addresses: tuple[str, ...]
+    ops: tuple[str, ...]
+    require: str | None
+    timeout: float | None
+    cluster: str | None
+    format: str
 
 
 @click.command(name="support")
-@click.argument("paths", nargs=-1, type=options.PATH, metavar="[PATH]...")
+@options.paths_argument
 @options.backends_option
-@declared(
-    f"""
-    --op ops NAME...: Only this operator.
-    --require required CELLS: What must be right, if with a warning, as 'Conv, MatMul@13+,
-        *:float32': of an operator or all, the version in force at an opset (or the later ones too),
-        with a type.
-    --timeout SECONDS: How long a backend may take to start, and for a model. [default:
-        {PATIENCE:g}, for a model also as the backend's profile says]
-    """
+@options.op_option
+@click.option(
+    "--require",
+    metavar="CELLS",
+    help="Cells that must be right (warnings are allowed), as 'Conv, MatMul@13+, *:float32': an"
+    " operator or all, at an opset (+ for later versions too), of a type.",
+)
+@click.option(
+    "--timeout",
+    metavar="SECONDS",
+    type=options.SECONDS,
+    help=f"Time limit for a backend to start, and for a model.  [default: {PATIENCE:g}, for a"
+    " model also as the backend's profile says]",
 )
 @options.cluster_option
 @format_option("html", "json")
-def support(paths: tuple[Path, ...], addresses: tuple[str, ...], form: str, **given: Any) -> None:
+@options.takes(SupportOptions)
+def support(given: SupportOptions) -> None:
     """Show which operators backends have, in every version and type, and which of them are right.
 
     \b
     opcheck support -b onnxruntime                   cells that are not right, and why
-    opcheck support -b npu:0 -b onnxruntime          one beside the other
+    opcheck support -b npu:0 -b onnxruntime          both, side by side
     opcheck support -b npu:0 --require '*@13+:float32'   a gate
     opcheck support -b npu:0 --format html > npu.html    every cell
     opcheck support net -b npu:0                     what the cases in a folder use
 
-    A few small models of the shipped suites are asked of each cell, or the cases of PATH but those
-    with an oracle; with --require only of the operators that it names, unless --op says others. No
-    ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
+    Each cell is tested by a few small models of the shipped suites, or by the cases of PATH that
+    name no oracle. With --require, only the operators that it names are tested, unless --op names
+    others. No ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.
     """
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
-    from opcheck.backends.offers import offer, tried
-    from opcheck.execution.support import cells_of, floors, matrix, named_in, probed, settings_of
+    from opcheck.backends.offers import offer
+    from opcheck.execution.support import cells_of, floors, matrix, named_in
     from opcheck.execution.workers import each
+    from opcheck.report import support as report
+    from opcheck.suite import Selection, check_case_files
+
+    known = profiles(Path.cwd())
+    offered = each(lambda text: offer(resolve(text, known)), given.addresses or DEFAULT)
+    check_case_files(given.paths, "support")
+    ops = given.ops
+    if not ops and given.require is not None:
+        ops = tuple(named_in(given.require))
+    cases, _ = chosen_cases(given.paths, Selection(ops=ops))
+    asked = cells_of(cases) if given.paths else matrix(cases)
+    required = floors(given.require, asked) if given.require is not None else []
+    matrices: list[report.Matrix] = []
+    with guarded_folder() as folder, ExitStack() as stack:
+        backends, probes = _probes(given, offered, asked, folder, stack)
+        _exit_if_unusable(backends)
+        total = len(backends) * sum(map(len, asked.values()))
+        with console.counted("testing", total, pausing=False) as counted:
+            for backend, probe in zip(backends, probes, strict=True):
+                cells = probe(counted)
+                info = backend.info
+                is_plain = info is not None and backend.name == info.address
+                title = str(info) if is_plain else f"{backend.name}: {info}"
+                declares = backend.about.declares
+                matrices.append(report.Matrix(backend.name, title, declares, cells))
+    if given.format == "json":
+        for one in matrices:
+            print_records(report.record(one.address, cell) for cell in one.cells)
+    elif given.format == "pretty":
+        report.show(stdout_console(), matrices)
+    else:
+        console.write_lines(None, report.html_lines(matrices))
+    exit_with(_judge_required(required, matrices))
+
+
+def _probes(
+    given: SupportOptions,
+    offered: "Sequence[Offer]",
+    asked: "Asked",
+    folder: Path,
+    stack: ExitStack,
+) -> "tuple[Sequence[Offer], list[Probe]]":
+    """Start the backends, here or on a cluster that `stack` closes.
+
+    Returns:
+        The backends, each with its information or its error, and for each a function that probes
+        its cells.
+    """
+    from opcheck.backends.offers import tried
+    from opcheck.execution.support import probed, settings_of
+
+    settings = [
+        settings_of(one, folder, given.timeout or one.profile.timeout or PATIENCE)
+        for one in offered
+    ]
+    if given.cluster is None:
+        backends = tried(offered, folder, given.timeout or PATIENCE)
+        return backends, [partial(probed, one, asked) for one in settings]
+    from opcheck.cluster import hired, supported
+
+    cluster = stack.enter_context(hired(given.cluster, settings))
+    infos = zip(offered, cluster.infos, strict=True)
+    on_workers = [replace(one, info=info) for one, info in infos]
+    numbers = range(len(on_workers))
+    return on_workers, [partial(supported, cluster, number, asked) for number in numbers]
+
+
+def _exit_if_unusable(backends: "Sequence[Offer]") -> None:
+    """Show the backends that cannot be used, and exit with the code of their errors."""
+    from opcheck.report import support as report
+
+    unusable = [one for one in backends if one.error]
+    if unusable:
+        report.show_backends(console.new_console(is_wide=False, stderr=True), unusable)
+        codes = [one.error.exit_code for one in unusable if one.error]
+        exit_with(min(codes, key=list(Exit).index))
+
+
+def _judge_required(required: "Sequence[Floor]", matrices: "Sequence[Matrix]") -> Exit:
+    """Print the required cells that are not right; return the exit code."""
     from opcheck.model import Verdict
     from opcheck.report import support as report
-    from opcheck.suite import check_case_files
 
-    known, timeout, cluster = profiles(Path.cwd()), given["timeout"], given["cluster"]
-    offered = each(lambda text: offer(resolve(text, known)), addresses or DEFAULT)
-    check_case_files(paths, "support")
-    required = given["required"]
-    ops = given["ops"] or (() if required is None else named_in(required))
-    cases = chosen_cases(paths, ops=ops)[0]
-    asked = cells_of(cases) if paths else matrix(cases)
-    wanted = floors(required, asked) if required is not None else []
-    found = []
-    with guarded_folder() as folder, ExitStack() as stack:
-        limits = [timeout or one.profile.timeout or PATIENCE for one in offered]
-        settings = [settings_of(one, folder, it) for one, it in zip(offered, limits, strict=True)]
-        if cluster is not None:
-            from opcheck.cluster import hired, supported
-
-            there = stack.enter_context(hired(cluster, settings))
-            infos = zip(offered, there.infos, strict=True)
-            named = [replace(one, info=info) for one, info in infos]
-            probes = [partial(supported, there, number, asked) for number in range(len(named))]
-        else:
-            named = tried(offered, folder, timeout or PATIENCE)
-            probes = [partial(probed, one, asked) for one in settings]
-        if unusable := [one for one in named if one.error]:
-            report.show_backends(options.new_console(is_wide=False, stderr=True), unusable)
-            leave(min((one.error.exit_code for one in unusable if one.error), key=list(Exit).index))
-        total = len(named) * sum(map(len, asked.values()))
-        with options.counted("asking", total, pausing=False) as counted:
-            for one, probe in zip(named, probes, strict=True):
-                cells, info = probe(counted), one.info
-                title = str(info) if info and one.name == info.address else f"{one.name}: {info}"
-                found.append(report.Matrix(one.name, title, one.about.declares, cells))
-    if form == "json":
-        print_records(report.record(one.address, cell) for one in found for cell in one.cells)
-    elif form == "pretty":
-        report.show(output(), found)
-    else:
-        options.write_lines(None, report.html_lines(found))
-    missed = [*filter(None, (report.missed(floor, one) for one in found for floor in wanted))]
+    missed = [line for one in matrices for floor in required if (line := report.missed(floor, one))]
     for line in missed:
-        options.tell(line)
-    if wanted and not missed:
-        options.tell("all that is required is right")
-    needed = {cell for floor in wanted for cell in floor.cells}
-    cells = [cell for one in found for cell in one.cells if cell.cell in needed]
-    if any(cell.verdict is Verdict.NOT_RUN for cell in cells):
-        leave(Exit.UNUSABLE)
-    leave(Exit.NONCONFORMING if missed else Exit.CONFORMS)
+        note(line)
+    if required and not missed:
+        note("all that is required is right")
+    needed = {cell for floor in required for cell in floor.cells}
+    verdicts = {cell.verdict for one in matrices for cell in one.cells if cell.cell in needed}
+    if Verdict.NOT_RUN in verdicts:
+        return Exit.UNUSABLE
+    return Exit.NONCONFORMING if missed else Exit.CONFORMS

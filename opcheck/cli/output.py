@@ -1,7 +1,4 @@
-"""A run as `opcheck run` asks for it: its ledgers, its part of the cases, its output and files.
-
-Output is results while the run lasts, and the reports at its end.
-"""
+"""What `opcheck run` reads and writes: ledgers, the cases to run, its output and reports."""
 
 import io
 import os
@@ -14,22 +11,36 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
-from opcheck.cli.options import STANDARD, lock, output, progress, read_runs, tell
-from opcheck.cli.runs import Target
+from opcheck.cli.console import STANDARD, note, progress, stdout_console
+from opcheck.cli.files import ReportTarget, lock, read_runs
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
-from opcheck.model import BackendInfo, Case, Ending, Header, LiveResult, Record, Records, Run, light
+from opcheck.model import (
+    BackendInfo,
+    Case,
+    Ending,
+    Header,
+    LiveResult,
+    Record,
+    Records,
+    Run,
+    Verdict,
+    light,
+)
 from opcheck.reading import Problems, read_text
 from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
+
+if TYPE_CHECKING:
+    from opcheck.known.writing import Revision
 
 
 class _Output:
@@ -86,9 +97,9 @@ class JsonOutput(_Output):
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(self, header: Header, **options: Any) -> None:
+    def __init__(self, header: Header, *, quiet: bool, verbose: int) -> None:
         super().__init__(header, pausing=True)
-        self.pretty = summary.Pretty(output(), header, **options)
+        self.pretty = summary.Pretty(stdout_console(), header, quiet=quiet, verbose=verbose)
 
     def take(self, result: Record) -> None:
         """Do nothing: only `show` prints."""
@@ -113,7 +124,7 @@ class PrettyOutput(_Output):
 class _File:
     """A file that is open for as long as the run lasts."""
 
-    target: Target
+    target: ReportTarget
     raw: io.FileIO | None = None
     error: str | None = None
     #: How many bytes the file must have.
@@ -142,7 +153,7 @@ class _File:
         except OSError as error:
             # Printed at once: the run may last for hours.
             self._fail(error)
-            tell(f"{self.error}")
+            note(f"{self.error}")
 
     def close(self) -> None:
         """Close the file, which has to be the one at its path still, as it was written."""
@@ -152,7 +163,7 @@ class _File:
                 if not os.path.samestat(stat, self.target.path.stat()):
                     raise OSError("another file was put in its place meanwhile")
                 if S_ISREG(stat.st_mode) and stat.st_size != self.size:
-                    raise OSError("somebody else changed it meanwhile")
+                    raise OSError("another process changed it meanwhile")
                 self.raw.close()
             except OSError as error:
                 self._fail(error)
@@ -169,53 +180,66 @@ class _File:
 class Reports:
     """Reports of a run: streams while it runs, everything else at its end."""
 
-    def __init__(self, targets: Sequence[Target]) -> None:
+    def __init__(self, targets: Sequence[ReportTarget]) -> None:
         self._printed = [target for target in targets if target.path == STANDARD]
         files = [_File(target) for target in targets if target.path != STANDARD]
-        self._streams = [one for one in files if one.target.form == "json"]
-        self._others = [one for one in files if one.target.form != "json"]
+        self._streams = [file for file in files if file.target.form == "json"]
+        self._others = [file for file in files if file.target.form != "json"]
+
+    @property
+    def _files(self) -> list[_File]:
+        return [*self._streams, *self._others]
 
     def begin(self, header: Header) -> None:
         """Empty all files, and begin the streams; raises Unwritable."""
-        for one in (*self._streams, *self._others):
-            one.open()
-        for one in self._streams:
-            one.write(store.header(header))
+        for file in self._files:
+            file.open()
+        for stream in self._streams:
+            stream.write(store.header(header))
 
     def take(self, result: Record) -> None:
         """Write a result to the streams, a whole line, so that a run cut short leaves it."""
-        for one in self._streams:
-            one.write(store.record(result))
+        for stream in self._streams:
+            stream.write(store.record(result))
 
-    def finish(self, run: Run, lacking: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
-        """Write the rest of all files; return the ending, which files that failed change."""
-        # `lacking` are messages about other files that failed. Files are written anew if results
-        # were `revised` after their lines were written.
+    def finish(self, run: Run, unwritten: Sequence[str], revised: Sequence[Record] = ()) -> Ending:
+        """Write the rest of all files; return the ending, which files that failed change.
+
+        Args:
+            run: The whole run, with its ending.
+            unwritten: Messages about other files that could not be written.
+            revised: Results that changed after their lines were written. Files of lines are
+                written anew if there are any.
+        """
         assert run.ending
-        for one in self._others:
-            for line in lines(one.target.form, run):
-                one.write(line)
-            one.close()
-        ending = self._ended(run.ending, lacking)
-        for one in self._streams:
-            one.write(store.footer(light(run.records), ending, revised))
-            one.close()
-            if revised and not one.error and one.target.path.is_file():
+        for file in self._others:
+            for line in lines(file.target.form, run):
+                file.write(line)
+            file.close()
+        ending = self._with_failures(run.ending, unwritten)
+        for stream in self._streams:
+            stream.write(store.footer(light(run.records), ending, revised))
+            stream.close()
+            if revised and not stream.error and stream.target.path.is_file():
                 text = "".join(f"{line}\n" for line in store.lines(replace(run, ending=ending)))
                 try:
-                    write_text(one.target.path, text)
+                    write_text(stream.target.path, text)
                 except Unwritable as error:
-                    one.error = error.message
-        return self._ended(run.ending, lacking)
+                    stream.error = error.message
+        return self._with_failures(run.ending, unwritten)
 
-    def _ended(self, ending: Ending, lacking: Sequence[str]) -> Ending:
-        lacking = [*lacking, *filter(None, (one.error for one in (*self._streams, *self._others)))]
-        if not lacking:
+    def _with_failures(self, ending: Ending, unwritten: Sequence[str]) -> Ending:
+        """Return the ending, with exit code 4 and the messages if a file could not be written.
+
+        An interrupted run, and wrong usage, keep their exit code.
+        """
+        messages = [*unwritten, *(file.error for file in self._files if file.error)]
+        if not messages:
             return ending
-        first = ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE)
-        said = [ending.meaning, *lacking] if first else [*lacking, ending.meaning]
-        code = ending.exit_code if first else int(Exit.UNUSABLE)
-        return replace(ending, exit_code=code, meaning="; ".join(said))
+        if ending.exit_code in (Exit.INTERRUPTED, Exit.USAGE):
+            return replace(ending, meaning="; ".join([ending.meaning, *messages]))
+        meaning = "; ".join([*messages, ending.meaning])
+        return replace(ending, exit_code=int(Exit.UNUSABLE), meaning=meaning)
 
     def show(self, run: Run) -> None:
         """Print the reports that go to standard output, after everything else."""
@@ -224,11 +248,11 @@ class Reports:
                 click.echo(line)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ledgers:
     """The user's ledgers, as the command line names them, and the one to be written."""
 
-    ledgers: tuple[Path, ...]
+    known: tuple[Path, ...]
     updated: Path | None
     prune: bool
 
@@ -238,136 +262,203 @@ class Ledgers:
 
     @cached_property
     def gate(self) -> Gate:
-        """The ledgers, read when they are first asked for. Raises CaseFileError."""
-        there = [path for path in [self.updated] if path and path.exists()]
-        return Gate(load_user_ledgers([*self.ledgers, *there]))
+        """The ledgers, read at the first use. Raises CaseFileError."""
+        paths = [*self.known]
+        if self.updated and self.updated.exists():
+            paths.append(self.updated)
+        return Gate(load_user_ledgers(paths))
 
     @property
     def target(self) -> UserLedger | None:
-        """The ledger to be written, if there is one already."""
+        """The ledger to be written, if it exists already."""
         if self.updated is None:
             return None
-        real = self.updated.resolve()
-        return next((one for one in self.gate.ledgers if one.path.resolve() == real), None)
+        path = self.updated.resolve()
+        return next((one for one in self.gate.ledgers if one.path.resolve() == path), None)
 
     def check(
         self, backends: Sequence[BackendInfo], cases: Sequence[Case]
     ) -> tuple[Facts, BackendInfo | None]:
         """Return facts on all cases that were read, and the backend of the ledger to be written.
 
-        Raises CaseFileError with all vain entries, UsageError without a single such backend.
+        Raises CaseFileError with all entries that match nothing, UsageError unless the ledger to
+        be written is about one backend of the run.
         """
         facts = facts_of(backends, cases)
         check(self.gate, facts, self.target if self.prune else None)
         if self.updated is None:
             return facts, None
         target = self.target
-        mine = [one for one in backends if target is None or target.is_about(one)]
-        if len(mine) != 1:
-            there = ", ".join(one.address for one in mine) or "none of the run"
+        matching = [info for info in backends if target is None or target.is_about(info)]
+        if len(matching) != 1:
+            there = ", ".join(info.address for info in matching) or "none of the run"
             message = f"a ledger is about one backend, this about {there}"
             raise UsageError(f"--update-known {self.updated}: {message}", "name it with -b")
-        return facts, mine[0]
+        return facts, matching[0]
 
     def update(self, run: Run, facts: Facts, backend: BackendInfo | None) -> list[str]:
-        """Write the ledger after a run, and print the changes; return why it cannot be written."""
-        path, target, prune = self.updated, self.target, self.prune
+        """Write the ledger after a run, and print the changes; return why it cannot be written.
+
+        Args:
+            run: The run, with all its results.
+            facts: As `check` returned them.
+            backend: The backend of the ledger, as `check` returned it; None writes nothing.
+        """
+        path = self.updated
+        target = self.target
         if backend is None or path is None:
             return []
-        from opcheck.execution.ledger_update import UNDECIDED, update_ledger
-        from opcheck.known.writing import new_ledger, revised
+        from opcheck.execution.ledger_update import UNDECIDED
 
-        add = os.environ.get("CI", "").lower() in ("", "0", "false")
-        red = reds_of(run.header)
-        mine = [record for record in run.records if record.backend == backend.address]
-        if not run.complete or any(one.verdict in UNDECIDED for one in mine):
-            tell(f"{path}: not updated, because not every case was judged")
+        records = [record for record in run.records if record.backend == backend.address]
+        if not run.complete or any(record.verdict in UNDECIDED for record in records):
+            note(f"{path}: not updated, because not every case was judged")
             return []
-        lines = target.fields.known if target else ()
-        listed = {op for line in lines for place in line.where or () for op in place.ops}
-        every = facts.all_cases({*listed, *(record.op.name for record in mine)})
-        failing = {record.case for record in mine if is_red(record, red)}
-        told = target, mine, every, failing, backend.version
-        revision, said = update_ledger(*told, add=add, prune=prune)
+        revision, messages = self._revision(reds_of(run.header), records, facts, backend)
         if revision:
             if target and not target.is_unchanged():
-                tell(f"{path}: not updated, because somebody else changed it meanwhile")
+                note(f"{path}: not updated, because another process changed it meanwhile")
                 return []
-            text = "\n".join(target.lines) if target else new_ledger(backend.address)
-            node = read_text(text, str(path), Problems())
-            assert node
-            text = revised(text, node, str(path), revision)
-            if target and b"\r\n" in path.read_bytes():
-                text = text.replace("\n", "\r\n")
             try:
-                write_text(path, text)
+                write_text(path, _revised_text(path, target, backend, revision))
             except Unwritable as error:
                 return [error.message]
-        for line in said:
-            tell(f"{path}: {line}")
+        for message in messages:
+            note(f"{path}: {message}")
         return []
 
+    def _revision(
+        self,
+        red: Collection[Verdict],
+        records: Sequence[Record],
+        facts: Facts,
+        backend: BackendInfo,
+    ) -> "tuple[Revision, list[str]]":
+        """Return the changes of the ledger, and messages about them.
 
-@dataclass(frozen=True)
-class Subset:
-    """Subset of the selected cases that a run takes; `failed_in` is a stored run."""
+        Args:
+            red: The verdicts that make a run red.
+            records: The results of the ledger's backend.
+            facts: Facts on all cases that were read.
+            backend: The backend.
+        """
+        from opcheck.execution.ledger_update import update_ledger
 
-    expected: int | None
-    failed_in: Path | None
+        target = self.target
+        entries = target.fields.known if target else ()
+        listed = {op for entry in entries for place in entry.where or () for op in place.ops}
+        judged = {record.op.name for record in records}
+        return update_ledger(
+            ledger=target,
+            records=records,
+            cases=facts.all_cases(listed | judged),
+            red={record.case for record in records if is_red(record, red)},
+            version=backend.version,
+            add=os.environ.get("CI", "").lower() in ("", "0", "false"),
+            prune=self.prune,
+        )
+
+
+def _revised_text(
+    path: Path, target: UserLedger | None, backend: BackendInfo, revision: "Revision"
+) -> str:
+    """Return the text of a ledger after a revision: of `target`, or of a new one."""
+    from opcheck.known.writing import new_ledger, revised
+
+    text = "\n".join(target.lines) if target else new_ledger(backend.address)
+    node = read_text(text, str(path), Problems())
+    assert node
+    text = revised(text, node, str(path), revision)
+    if target and b"\r\n" in path.read_bytes():
+        text = text.replace("\n", "\r\n")
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseFilter:
+    """What a run does with the selected cases: takes a shard, or those that failed last time.
+
+    `last_failed` is the file of a stored run; `expect_cases` is the number that must be selected.
+    """
+
+    expect_cases: int | None
+    last_failed: Path | None
     shard: tuple[int, int] | None
 
     @cached_property
-    def last(self) -> Run | None:
-        """The run in which cases failed. Raises CaseFileError."""
-        return read_runs(self.failed_in)[0] if self.failed_in else None
+    def _last_run(self) -> Run | None:
+        return read_runs(self.last_failed)[0] if self.last_failed else None
 
-    def check(self, cases: Sequence[Case], said: str) -> None:
-        """Raise UsageError if the selection, described by `said`, has a wrong number of cases."""
-        expected = self.expected
+    def read_last_run(self) -> None:
+        """Read the stored run now; raises CaseFileError."""
+        _ = self._last_run
+
+    def check_count(self, cases: Sequence[Case], description: str) -> None:
+        """Raise UsageError if the selection has another number of cases than expected."""
+        expected = self.expect_cases
         if expected is None or expected == len(cases):
             return
         files = Counter(case.source.file for case in cases)
         counts = few([f"{file} {count:,}" for file, count in files.most_common()], 3)
         there = f"there {'is 1 case' if len(cases) == 1 else f'are {len(cases):,} cases'}"
         hint = f"of {counts}" if files else None
-        raise UsageError(f"--expect-cases {expected}: {there} ({said})", hint)
+        raise UsageError(f"--expect-cases {expected}: {there} ({description})", hint)
 
-    def failed(
-        self, cases: tuple[Case, ...], said: str, addresses: Collection[str]
+    def only_failed(
+        self, cases: tuple[Case, ...], description: str, addresses: Collection[str]
     ) -> tuple[tuple[Case, ...], str]:
-        """Return the cases that failed on one of the backends, and a description of them.
+        """Return the cases that failed last time on one of the backends, and their description.
 
         Warn of failed cases that are not selected; raise UsageError if no backend took part.
         """
-        path, run = self.failed_in, self.last
+        path = self.last_failed
+        run = self._last_run
         if run is None:
-            return cases, said
+            return cases, description
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
-            message = f"--last-failed {path}: no backend of this run took part in it"
+            message = f"--last-failed {path}: it has no result of a backend of this run"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         if not run.complete:
-            tell(f"{path} is incomplete: more may fail than did there")
+            note(f"{path} is incomplete: more cases may fail than it has")
         red = reds_of(run.header)
-        records = (one for one in run.records if one.backend in addresses)
-        failed = {one.case for one in records if is_failure(one, red)}
-        gone = [*failed - {case.id for case in cases}]
+        failed = {
+            record.case
+            for record in run.records
+            if record.backend in addresses and is_failure(record, red)
+        }
+        gone = failed - {case.id for case in cases}
         if gone:
             named = few([*map(one_line, sorted(gone))], 3)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            tell(f"{message} selected: {named}")
-        return tuple(case for case in cases if case.id in failed), f"{said}, failed in {path}"
+            note(f"{message} selected: {named}")
+        chosen = tuple(case for case in cases if case.id in failed)
+        return chosen, f"{description}, failed in {path}"
 
 
-def collected(
-    run: LiveRun, output: JsonOutput | PrettyOutput, reports: Reports, most: int | None
+def judge_and_show(
+    run: LiveRun,
+    output: JsonOutput | PrettyOutput,
+    reports: Reports,
+    max_failures: int | None,
 ) -> tuple[Records, bool]:
-    """Print and write the results up to so many failures; returns them, and if the user stopped."""
+    """Judge the run's cases, print and write each result as it comes.
+
+    Args:
+        run: The run to judge.
+        output: What standard output shows.
+        reports: Files that take the results.
+        max_failures: The number of failures after which to stop; None for no limit.
+
+    Returns:
+        The results, and True if the user stopped the run.
+    """
     records = Records()
-    failures, stopped = 0, False
+    failures = 0
+    stopped = False
     try:
-        # Before the bar, whose thread processes that judge must not inherit.
+        # Before the bar, whose thread must not be inherited by processes that judge.
         results = run.results(output.is_shown)
         with output.bar:
             for record in results:
@@ -382,7 +473,7 @@ def collected(
                 output.bar.update(output.task, advance=1, description=what)
                 failures += is_failure(record, output.red)
                 stopped = interrupt.asked()
-                if stopped or (most is not None and failures >= most):
+                if stopped or (max_failures is not None and failures >= max_failures):
                     break
     except KeyboardInterrupt:
         stopped = True

@@ -9,28 +9,31 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
+from opcheck.cli import console, options
+from opcheck.cli.files import OutputCommand, OutputPath, read_runs
 from opcheck.cli.group import Commands
+from opcheck.cli.options import CaseOptions
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
+
+if TYPE_CHECKING:
+    from opcheck.model import BackendInfo, Case, Header, Run
+    from opcheck.suite.golden_files import LeftOut, Manifest
 
 _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
 _MOST = 16 << 30
 _DAMAGE = (zlib.error, zipfile.BadZipFile)
 
-if TYPE_CHECKING:
-    from opcheck.model import BackendInfo, Case, Header, Run
-
 
 @click.group(name="golden", cls=Commands)
 def golden() -> None:
-    """Write test data with the right answers in it.
+    """Write test data with right answers.
 
     \b
     opcheck golden write -o golden        the shipped suites, in the layout of ONNX's test data
@@ -49,53 +52,97 @@ def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
     return True
 
 
-@golden.command(name="write", cls=options.OutputCommand)
-@options.selection_options
-@options.declared(
-    """
-    -o --output folder DIR: The folder to be made.
-    --force: Replace a folder that this command wrote.
-    """,
-    folder={"type": options.OutputPath(_is_replaced), "required": True},
+@dataclass(frozen=True, kw_only=True)
+class GoldenWriteOptions:
+    """Options of `opcheck golden write`."""
+
+    cases: CaseOptions
+    folder: Path
+    force: bool
+    jobs: int | None
+
+
+@golden.command(name="write", cls=OutputCommand)
+@options.case_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=OutputPath(_is_replaced),
+    required=True,
+    help="Folder to create.",
 )
+@click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
 @options.processes_option
-def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None:
+@options.takes(GoldenWriteOptions)
+def write(given: GoldenWriteOptions) -> None:
     """Write cases with their right answers, as ONNX's test data.
 
-    What is written is the exact value of the operator's formula, correctly rounded. Where a case
-    states another answer, nothing is written of it.
+    The answers are the exact values of the operator's formula, correctly rounded. A case that
+    states another answer is not written.
 
     \b
     opcheck golden write -o golden                       the shipped suites
     opcheck golden write -o golden --op Softmax          one operator
     opcheck golden write my.yaml -o mine                 my cases
 
-    A test of `must` has to pass, and of `open` one of each case; the models of `rejected` have to
+    Tests in `must` have to pass, and one test of each case in `open`; models in `rejected` have to
     be refused. docs/golden-files.md describes all files.
 
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
     from opcheck.execution.golden import check_place, write as write_cases
-    from opcheck.report.style import Numbers, new_table, put_all
     from opcheck.suite import golden_files
     from opcheck.suite.load import check_case_files
 
-    check_case_files(selection["paths"], "golden write")
-    check_place(folder, force=force)
-    cases, said = options.chosen_cases(**selection)
-    with options.counted("writing", len(cases)) as each:
-        jobs = jobs or interrupt.processors()
-        written = write_cases(folder, cases, said, jobs, force=force, counted=each)
-    # How a backend uses each folder's tests, where values come from, what is left out.
-    folders = new_table("folder", "a backend has to", *map(Numbers, ("tests", "files")))
-    for kind, duty in {
-        "must": "give these answers",
-        "should": "give these answers, or have a reason",
-        "open": "give one of each case's",
-        "rejected": "refuse the model",
-    }.items():
-        if tests := [test for test in written.tests if test.folder.startswith(f"{kind}/")]:
+    folder = given.folder
+    check_case_files(given.cases.paths, "golden write")
+    check_place(folder, force=given.force)
+    cases, description = options.chosen_cases(given.cases.paths, given.cases.selection)
+    with console.counted("writing", len(cases)) as each:
+        jobs = given.jobs or interrupt.processors()
+        written = write_cases(folder, cases, description, jobs, force=given.force, counted=each)
+    _show_written(written)
+    _show_left_out([one for one in written.left_out if not one.wrong])
+    mistakes = [one for one in written.left_out if one.wrong]
+    for one in mistakes:
+        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
+    wrong = len({one.case for one in mistakes})
+    count = len(written.cases)
+    if not count and not wrong:
+        console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({description})")
+    where = "nothing was written"
+    if count:
+        digest = golden_files.digest_of(folder)
+        click.echo(f"{golden_files.MANIFEST}: SHA-256 {digest}, for opcheck run --digest\n")
+        where = f"{plural(count, 'case is', 'cases are')} in {folder}"
+    if wrong:
+        bad = plural(wrong, "case is", "cases are")
+        console.print_and_exit(Exit.NONCONFORMING, f"{bad} wrong; {where}")
+    console.print_and_exit(Exit.CONFORMS, where)
+
+
+#: What a backend has to do with the tests in each folder of golden files.
+_DUTIES = {
+    "must": "give these answers",
+    "should": "give these answers, or have a reason",
+    "open": "give one of each case's",
+    "rejected": "refuse the model",
+}
+#: Cases left out that are shown; the manifest has all.
+_LEFT_OUT_SHOWN = 3
+
+
+def _show_written(written: "Manifest") -> None:
+    """Print the number of tests by folder, and by where their values come from."""
+    from opcheck.report.style import Numbers, new_table, put_all
+
+    folders = new_table("folder", "a backend has to", Numbers("tests"), Numbers("files"))
+    for kind, duty in _DUTIES.items():
+        tests = [test for test in written.tests if test.folder.startswith(f"{kind}/")]
+        if tests:
             files = sum(len(test.files) for test in tests)
             folders.add_row(kind, duty, f"{len(tests):,}", f"{files:,}")
     methods = new_table("values", Numbers("tests"), "")
@@ -103,44 +150,48 @@ def write(folder: Path, force: bool, jobs: int | None, **selection: Any) -> None
     for method, text in written.methods.items():
         if counts[method]:
             methods.add_row(method, f"{counts[method]:,}", text)
-    put_all(options.output(), folders, methods)
-    left = [one for one in written.left_out if not one.wrong]
-    if left:
-        click.echo(f"left out, as the manifest tells in full: {len(left):,}")
-        for one in left[:3]:
-            click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
-        if more := left[3:]:
-            click.echo(f"  and {len(more):,} more")
-        click.echo()
-    mistakes = [one for one in written.left_out if one.wrong]
-    for one in mistakes:
-        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
-    wrong, count = len({one.case for one in mistakes}), len(written.cases)
-    if not count and not wrong:
-        options.end(Exit.NOTHING_JUDGED, f"nothing to write ({said})")
-    if count:
-        manifest_digest = golden_files.digest_of(folder)
-        click.echo(
-            f"{golden_files.MANIFEST}: SHA-256 {manifest_digest}, for opcheck run --digest\n"
-        )
-    written_cases, bad = (plural(n, "case is", "cases are") for n in (count, wrong))
-    where = f"{written_cases} in {folder}" if count else "nothing was written"
-    code = Exit.NONCONFORMING if wrong else Exit.CONFORMS
-    options.end(code, f"{f'{bad} wrong; ' if wrong else ''}{where}")
+    put_all(console.stdout_console(), folders, methods)
 
 
-@click.command(name="pack", cls=options.OutputCommand)
+def _show_left_out(left_out: "Sequence[LeftOut]") -> None:
+    """Print the first of the cases that were not written, and the number of the others."""
+    if not left_out:
+        return
+    click.echo(f"left out, listed in full in the manifest: {len(left_out):,}")
+    for one in left_out[:_LEFT_OUT_SHOWN]:
+        click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
+    if len(left_out) > _LEFT_OUT_SHOWN:
+        click.echo(f"  and {len(left_out) - _LEFT_OUT_SHOWN:,} more")
+    click.echo()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackOptions:
+    """Options of `opcheck pack`."""
+
+    run_path: Path
+    folder: Path
+    out: Path
+
+
+@click.command(name="pack", cls=OutputCommand)
 @click.argument("run_path", type=options.PATH, metavar="RUN")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@options.declared(
-    "-o --output out FILE: The package, a zip file.",
-    out={"type": options.OutputPath(), "required": True},
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    metavar="FILE",
+    type=OutputPath(),
+    required=True,
+    help="Package to write, a zip file.",
 )
-def pack(run_path: Path, folder: Path, out: Path) -> None:
-    """Put a stored run and its outputs into one file, with checksums.
+@options.takes(PackOptions)
+def pack(given: PackOptions) -> None:
+    """Pack a stored run and its outputs into one file, with checksums.
 
-    RUN is of one backend, and FOLDER what `--save-outputs` kept of it. Whoever gets the package
-    sees what ran where, and judges the outputs again, with `opcheck verify`.
+    RUN is of one backend, and FOLDER is what `--save-outputs` wrote. `opcheck verify` shows what
+    ran where, and judges the outputs again.
 
     \b
     opcheck run -b npu:0 --report json=run.jsonl --save-outputs outputs
@@ -152,7 +203,9 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     from opcheck.execution.saving import check_foreign
     from opcheck.graph import folders
 
-    (run,) = options.read_runs(run_path)
+    run_path = given.run_path
+    folder = given.folder
+    (run,) = read_runs(run_path)
     try:
         origin = folders.read_origin(folder)
     except ValueError as error:
@@ -166,26 +219,37 @@ def pack(run_path: Path, folder: Path, out: Path) -> None:
     files = {_RUN: run_path}
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         files[f"{_OUTPUTS}/{path.relative_to(folder).as_posix()}"] = path
-    with writing(out), zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+    with writing(given.out), zipfile.ZipFile(given.out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, path in files.items():
             package.write(path, name)
         sums = (f"{_digest(path)}  {name}\n" for name, path in files.items())
         package.writestr(_SUMS, "".join(sums))
-    options.end(Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {out}")
+    console.print_and_exit(
+        Exit.CONFORMS, f"{plural(len(run.records), 'result')} of {info} in {given.out}"
+    )
 
 
-@click.command(name="verify", cls=options.OutputCommand)
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """Options of `opcheck verify`."""
+
+    package: Path
+    paths: tuple[Path, ...]
+
+
+@click.command(name="verify", cls=OutputCommand)
 @click.argument("package", type=options.PATH)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@options.paths_argument
 @options.config_option
-def verify(package: Path, paths: tuple[Path, ...]) -> None:
-    """Judge again what somebody handed in: a package that `opcheck pack` wrote.
+@options.takes(VerifyOptions)
+def verify(given: VerifyOptions) -> None:
+    """Re-judge a packed run: a package that `opcheck pack` wrote.
 
-    Its checksums must hold, its parts agree with each other, and its cases be those here: the
-    shipped ones, or those in PATH. A run of a whole level must have all cases of that level. Each
-    output is judged anew, and compared with the verdict that was handed in. Crashes, time limits
-    and answers that change from run to run leave no output: they stand as they were handed in.
-    Nothing here can show that the backend gave these outputs.
+    Its checksums must be right, its parts must agree with each other, and its cases must be the
+    same as here: the shipped ones, or those in PATH. A run of a whole level must have all cases of
+    that level. Each output is judged again, and the verdict compared with the packed one. Crashes,
+    time limits and answers that change from run to run leave no output: their verdicts stay as
+    packed. verify cannot prove that the backend produced these outputs.
 
     \b
     opcheck verify npu.zip
@@ -199,12 +263,12 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     from opcheck.execution import package_checks
 
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
-        _unpack(package, Path(place))
-        (run,) = options.read_runs(Path(place) / _RUN)
+        _unpack(given.package, Path(place))
+        (run,) = read_runs(Path(place) / _RUN)
         outputs = Path(place) / _OUTPUTS
-        info = _check(package, run, outputs)
+        info = _check(given.package, run, outputs)
         _show_origin(run, info)
-        scope = package_checks.scope(run, paths)
+        scope = package_checks.scope(run, given.paths)
         findings = _judged_again(run, scope.known, outputs)
     for line in findings.wrong:
         click.echo(line)
@@ -214,18 +278,20 @@ def verify(package: Path, paths: tuple[Path, ...]) -> None:
     click.echo(f"{counts}; {len(run.records):,} of the {plural(scope.total, 'case')} here")
     if scope.apart:
         unknown = f"{plural(len(scope.apart), 'case')} are not those here"
-        options.end(Exit.UNUSABLE, f"{unknown}: {one_line(few(scope.apart, 3))}")
+        message = f"{unknown}: {one_line(few(scope.apart, 3))}"
+        console.print_and_exit(Exit.UNUSABLE, message)
     if scope.missing:
         lost = plural(len(scope.missing), "case of its selection is", "cases of its selection are")
-        options.end(Exit.UNUSABLE, f"{lost} missing: {one_line(few(scope.missing, 3))}")
+        message = f"{lost} missing: {one_line(few(scope.missing, 3))}"
+        console.print_and_exit(Exit.UNUSABLE, message)
     if findings.wrong:
-        options.end(Exit.NONCONFORMING, f"{plural(len(findings.wrong), 'verdict')} not confirmed")
+        message = f"{plural(len(findings.wrong), 'verdict')} not confirmed"
+        console.print_and_exit(Exit.NONCONFORMING, message)
     if not findings.confirmed:
-        options.end(Exit.NOTHING_JUDGED, "nothing could be judged again")
+        console.print_and_exit(Exit.NOTHING_JUDGED, "nothing could be judged again")
     part = f" of {scope.total:,}" if len(run.records) < scope.total else ""
-    options.end(
-        Exit.CONFORMS, f"{counts} ({len(run.records):,}{part} cases, {_selection(run.header)})"
-    )
+    judged_cases = f"{len(run.records):,}{part} cases, {_selection(run.header)}"
+    console.print_and_exit(Exit.CONFORMS, f"{counts} ({judged_cases})")
 
 
 def _check(package: Path, run: "Run", outputs: Path) -> "BackendInfo":
@@ -237,7 +303,7 @@ def _check(package: Path, run: "Run", outputs: Path) -> "BackendInfo":
         package_checks.check_origin(info, outputs)
     except UsageError as error:
         said = one_line(error.message)
-        raise UsageError(f"{package}: this is no package of opcheck: {said}") from None
+        raise UsageError(f"{package}: this is not a package of opcheck: {said}") from None
     return info
 
 
@@ -282,7 +348,7 @@ def _judged_again(run: "Run", known: "Sequence[Case]", outputs: Path) -> _Findin
     lasting = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
     found = _Findings()
     results = api.run(known, [f"saved:{outputs}"], shipped_ledgers=False) if known else ()
-    with options.counted("judging again", len(known)) as each:
+    with console.counted("judging again", len(known)) as each:
         for new in each(results):
             was = old[new.case]
             has_no_output = new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED)
@@ -315,12 +381,12 @@ def _unpack(package: Path, place: Path) -> None:
             lines = (line.partition("  ") for line in file.read(_SUMS).decode().splitlines())
             sums = {name: digest for digest, _, name in lines}
             if strange := [name for name in names if not known.fullmatch(name)]:
-                raise ValueError(f"{strange[0]!r} belongs in no package")
+                raise ValueError(f"{strange[0]!r} does not belong in a package")
             if sorted(names) != sorted(sums) or _RUN not in sums:
                 raise ValueError(f"{_SUMS} lists other files than there are")
             for name, digest in sums.items():
                 if _digest(Path(file.extract(name, place))) != digest:
                     raise ValueError(f"{name} is not what was packed")
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, *_DAMAGE) as error:
-        message = f"{package}: this is no package of opcheck, or damaged: {one_line(str(error))}"
-        raise UsageError(message) from None
+        reason = f"this is not a package of opcheck, or damaged: {one_line(str(error))}"
+        raise UsageError(f"{package}: {reason}") from None

@@ -3,223 +3,370 @@
 import gc
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from opcheck import interrupt
-from opcheck.cli import options
-from opcheck.cli.options import STANDARD, OutputCommand, OutputPath, declared
-from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.grouping import picked
-from opcheck.report import FORMATS, lines, why_no_report
+from opcheck.cli import console, options
+from opcheck.cli.console import STANDARD
+from opcheck.cli.files import (
+    OutputCommand,
+    OutputPath,
+    ReportFile,
+    ReportTarget,
+    check_files,
+    check_report_targets,
+    read_runs,
+)
+from opcheck.cli.options import (
+    BackendOptions,
+    CaseOptions,
+    ModelOptions,
+    PrettyOptions,
+)
+from opcheck.errors import Exit, UsageError
+from opcheck.report import FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
-
-@dataclass(frozen=True)
-class Target:
-    """A format and the file to be written in it."""
-
-    form: str
-    path: Path
-
-    def __str__(self) -> str:
-        return f"--report {self.form}={self.path}"
-
-
-class ReportFile(OutputPath):
-    """The type of the option --report."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert `FORMAT=PATH` to a `Target`."""
-        form, _, path = str(value).partition("=")
-        if form not in FORMATS:
-            hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"
-            hint = (did_you_mean(form, FORMATS) if path else None) or hint
-            self.fail(f"no format {form!r} ({hint})", param, ctx)
-        if not path:
-            self.fail(f"no file: write {form}=PATH", param, ctx)
-        return Target(form, Path(path))
-
-
-def check_targets(targets: Sequence[Target], read_from: Iterable[Path], *, as_json: bool) -> None:
-    """Raise UsageError with every file that cannot be written, before anything is."""
-    wrong = []
-    for one in (one for one in targets if one.path == STANDARD):
-        if as_json:
-            wrong.append(f"{one}: --format json has standard output to itself")
-        elif one.form != "github":  # which is read from logs
-            instead = f"`opcheck report RUN --format {one.form}` prints this"
-            wrong.append(f"{one}: standard output shows the run; {instead}")
-    wrong += [f"{one}: {said}" for one in targets if (said := why_no_report(one.path))]
-    options.check_files([(target, target.path) for target in targets], read_from, wrong)
+if TYPE_CHECKING:
+    from opcheck.cli.output import CaseFilter, Ledgers
+    from opcheck.model import Ending
+    from opcheck.session import Session
 
 
 def _shard(value: str) -> tuple[int, int]:
     """Read `2/5`, the second of five shards, as two numbers."""
     found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
     if not found:
-        raise click.BadParameter(f"{value!r} is no shard; write for example 2/5")
+        raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
     number, total = int(found[1]), int(found[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
     return number, total
 
 
-def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
+def _holds_saved_outputs(folder: Path, _words: Sequence[str]) -> bool:
     """Return True for a folder of nothing but what an earlier run saved."""
     from opcheck.execution.saving import earlier_cases
 
     return folder.is_dir() and bool(earlier_cases(folder))
 
 
-@click.command(name="run", cls=options.OutputCommand)
-@options.selection_options
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of `opcheck run`."""
+
+    cases: CaseOptions
+    model: ModelOptions
+    expect_cases: int | None
+    digest: str | None
+    last_failed: Path | None
+    shard: tuple[int, int] | None
+    backends: BackendOptions
+    jobs: int
+    cluster: str | None
+    repeat: int
+    strict: bool
+    require_supported: bool
+    require_reproducible: bool
+    no_known: bool
+    known: tuple[Path, ...]
+    update_known: Path | None
+    prune_known: bool
+    save_outputs: Path | None
+    reports: tuple[ReportTarget, ...]
+    exitfirst: bool
+    max_fail: int | None
+    pretty: PrettyOptions
+    format: str
+
+    @property
+    def max_failures(self) -> int | None:
+        """Number of failures after which the run stops, None for no limit."""
+        return 1 if self.exitfirst else self.max_fail
+
+
+_filter_options = options.compose(
+    click.option(
+        "--expect-cases",
+        metavar="N",
+        type=options.COUNT,
+        help="Exit with 2 unless PATH, -k and the like select exactly N cases.",
+    ),
+    click.option(
+        "--digest",
+        metavar="SHA256",
+        help="Exit with 2 unless manifest.json of the golden folder PATH, which has the checksums"
+        " of all its files, has this SHA-256.",
+    ),
+    click.option(
+        "--lf",
+        "--last-failed",
+        "last_failed",
+        metavar="RUN",
+        type=options.PATH,
+        help="Only cases that failed in this stored run, on one of the tested backends.",
+    ),
+    click.option(
+        "--shard",
+        metavar="I/N",
+        type=_shard,
+        help="Only share I of the cases, of N that take about equally long.",
+    ),
+)
+_process_options = options.compose(
+    click.option(
+        "-j",
+        "--jobs",
+        metavar="N",
+        type=options.COUNT,
+        default=1,
+        show_default=True,
+        help="Worker processes per backend, and judging processes.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Judge on the dask.distributed cluster at this address; local:4 starts four workers"
+        " here.",
+    ),
+)
+_strictness_options = options.compose(
+    click.option(
+        "--repeat",
+        metavar="N",
+        type=options.COUNT,
+        default=1,
+        help="Run each case N times, prepared anew; it fails by one failure, or two different"
+        " answers.",
+    ),
+    click.option("--strict", is_flag=True, help="Treat warnings as failures."),
+    click.option(
+        "--require-supported",
+        is_flag=True,
+        help="Treat unsupported cases as failures, also those that opcheck does not support.",
+    ),
+    click.option(
+        "--require-reproducible",
+        is_flag=True,
+        help="Treat right answers that differ between runs as failures.",
+    ),
+)
+_ledger_options = options.compose(
+    click.option(
+        "--no-known",
+        is_flag=True,
+        help="Apply no shipped ledger: known defects of public backends count as failures.",
+    ),
+    click.option(
+        "--known",
+        metavar="FILE",
+        type=options.PATH,
+        multiple=True,
+        help="Ledger of your known failures: listed cases must fail as listed, all others must"
+        " pass. Repeatable.",
+    ),
+    click.option(
+        "--update-known",
+        metavar="FILE",
+        type=options.PATH,
+        help="Write what fails now to this ledger, which may be new, unless the environment"
+        " variable CI is set; the exit code stays that of the run.",
+    ),
+    click.option(
+        "--prune-known",
+        is_flag=True,
+        help="With --update-known: remove entries that no longer fail, or match no case.",
+    ),
+)
+_output_options = options.compose(
+    click.option(
+        "--save-outputs",
+        metavar="DIR",
+        type=OutputPath(_holds_saved_outputs),
+        help="Save models, inputs and the backend's outputs, for -b saved:DIR.",
+    ),
+    click.option(
+        "--report",
+        "reports",
+        metavar="FORMAT=PATH",
+        type=ReportFile(),
+        multiple=True,
+        help=f"Also write a report to a file: {', '.join(FORMATS)}. Repeatable.",
+    ),
+    click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure."),
+    click.option("--max-fail", metavar="N", type=options.COUNT, help="Stop after N failures."),
+)
+
+
+@click.command(name="run", cls=OutputCommand)
+@options.case_options
 @options.model_options
-@options.declared(
-    """
-    --expect-cases expected N: How many cases PATH, -k and the like must select; another number is
-        an error.
-    --digest SHA256: The SHA-256 of the manifest.json of the golden folder PATH, which pins all its
-        files; another is an error.
-    --lf --last-failed failed_in RUN: Only cases that failed in this stored run, on one of the
-        backends asked for.
-    --shard I/N: Only the I-th of N shares of the cases, which take about equally long.
-    """,
-    shard={"type": _shard},
-)
+@_filter_options
 @options.backend_options
-@options.declared(
-    f"""
-    -j --jobs N: Processes a backend, and that judge.
-    --cluster ADDRESS: Judge on the workers of dask.distributed there; local:4 starts four here.
-    --repeat N: Ask each case N times, anew each time; one failure, or two answers, and it fails.
-    --strict: A warning is a failure.
-    --require-supported: What is unsupported, also by opcheck, fails.
-    --require-reproducible: Right answers that differ between runs are a failure.
-    --no-known: Judge the known defects of public backends too.
-    --known ledgers FILE...: A ledger of known failures of yours: what it lists has to fail as
-        listed, all else to pass. Repeatable.
-    --update-known updated FILE: Have a ledger, which may be new, list what fails now, unless the
-        environment variable CI is set; the exit code stays that of the run.
-    --prune-known prune: With --update-known: remove what no longer fails, or is nowhere.
-    --save-outputs saved DIR: Keep models, inputs and the backend's outputs, for -b saved:DIR.
-    --report targets FORMAT=PATH...: Write the run to a file too: {", ".join(FORMATS)}. Repeatable.
-    -x --exitfirst: Stop at the first failure.
-    --max-fail N: Stop after N failures.
-    """,
-    jobs={"default": 1, "show_default": True},
-    repeat={"default": 1},
-    saved={"type": options.OutputPath(_is_replaced)},
-    targets={"type": ReportFile()},
-)
+@_process_options
+@_strictness_options
+@_ledger_options
+@_output_options
 @options.pretty_options
-@options.format_option("json", help="json: what --report json= writes, on standard output.")
-def run(**values: Any) -> NoReturn:
+@options.format_option(
+    "json", help="json: JSON lines on standard output, as --report json= writes them."
+)
+@options.takes(RunOptions)
+def run(given: RunOptions) -> NoReturn:
     """Judge backends by case files: every case on every backend.
 
     PATH is a case file, a folder of them or of ONNX's test data, a model, or onnx-node[/PATTERN],
-    the node tests of the onnx package; the shipped suites if there is none. ADDRESS is
+    the node tests of the onnx package. Without PATH, the shipped suites are run. ADDRESS is
     kind[:detail][?option=value], see `opcheck backends`; without -b: numpy (the built-in engine),
-    onnxruntime and reference (onnx.reference). Of a kernel library that does not refuse invalid
-    models, ?refuses=false says so: what asks for refusals is then unsupported. Each backend works
-    in processes of its own: if one crashes, hangs or takes too much memory, that is its verdict,
-    and the run goes on.
+    onnxruntime and reference (onnx.reference). Add ?refuses=false for a library that does not
+    validate models: cases that expect a refusal are then unsupported. Each backend has processes
+    of its own: if one crashes, hangs or takes too much memory, that is its verdict, and the run
+    goes on.
 
     \b
     opcheck run                                   the shipped suites on the default backends
     opcheck run --op Hardmax -b numpy             one operator, one backend
     opcheck run my.yaml -k 'ties and not nan' -x  some of my cases, until one fails
-    opcheck run -b py:my_backend:Backend -j 4     a class of mine, in four processes
-    opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   a program of mine
-    opcheck run gemm.yaml -b mine -b reference    an operator that has no engine here
+    opcheck run -b py:my_backend:Backend -j 4     my class, in four processes
+    opcheck run -b 'cmd:./run {model} {inputs} {outputs}'   my program
+    opcheck run gemm.yaml -b mine -b reference    an operator that opcheck's engine lacks
     opcheck run vendor/tests -b onnxruntime       tests in ONNX's layout: model.onnx, input_0.pb …
     opcheck run 'onnx-node/softmax*' -b reference     some of onnx's node tests
-    opcheck run model.onnx --dim batch=4 -b mine      a model, on inputs made up
-    opcheck run --report json=run.jsonl           kept, for `opcheck report run.jsonl`
-    opcheck run --last-failed run.jsonl           what failed in it
+    opcheck run model.onnx --dim batch=4 -b mine      a model, on generated inputs
+    opcheck run --report json=run.jsonl           save the run, for `opcheck report run.jsonl`
+    opcheck run --last-failed run.jsonl           only what failed in it
     opcheck run --shard 2/5                       the second of five shares, about equally long
-    opcheck run -b mine --update-known mine.yaml  what fails now, written down
-    opcheck run -b mine --known mine.yaml         a gate: just that fails, and just in that way
+    opcheck run -b mine --update-known mine.yaml  write down what fails now
+    opcheck run -b mine --known mine.yaml         pass only if exactly these cases fail, as listed
 
-    Ctrl-C ends the run after the case at hand; a second one ends it at once.
+    Ctrl-C ends the run after the current case; a second Ctrl-C ends it at once.
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 4 a backend or the
     output could not be used, 5 nothing was judged, 130 interrupted.
     """
-    from opcheck.cli.output import JsonOutput, Ledgers, PrettyOutput, Reports, Subset, collected
-    from opcheck.session import LiveRun, Request, Session
-    from opcheck.suite import Selection, choose, load_all
+    from opcheck.cli.output import CaseFilter, Ledgers
+    from opcheck.session import Session
     from opcheck.suite.golden_files import check_pinned
+
+    case_filter = CaseFilter(
+        expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
+    )
+    ledgers = Ledgers(known=given.known, updated=given.update_known, prune=given.prune_known)
+    # All errors of files come before anything starts.
+    _check_run_options(given)
+    case_filter.read_last_run()
+    if given.digest is not None:
+        check_pinned(given.cases.paths, given.digest)
+    with Session(
+        given.backends.addresses,
+        jobs=given.jobs,
+        timeout=given.backends.timeout,
+        memory_limit=given.backends.memory_limit,
+        cluster=given.cluster,
+    ) as session:
+        ending = _judge_and_report(given, session, case_filter, ledgers)
+    console.exit_with(Exit(ending.exit_code))
+
+
+def _check_run_options(given: RunOptions) -> None:
+    """Raise UsageError for options that contradict each other, or files that cannot be written."""
+    read_from = [*given.cases.paths]
+    if given.last_failed:
+        read_from.append(given.last_failed)
+    check_report_targets(given.reports, [*read_from, *given.known], as_json=given.format == "json")
+    report_paths = [target.path for target in given.reports]
+    update_option = f"--update-known {given.update_known}"
+    check_files([(update_option, given.update_known)], [*read_from, *report_paths])
+    if given.update_known and given.max_failures is not None:
+        # A run that stops early does not know all failures.
+        raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
+    if given.save_outputs and given.cluster:
+        raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
+
+
+def _judge_and_report(
+    given: RunOptions, session: "Session", case_filter: "CaseFilter", ledgers: "Ledgers"
+) -> "Ending":
+    """Judge the cases, print and write the results; return how the run ended."""
+    from opcheck.cli.output import JsonOutput, PrettyOutput, Reports, judge_and_show
+    from opcheck.session import LiveRun, Request
+    from opcheck.suite import choose, load_all
     from opcheck.suite.select import EVERYTHING
 
-    subset, mine = options.taken(Subset, values), options.taken(Ledgers, values)
-    selection, given = options.taken(Selection, values), SimpleNamespace(**values)
-    # All errors of files come before anything starts.
-    as_json = given.form == "json"
-    read_from = [*given.paths, *filter(None, [subset.failed_in])]
-    check_targets(given.targets, [*read_from, *mine.ledgers], as_json=as_json)
-    taken = [*read_from, *(target.path for target in given.targets)]
-    options.check_files([(f"--update-known {mine.updated}", mine.updated)], taken)
-    most_failures = 1 if given.exitfirst else given.max_fail
-    if mine.updated and most_failures is not None:
-        # It would not know all failures.
-        raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
-    if given.saved and given.cluster:
-        raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
-    _ = subset.last  # read now, which may fail
-    if given.digest:
-        check_pinned(given.paths, given.digest)
-    with Session(given.addresses, **picked(given, "jobs timeout memory_limit cluster")) as session:
-        # Backends start while the ledgers and the cases are read. A ledger of the user's own is
-        # checked against all there is.
-        about = EVERYTHING if mine.gate.ledgers or mine.updated else selection
-        interrupt.safe_place()
-        everything = load_all(given.paths, given.dims, about, given.inputs)
-        options.name_hidden_files(given.paths)
-        gc.freeze()  # Cases stay to the end: the collector need not look through them.
-        suite = choose(everything, selection)
-        said = str(selection) if suite else selection.why_empty(everything)
-        interrupt.safe_place()
-        subset.check(suite, said)
-        session.connect(suite)
-        suite, said = subset.failed(suite, said, {info.address for info in session.infos})
-        request = Request(
-            cases=suite,
-            shard=subset.shard,
-            selection=said,
-            level=selection.level,
-            paths=tuple(map(str, given.paths)),
-            shipped_ledgers=not given.no_known,
-            gate=mine.gate,
-            **picked(given, "repeat strict require_supported require_reproducible"),
-        )
-        checked = mine.check(session.infos, everything)
-        run = LiveRun(session, request)
-        if given.saved:
-            from opcheck.execution.saving import Recording
+    # Backends start while the ledgers and the cases are read. A ledger of the user's own is
+    # checked against all cases there are.
+    selection = given.cases.selection
+    is_checked_against_all = bool(ledgers.gate.ledgers or given.update_known)
+    interrupt.safe_place()
+    all_cases = load_all(
+        given.cases.paths,
+        given.model.dims,
+        selection=EVERYTHING if is_checked_against_all else selection,
+        inputs=given.model.inputs,
+    )
+    options.note_hidden_files(given.cases.paths)
+    gc.freeze()  # Cases stay to the end: the collector need not look through them.
+    cases = choose(all_cases, selection)
+    description = str(selection) if cases else selection.why_empty(all_cases)
+    interrupt.safe_place()
+    case_filter.check_count(cases, description)
+    session.connect(cases)
+    addresses = {info.address for info in session.infos}
+    cases, description = case_filter.only_failed(cases, description, addresses)
+    request = Request(
+        cases=cases,
+        shard=case_filter.shard,
+        selection=description,
+        level=selection.level,
+        paths=tuple(map(str, given.cases.paths)),
+        shipped_ledgers=not given.no_known,
+        gate=ledgers.gate,
+        repeat=given.repeat,
+        strict=given.strict,
+        require_supported=given.require_supported,
+        require_reproducible=given.require_reproducible,
+    )
+    facts, ledger_backend = ledgers.check(session.infos, all_cases)
+    run = LiveRun(session, request)
+    if given.save_outputs:
+        from opcheck.execution.saving import Recording
 
-            run.heard = Recording(session.infos, given.saved).heard
-        reports = Reports(given.targets)
-        reports.begin(run.header)
-        pretty = picked(given, "quiet verbose")
-        output = JsonOutput(run.header) if as_json else PrettyOutput(run.header, **pretty)
-        records, stopped = collected(run, output, reports, most_failures)
-        whole, revised = run.end(records, stopped=stopped)
-        # Whatever may fail comes before the exit code is printed.
-        ending = reports.finish(whole, mine.update(whole, *checked), revised)
-        output.finish(whole.records, ending, revised)
-        reports.show(whole)
-    options.leave(Exit(ending.exit_code))
+        run.observe = Recording(session.infos, given.save_outputs).observe
+    reports = Reports(given.reports)
+    reports.begin(run.header)
+    output: JsonOutput | PrettyOutput
+    if given.format == "json":
+        output = JsonOutput(run.header)
+    else:
+        output = PrettyOutput(run.header, quiet=given.pretty.quiet, verbose=given.pretty.verbose)
+    records, stopped = judge_and_show(run, output, reports, given.max_failures)
+    whole, revised = run.end(records, stopped=stopped)
+    # Whatever may fail comes before the exit code is printed.
+    unwritten = ledgers.update(whole, facts, ledger_backend)
+    ending = reports.finish(whole, unwritten, revised)
+    output.finish(whole.records, ending, revised)
+    reports.show(whole)
+    return ending
 
 
 #: What a saved benchmark begins with.
 _BENCHMARK = b'{"type":"bench"'
-_WHOLE = {"type": OutputPath(), "required": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Options of `opcheck report`."""
+
+    path: Path
+    format: str
+    out: Path | None
+    pretty: PrettyOptions
 
 
 @click.command(name="report", cls=OutputCommand)
@@ -231,16 +378,17 @@ _WHOLE = {"type": OutputPath(), "required": True}
 )
 @options.out_option
 @options.pretty_options
-def report(path: Path, form: str, out: Path | None, quiet: bool, verbose: int) -> None:
+@options.takes(ReportOptions)
+def report(given: ReportOptions) -> NoReturn:
     """Show a stored run, as `opcheck run` did or in another format.
 
-    RUN is what `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run again,
-    and nothing judged anew. A benchmark that `opcheck bench --save` kept is shown too.
+    RUN is a file that `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run
+    or judged again. A benchmark that `opcheck bench --save` wrote can be shown, too.
 
     \b
     opcheck report run.jsonl                   every failure, and the tables
     opcheck report run.jsonl -q -o run.txt     the tables, in a file
-    opcheck report run.jsonl --format html -o run.html    a page to look at and to send around
+    opcheck report run.jsonl --format html -o run.html    a page to read and to share
     opcheck report run.jsonl --format json | jq -r 'select(.verdict == "fail") | .case'
     ssh there opcheck run --format json | opcheck report -
 
@@ -249,25 +397,26 @@ def report(path: Path, form: str, out: Path | None, quiet: bool, verbose: int) -
     """
     from opcheck.analysis import outcome
 
-    if (quiet or verbose) and form != "pretty":
-        raise UsageError(f"-q and -v are for --format pretty, not for {form}")
-    options.check_files([(f"-o {out}", out)], [path])
-    if _is_benchmark(path):
-        if quiet or verbose:
-            raise UsageError(f"-q and -v are for runs; {path} is a benchmark")
-        options.leave(_benchmark(path, form, out))
-    (run,) = options.read_runs(path)
+    has_pretty_options = bool(given.pretty.quiet or given.pretty.verbose)
+    if has_pretty_options and given.format != "pretty":
+        raise UsageError(f"-q and -v are for --format pretty, not for {given.format}")
+    check_files([(f"-o {given.out}", given.out)], [given.path])
+    if _is_benchmark(given.path):
+        if has_pretty_options:
+            raise UsageError(f"-q and -v are for runs; {given.path} is a benchmark")
+        console.exit_with(_show_benchmark(given.path, given.format, given.out))
+    (run,) = read_runs(given.path)
     code, meaning = outcome(run)
-    if form == "pretty":
+    if given.format == "pretty":
         from opcheck.report import summary
 
-        with options.printed(out) as console:
-            summary.show(console, run, quiet=quiet, verbose=verbose)
+        with console.console_to(given.out) as to:
+            summary.show(to, run, quiet=given.pretty.quiet, verbose=given.pretty.verbose)
     else:
-        options.write_lines(out, lines(form, run))
+        console.write_lines(given.out, lines(given.format, run))
         if not run.complete:
-            options.tell(f"{path}: {meaning}")
-    options.leave(code)
+            console.note(f"{given.path}: {meaning}")
+    console.exit_with(code)
 
 
 def _is_benchmark(path: Path) -> bool:
@@ -284,95 +433,148 @@ def _is_benchmark(path: Path) -> bool:
         return False
 
 
-def _benchmark(path: Path, form: str, out: Path | None) -> Exit:
+def _show_benchmark(path: Path, form: str, out: Path | None) -> Exit:
+    """Print a saved benchmark; return the exit code."""
     from opcheck.report import timings
 
     if form != "pretty":
         raise UsageError(f"{path} is a benchmark, which is shown as pretty, not as {form}")
-    kept = timings.read(path)
-    with options.printed(out) as console:
-        timings.show(console, kept.bench, kept.rows, complete=kept.complete)
-    if not kept.complete:
-        options.tell(f"{path}: the benchmark was cut short")
+    stored = timings.read(path)
+    with console.console_to(out) as to:
+        timings.show(to, stored.bench, stored.rows, complete=stored.complete)
+    if not stored.complete:
+        console.note(f"{path}: the benchmark was cut short")
         return Exit.UNUSABLE
-    timed = any(timing.samples for row in kept.rows for timing in row.timings)
-    return Exit.CONFORMS if timed else Exit.NOTHING_JUDGED
+    is_timed = any(timing.samples for row in stored.rows for timing in row.timings)
+    return Exit.CONFORMS if is_timed else Exit.NOTHING_JUDGED
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    """Options of `opcheck diff`."""
+
+    old_path: Path
+    new_path: Path
+    common: bool
+    format: str
+    out: Path | None
+    verbose: bool
 
 
 @click.command(name="diff", cls=OutputCommand)
 @click.argument("old_path", type=options.PATH, metavar="OLD")
 @click.argument("new_path", type=options.PATH, metavar="NEW")
-@declared("--common: Where NEW was asked for less than OLD, compare what both were asked for.")
+@click.option(
+    "--common",
+    is_flag=True,
+    help="Compare only what both runs cover, where NEW covers less than OLD.",
+)
 @options.format_option("markdown", help="markdown: a page for pull requests.")
 @options.out_option
-@declared("-v --verbose: Every change, however many there are.")
-def diff(
-    old_path: Path, new_path: Path, common: bool, form: str, out: Path | None, verbose: bool
-) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Print every change, however many there are.")
+@options.takes(DiffOptions)
+def diff(given: DiffOptions) -> NoReturn:
     """Show what changed from one stored run to another: a gate that lets old failures pass.
 
-    Results are held against each other by case and by the address of the backend. A regression is
-    what is red now and was not, what is no longer supported or no longer run, and what is missing
-    in NEW though it was asked for. A case that was edited is reported, and not compared.
+    Results are compared by case and by the address of the backend. A regression is a result that
+    became red, is no longer supported or no longer run, or is missing in NEW though the run covers
+    it. An edited case is reported, and not compared.
 
     \b
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl
     opcheck diff main.jsonl new.jsonl --format markdown -o comment.md
     opcheck diff all.jsonl some.jsonl --common       NEW has fewer cases, on purpose
 
-    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or is both, 4 a run is
-    incomplete, NEW was asked for less than OLD, or the output cannot be written, 5 nothing could be
-    compared.
+    Exit codes: 0 no regression, 1 some, 2 a file cannot be read, or OLD and NEW are
+    the same file, 4 a run is incomplete, NEW covers less than OLD, or the output cannot be written,
+    5 nothing could be compared.
     """
     from opcheck.analysis import apart, compare, judged
     from opcheck.report import diff as shown
 
-    if verbose and form != "pretty":
-        raise UsageError(f"-v is for --format pretty, not for {form}")
-    options.check_files([(f"-o {out}", out)], [old_path, new_path])
-    old, new = options.read_runs(old_path, new_path)
+    old_path, new_path = given.old_path, given.new_path
+    if given.verbose and given.format != "pretty":
+        raise UsageError(f"-v is for --format pretty, not for {given.format}")
+    check_files([(f"-o {given.out}", given.out)], [old_path, new_path])
+    old, new = read_runs(old_path, new_path)
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if apart(old.header, new.header) < 0:
-        options.tell(f"{new_path} began before {old_path}: is it NEW?")
-    found = compare(old, new)
-    if form == "pretty":
-        with options.printed(out) as console:
-            shown.show(console, old, new, found, common=common, verbose=verbose)
+        console.note(f"{new_path} began before {old_path}: are OLD and NEW swapped?")
+    difference = compare(old, new)
+    if given.format == "pretty":
+        with console.console_to(given.out) as to:
+            shown.show(to, old, new, difference, common=given.common, verbose=given.verbose)
     else:
-        options.write_lines(out, shown.markdown_lines(old, new, found, common=common))
-    options.leave(judged(old, new, found, common=common)[0])
+        page = shown.markdown_lines(old, new, difference, common=given.common)
+        console.write_lines(given.out, page)
+    code, _ = judged(old, new, difference, common=given.common)
+    console.exit_with(code)
+
+
+def _check_distinct(paths: Sequence[Path]) -> None:
+    """Raise UsageError if two paths are one file. All of them exist; `-` is standard input."""
+    files = [path for path in paths if path != STANDARD]
+    for first, second in combinations(files, 2):
+        if first.samefile(second):
+            twice = f"{first} is given twice" if first == second else f"{first} is also {second}"
+            raise UsageError(f"{twice}: name each run once")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeOptions:
+    """Options of `opcheck merge`."""
+
+    paths: tuple[Path, ...]
+    out: Path
 
 
 @click.command(name="merge", cls=OutputCommand)
 @click.argument("paths", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
-@declared("-o --output out FILE: The whole; `-` is standard output.", out=_WHOLE)
-def merge(paths: tuple[Path, ...], out: Path) -> None:
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    metavar="FILE",
+    type=OutputPath(),
+    required=True,
+    help="File for the joined run; `-` is standard output.",
+)
+@options.takes(MergeOptions)
+def merge(given: MergeOptions) -> NoReturn:
     """Join stored runs of one suite into one: other backends, or other parts of the cases.
 
-    What they were asked has to be one selection of the same cases, judged by the same rules, and no
-    result may stand in two of them. Where shards are missing, or a run was cut short, so is the
-    whole, and missing results are reported.
+    The runs must be of the same selection of cases, judged by the same rules, and no result may be
+    in two of them. If a shard is missing or a run was cut short, the joined run is incomplete, and
+    missing results are reported.
 
     \b
     opcheck merge cpu.jsonl gpu.jsonl -o all.jsonl
     opcheck merge shard-*.jsonl -o all.jsonl && opcheck report all.jsonl
 
-    Exit codes: 0 the whole is complete, whatever its verdicts; 2 a file cannot be read, or they are
-    no parts of one whole; 4 it is incomplete, or cannot be written.
+    Exit codes: 0 the joined run is complete, whatever its verdicts; 2 a file cannot be read, or the
+    runs cannot be joined; 4 the joined run is incomplete, or cannot be written.
     """
     from opcheck import analysis
     from opcheck.report import store
 
-    options.check_files([(f"-o {out}", out)], paths)
-    parts = [(str(path), run) for path, run in zip(paths, options.read_runs(*paths), strict=True)]
-    whole, lacks = analysis.merge(parts)
-    options.write_lines(out, store.lines(whole))
+    check_files([(f"-o {given.out}", given.out)], given.paths)
+    runs = read_runs(*given.paths)
+    _check_distinct(given.paths)
+    parts = [(str(path), run) for path, run in zip(given.paths, runs, strict=True)]
+    whole, missing = analysis.merge(parts)
+    console.write_lines(given.out, store.lines(whole))
     header = whole.header
-    for said in (*lacks, *analysis.several_builds(header)):
-        options.tell(one_line(said))
-    counts = len(whole.records), header.cases, len(header.backends)
-    message = ", ".join(map(plural, counts, ("result", "case", "backend")))
-    code = Exit.CONFORMS if whole.complete else Exit.UNUSABLE
-    meaning = "joined" if whole.complete else "incomplete"
-    options.end(code, f"{meaning}: {message}", err=str(out) == "-")
+    for message in (*missing, *analysis.several_builds(header)):
+        console.note(one_line(message))
+    counts = ", ".join(
+        (
+            plural(len(whole.records), "result"),
+            plural(header.cases, "case"),
+            plural(len(header.backends), "backend"),
+        )
+    )
+    is_stdout_used = given.out == STANDARD
+    if whole.complete:
+        console.print_and_exit(Exit.CONFORMS, f"joined: {counts}", err=is_stdout_used)
+    console.print_and_exit(Exit.UNUSABLE, f"incomplete: {counts}", err=is_stdout_used)

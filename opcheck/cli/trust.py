@@ -1,24 +1,31 @@
 """`opcheck trust`: accept the code that a settings file names."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from opcheck.cli import options
-from opcheck.cli.options import declared
+from opcheck.cli.console import print_and_exit
 from opcheck.errors import Exit, UsageError
 from opcheck.report.plain_text import one_line, plural
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrustOptions:
+    """Options of `opcheck trust`."""
+
+    folder: Path
+    list: bool
+    forget: bool
+
+
 @click.command(name="trust")
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
-@declared(
-    """
-    --list listed: Show the files that you have accepted, and accept nothing.
-    --forget forgotten: Accept the file no longer.
-    """
-)
-def command(folder: Path, *, listed: bool, forgotten: bool) -> None:
+@click.argument("folder", type=options.PATH, default=".")
+@click.option("--list", is_flag=True, help="Show the accepted files, and accept nothing.")
+@click.option("--forget", is_flag=True, help="Accept the file no longer.")
+@options.takes(TrustOptions)
+def command(given: TrustOptions) -> None:
     """Accept the code that a settings file names.
 
     The file is the nearest opcheck.toml, or pyproject.toml with settings of opcheck, in FOLDER or
@@ -26,9 +33,8 @@ def command(folder: Path, *, listed: bool, forgotten: bool) -> None:
     and `opcheck backends` tries them. A profile that you name by -b needs no such step.
 
     It is accepted as it is now, for commands in its own folder: once it is edited, it must be
-    accepted again. What else the
-    folder holds, such as a program that the file names, may change. The list of accepted files is
-    opcheck/trusted.json in $XDG_CONFIG_HOME, or in ~/.config.
+    accepted again. Other files of the folder, such as a program that the file names, may change.
+    The list of accepted files is opcheck/trusted.json in $XDG_CONFIG_HOME, or in ~/.config.
 
     \b
     opcheck trust                 show what the file here names, and accept it
@@ -37,11 +43,11 @@ def command(folder: Path, *, listed: bool, forgotten: bool) -> None:
 
     Exit codes: 0 done, 2 there is no such file or it cannot be read, 4 the list cannot be written.
     """
-    if listed and forgotten:
+    if given.list and given.forget:
         raise UsageError("--list and --forget exclude each other")
-    if listed:
+    if given.list:
         _show_list()
-    _change(folder, is_forgotten=forgotten)
+    _change(given.folder, is_forgotten=given.forget)
 
 
 def _show_list() -> None:
@@ -50,7 +56,7 @@ def _show_list() -> None:
     files = accepted()
     for path, digest in sorted(files.items()):
         click.echo(f"{digest[:12]}…  {one_line(path)}")
-    options.end(Exit.CONFORMS, plural(len(files), "accepted file"))
+    print_and_exit(Exit.CONFORMS, plural(len(files), "accepted file"))
 
 
 def _change(folder: Path, *, is_forgotten: bool) -> None:
@@ -70,7 +76,9 @@ def _change(folder: Path, *, is_forgotten: bool) -> None:
     table, file = found
     if is_forgotten:
         known = forget(file.path)
-        options.end(Exit.CONFORMS, f"{file.path} {'is forgotten' if known else 'was not accepted'}")
+        print_and_exit(
+            Exit.CONFORMS, f"{file.path} {'is forgotten' if known else 'was not accepted'}"
+        )
     profiles = profiles_of(table, file, problems)
     problems.raise_if_any()
     code = [one for profile in profiles.values() for one in profile.code]
@@ -78,7 +86,9 @@ def _change(folder: Path, *, is_forgotten: bool) -> None:
         place = f"{file.shown}:{one.mark.line}:{one.mark.column}"
         click.echo(f"{place}: {one.key}: {shortened(one.value)}")
     if not code:
-        options.end(Exit.CONFORMS, f"{file.path} names no code: there is nothing to accept")
+        print_and_exit(Exit.CONFORMS, f"{file.path} names no code: there is nothing to accept")
     known = is_accepted(file)
     accept(file)
-    options.end(Exit.CONFORMS, f"{file.path} {'was accepted already' if known else 'is accepted'}")
+    print_and_exit(
+        Exit.CONFORMS, f"{file.path} {'was accepted already' if known else 'is accepted'}"
+    )

@@ -323,6 +323,8 @@ _CUTS = {
 #: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
 #: few numbers may come, honest engines reach as many times what is expected.
 _EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
+#: Two answers to the same data, of one arithmetic, scatter alike; so many times as far is another.
+DRIFT = 10.0
 #: Beyond so many times what the others are, an element stands alone; among so many at least.
 _LONE, _FEW = 30.0, 8
 #: Errors of a model, relative to its output, that no narrower type excuses.

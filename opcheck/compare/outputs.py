@@ -431,6 +431,32 @@ def _related(wants: Wants, got: Sequence[Any], found: Comparisons) -> Comparison
     return (*found[:-1], last)
 
 
+def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
+    """Describe how much further one answer scatters than another to the same data, or "".
+
+    Both are right for some arithmetic. An answer that scatters `bounded.DRIFT` times as far as the
+    other, and further than the expected arithmetic explains, comes of no arithmetic at all.
+    """
+    for want, *answers in zip(wants, one, other, strict=False):
+        ratios = [ratio for answer in answers if (ratio := _scatter(want, answer)) is not None]
+        if len(ratios) < len(answers):
+            continue
+        nearer, further = sorted(ratios)
+        if further > bounded.SCATTER and further > bounded.DRIFT * max(nearer, 1.0):
+            times = f"{further:,.3g} and {nearer:,.3g} times as far as expected"
+            return f"{want.name}: the errors of two answers to the same data scatter {times}"
+    return ""
+
+
+def _scatter(want: Want, got: Array | Foreign) -> float | None:
+    """How far the errors of an output scatter; None without a theory of them."""
+    if want.bound is None or not want.drawn or isinstance(got, Foreign):
+        return None
+    if got.shape != want.values.shape or got.dtype.kind in "biu":
+        return None
+    return bounded.scatter(_wide(want), elements.native(got))
+
+
 def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = None) -> bool:
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it."""
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))

@@ -9,7 +9,14 @@ from typing import NamedTuple, TypeAlias, TypeGuard, cast
 import numpy as np
 
 from opcheck.compare.elements import Want
-from opcheck.compare.outputs import Comparisons, Outputs, compare_outputs, stated_want, too_wide
+from opcheck.compare.outputs import (
+    Comparisons,
+    Outputs,
+    compare_outputs,
+    drift,
+    stated_want,
+    too_wide,
+)
 from opcheck.dtypes import of
 from opcheck.model import question
 from opcheck.model.case import EXACT, Array, Case, OutputSpec, Rule, Tolerance
@@ -19,6 +26,8 @@ from opcheck.model.result import Comparison, Failure, LiveResult, Verdict
 UNUSABLE = "its answer cannot be used"
 #: The remark on answers that differ between runs, each right.
 IRREPRODUCIBLE = "not reproducible to the bit"
+#: The beginning of what a pass has judged of a model's outputs, where that is not all.
+IN_PART = "judged in part"
 ALONE = "no other backend answers, so there is nothing to compare its answer with"
 _NO_TENSOR = np.empty(0)
 
@@ -108,6 +117,10 @@ def judge(
         # Answers to the same data that differ are no contradiction if both are right.
         if any(one.failure not in (None, "precision") for one in (found, later)):
             return unstable(outcome.differs)
+        pairs = outcome.outputs, outcome.again
+        drifts = [said for one in answers if (said := drift(one.wants, *pairs))]
+        if "precision" in (found.failure, later.failure) and len(drifts) == len(answers):
+            return unstable(f"{outcome.differs}; {drifts[0]}")
         worse = later if found.verdict is Verdict.PASS else found
         reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
         found = replace(worse, reason=reason, irreproducible=True)
@@ -131,6 +144,32 @@ def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
             got = question.Declared(dtype.name if dtype else None, output.shape)
             return f"{name}: declared as {said}, returned as {got}"
     return ""
+
+
+def without_own_text(
+    outcome: question.Produced, stated: Sequence[question.Declared]
+) -> question.Produced:
+    """Return `outcome` without declarations that only repeat what the model states of its outputs.
+
+    Those are sizes that the model states too, and a rank that is the model's and not the answer's.
+    """
+    if len(stated) != len(outcome.declared):
+        return outcome
+    declared = tuple(map(_beyond_the_text, outcome.declared, stated, outcome.outputs))
+    return replace(outcome, declared=declared)
+
+
+def _beyond_the_text(
+    declared: question.Declared, stated: question.Declared, output: Array | question.Foreign
+) -> question.Declared:
+    if declared.shape is None or stated.shape is None or isinstance(output, question.Foreign):
+        return declared
+    if len(declared.shape) != len(stated.shape):
+        return declared
+    if len(declared.shape) != output.ndim:
+        return replace(declared, shape=None)
+    pairs = zip(declared.shape, stated.shape, strict=True)
+    return replace(declared, shape=tuple(None if own == text else own for own, text in pairs))
 
 
 def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:

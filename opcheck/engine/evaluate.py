@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
-from opcheck import dtypes, interrupt, numbers, opset
+from opcheck import budget, dtypes, interrupt, numbers, opset
 from opcheck.dtypes import DTYPES, DType, half_ulp, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, Operator, explained, located
 from opcheck.engine.readings import Reading, each_reading, following, reader_in_force
+from opcheck.engine.sizes import check_sizes
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind, expected, narrow, stored
@@ -99,7 +100,8 @@ def _called(
         errors: dict[str, Any] = {"all": "ignore"}
         if lost is not None:
             errors |= {"over": "call", "under": "call", "call": lambda *kind: lost.append(kind)}
-        with numbers.lifting(lift, *watched), np.errstate(**errors):
+        with numbers.lifting(lift, *watched), np.errstate(**errors), budget.counting():
+            check_sizes(bound.node.op, operands, attrs)
             outputs = bound.formula(*operands, **attrs)
     except InvalidNode as error:
         text = str(error)

@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from opcheck import dtypes, engine, numbers, opset
+from opcheck import budget, dtypes, engine, numbers, opset
 from opcheck.dtypes import DType, identical
 from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
+from opcheck.engine.sizes import check_sizes, elements_of
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import sure
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Task, Typed
@@ -515,7 +516,11 @@ def graph_of(task: Task) -> Subgraph:
 
 
 def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = None) -> _Values:
-    """The outputs of a body; of a function with `attrs`, or else each tensor in its own type."""
+    """The outputs of a body; of a function with `attrs`, or else each tensor in its own type.
+
+    The nodes of a graph, and the elements that it holds, count against the budget of the evaluation
+    in progress. Raises BeyondBudget.
+    """
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
 
@@ -524,30 +529,48 @@ def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = Non
         new = (name for name in names if name in body.constants and named.get(name) is None)
         named.update({name: numbers.lifted(body.constants[name]) for name in new})
 
-    for node, done in zip(body.nodes, body.done, strict=True):
-        lift(node.reads)
-        if lacking := [name for name in node.inputs if name not in named]:
-            raise InvalidNode(f"nothing is called {lacking[0]} there")
-        if attrs is None:
-            try:
-                outputs = _typed(node, named)
-                for x in outputs:
-                    # What waits for its errors holds all that it is computed of.
-                    getattr(x, "errors", None)
-            except InvalidNode as error:
-                # What forbids a node names the innermost one.
-                if str(error).startswith(_INNER):
-                    raise
-                one = f"{node.op.name}, which gives {next(filter(None, node.outputs), '')!r}"
-                raise InvalidNode(f"{_INNER}{one}: {error}") from None
-        else:
-            outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
-        # An output that is left out has no name, like an input that is.
-        named |= {name: x for name, x in zip(node.outputs, outputs, strict=False) if name}
-        for name in done:
-            named.pop(name, None)
-    lift(body.outputs)
+    with budget.counting() as spent:
+        sizes: dict[str, int] = {}
+        for node, done in zip(body.nodes, body.done, strict=True):
+            lift(node.reads)
+            if lacking := [name for name in node.inputs if name not in named]:
+                raise InvalidNode(f"nothing is called {lacking[0]} there")
+            if attrs is None:
+                outputs = _in_graph(node, named, spent)
+            else:
+                outputs = _computed(node, [named[name] for name in node.inputs], named, attrs)
+            # An output that is left out has no name, like an input that is.
+            new = {name: x for name, x in zip(node.outputs, outputs, strict=False) if name}
+            named |= new
+            if attrs is None:
+                sizes |= {name: elements_of(x) for name, x in new.items()}
+                spent.hold(sum(sizes[name] for name in new))
+            for name in done:
+                named.pop(name, None)
+                spent.held -= sizes.pop(name, 0)
+        lift(body.outputs)
     return tuple(named.get(name) for name in body.outputs)
+
+
+def _in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
+    """The outputs of a graph's node; an error names the innermost node of graphs in it."""
+    spent.run()
+    held = spent.held
+    try:
+        outputs = _typed(node, named)
+        for x in outputs:
+            # What waits for its errors holds all that it is computed of.
+            getattr(x, "errors", None)
+    except InvalidNode as error:
+        if str(error).startswith(_INNER):
+            raise
+        one = f"{node.op.name}, which gives {next(filter(None, node.outputs), '')!r}"
+        raise InvalidNode(f"{_INNER}{one}: {error}") from None
+    # Of what its own graphs held, the outputs alone are left.
+    spent.held = held
+    for x in outputs:
+        spent.check(f"{node.op} gives a tensor", elements_of(x))
+    return outputs
 
 
 def _typed(node: BodyNode, named: _Named) -> _Values:
@@ -673,5 +696,6 @@ def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -
     arguments = attributes_for(function, schema, Node(node.op, (), stated, node.asked))
     while operands and operands[-1] is None:
         operands = operands[:-1]
+    check_sizes(node.op, operands, arguments)
     outputs = function(*operands, **arguments)
     return outputs if isinstance(outputs, tuple | list) else (outputs,)

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import chain, pairwise
 from random import Random
 from time import monotonic
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.execution import expected, workers
 from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.workers import beyond_caches, environment, machine
-from opcheck.grouping import picked
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Rows, Sample, Timed, Timing
 from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
@@ -84,8 +83,11 @@ class Plan:
 
 def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     """The backends, the machine and the options of a benchmark."""
+    here = environment()
     return Bench(
-        **picked(environment(), "opcheck python packages"),
+        opcheck=here.opcheck,
+        python=here.python,
+        packages=dict(here.packages),
         backends={info.address: info.version for info in infos},
         machine=machine(),
         threads=threads,
@@ -442,48 +444,63 @@ def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
     return replace(settings, address=str(address), environment=environment)
 
 
+@dataclass(frozen=True, kw_only=True)
+class BenchRequest:
+    """What a benchmark measures, and how much.
+
+    Each backend has so many `threads`. Ratios are relative to the backend `base`, the first by
+    default. `settings` are those of the addresses, if they are known already.
+    """
+
+    addresses: Sequence[str]
+    cases: Sequence[Case]
+    limits: workers.Limits
+    plan: Plan
+    threads: int = 1
+    base: str | None = None
+    settings: Sequence[BackendSettings] = ()
+
+
 @contextmanager
-def entered(
-    addresses: Sequence[str],
-    cases: Sequence[Case],
-    limits: workers.Limits,
-    plan: Plan,
-    threads: int,
-    base: str | None,
-    settings: Sequence[BackendSettings] = (),
-) -> Iterator[tuple[Bench, Benchmark]]:
+def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
     """A benchmark that can begin, with its header; all backends are connected.
 
-    Each has so many `threads`. Ratios are relative to the backend `base`, the first by default.
-    `settings` are those of the addresses, if these are known elsewhere.
     Raises UsageError and BackendUnavailable with everything that is wrong with the backends.
     """
+    addresses = request.addresses
+    base = request.base
     with ExitStack() as stack:
         folder = stack.enter_context(cleanup.guarded_folder())
-        chosen = [replace(one, scratch=folder) for one in settings]
-        chosen = chosen or workers.chosen_backends(addresses, folder, limits)
-        settings = [_with_threads(one, threads) for one in chosen]
+        chosen = [replace(one, scratch=folder) for one in request.settings]
+        chosen = chosen or workers.chosen_backends(addresses, folder, request.limits)
+        settings = [_with_threads(one, request.threads) for one in chosen]
         names = [*addresses, *(one.address for one in settings)]
         if base is not None and base not in names:
             hint = errors.did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
             raise errors.UsageError(f"--base {base}: no such backend takes part", hint)
-        workers.check_company(cases, len(settings))
-        oracles = stack.enter_context(workers.consulted(cases, addresses, folder, limits))
+        workers.check_has_other_backends(request.cases, len(settings))
+        consulted = workers.consulted(request.cases, addresses, folder, request.limits)
+        oracles = stack.enter_context(consulted)
         pools = stack.enter_context(workers.started(settings, 1))
         workers.connect(pools)
-        enter = stack.enter_context  # each as it starts: the next may not
-        timers = [[enter(closing(Stopwatch(it))) for _ in range(plan.processes)] for it in settings]
+        timers: list[list[Stopwatch]] = []
+        for one in settings:
+            timers.append([])
+            for _ in range(request.plan.processes):
+                # Each is entered as it starts: the next may not start.
+                timers[-1].append(stack.enter_context(closing(Stopwatch(one))))
         for watch in chain(*timers):
             watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]
         number = 0 if base is None else names.index(base) % len(settings)
-        plan = replace(plan, base=infos[number].address)
+        plan = replace(request.plan, base=infos[number].address)
         entrants = [*zip(pools, timers, strict=True)]
-        yield about(infos, plan, threads=threads), Benchmark(cases, entrants, plan, oracles)
+        benchmark = Benchmark(request.cases, entrants, plan, oracles)
+        yield about(infos, plan, threads=request.threads), benchmark
 
 
-def at_a_host(entry: tuple[Any, ...]) -> Iterator[str | tuple[Bench, Rows]]:
+def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:
     """Yield each visit of the benchmark that `entered` enters, and at last its header and rows."""
-    with entered(*entry) as (bench, benchmark):
+    with entered(request) as (bench, benchmark):
         yield from benchmark.visits()
         yield bench, [replace(row, host=platform.node()) for row in benchmark.rows()]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import grouping, model, opset
+from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
@@ -23,9 +23,13 @@ from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
 from opcheck.execution.workers import Inquiry
 from opcheck.graph import WholeModel
+from opcheck.graph.test_data import output_declarations
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
 
 _ONCE = "stability not checked: it is asked once"
+_WRONG_IN_ITS_SECOND_RUN = (
+    "answered other data wrongly in its second run, and otherwise in a first run"
+)
 #: True for an answer to the case's legal twin, and the answer.
 WrongAnswer: TypeAlias = tuple[bool, Outcome]
 
@@ -43,6 +47,8 @@ class EvaluatedCase:
     others: tuple["EvaluatedCase", ...] = ()
     #: It fails on other data than the case's own alone.
     elsewhere: bool = False
+    #: The case takes more than opcheck computes, so that no backend was asked.
+    is_too_large: bool = False
 
     def changed(self, **fields: Any) -> "EvaluatedCase":
         """Return a copy with other `fields` of the result."""
@@ -133,6 +139,8 @@ class CaseEvaluation:
             admitted, silent = self.accepted_answers, ""
         except expected.OracleUnavailable as error:
             admitted, silent = (), str(error)
+        except expected.TooLarge as error:
+            return replace(self._unsupported(backend, str(error)), is_too_large=True)
         except expected.Unsupported as error:
             if case.op != model.GRAPH:
                 return self._unsupported(backend, str(error))
@@ -145,7 +153,7 @@ class CaseEvaluation:
         except ValueError as error:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
-            reason = "the case's data do not fit into memory"
+            reason = f"the case's data do not fit into memory{own_memory.limit_in_words()}"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.NOT_RUN, reason))
         if isinstance(case.expect, model.Rejected) and not backend.refuses:
             reason = "it declares that it does not refuse invalid models (refuses=false)"
@@ -158,6 +166,9 @@ class CaseEvaluation:
             answer = yield legal
             twin, printed = answer.outcome, printed + answer.printed
         produced = outcome if isinstance(outcome, model.Produced) else None
+        note = ""
+        if case.model and isinstance(outcome, model.Produced):
+            outcome, note = self._without_own_text(case.model, outcome)
         if silent or case.expect.compares_backends:
             outcome = steady(case, outcome)
         took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
@@ -178,21 +189,24 @@ class CaseEvaluation:
         # A model that is off, or of which nobody knows a part, is not wrong; its stale answer is.
         off = self.is_model and verdict.is_right(judgement)
         if (vague or off or judgement.verdict is Verdict.PASS) and produced:
-            found = yield from self._on_other_data(produced, backend)
-            if found and (judgement.verdict is Verdict.PASS or found.failure == "unstable"):
+            is_off = judgement.verdict is not Verdict.PASS
+            found = yield from self._on_other_data(produced, backend, is_off=is_off)
+            if found and not (is_off and found.failure == "precision"):
                 judgement = elsewhere = found
         if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
             return self._unsupported(backend, why)
         # No backend need take a model whose types contradict each other.
         data = case.model if judgement.failure in ("raised", "declared") else None
-        if data and (why := WholeModel(data, asked.task.inputs).contradiction):
+        if data and (why := self._contradiction(data, asked)):
             return self._unsupported(backend, f"the model contradicts itself: {why}")
         if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
             return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
         refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
         if refused and not legal and case.model is None:
             judgement = yield from self._at_a_later_opset(judgement)
-        reason = judgement.reason or _unchecked(case, outcome)
+        reason = judgement.reason or note or _unchecked(case, outcome)
+        if case.model and judgement.verdict is Verdict.PASS and (part := _judged_part(judgement)):
+            reason = "; ".join(filter(None, (part, judgement.reason or note)))
         # The expected answer may come from the backend itself.
         self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
         if self.oracle_answer:
@@ -210,6 +224,33 @@ class CaseEvaluation:
         failed = (True, twin) if legal and twin else (False, outcome)
         kept = produced if judgement.failure == "precision" else None
         return EvaluatedCase(result, failed, answer=kept, elsewhere=elsewhere is not None)
+
+    def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
+        """The answer without declared outputs that only repeat a wrong text of the model.
+
+        Then what that text contradicts, or "". Such a model is judged by its values.
+        """
+        names = [output.name for output in self.case.outputs]
+        wrong = verdict.misdeclared(outcome, names)
+        if not wrong:
+            return outcome, ""
+        without = verdict.without_own_text(outcome, output_declarations(data))
+        if verdict.misdeclared(without, names):
+            return outcome, ""
+        return without, f"the model contradicts itself and is judged by its values: {wrong}"
+
+    def _contradiction(self, data: bytes, asked: Question) -> str:
+        """How a model contradicts itself, as onnx infers or as the engine computes; else ""."""
+        if found := WholeModel(data, asked.task.inputs).contradiction:
+            return found
+        if not self.is_model:
+            return ""
+        wants = next((one.wants for one in self.accepted_answers), ())
+        for stated, want in zip(output_declarations(data), wants, strict=False):
+            if not stated.fits(want.values.shape):
+                gives = f"its nodes give {[*want.values.shape]}"
+                return f"{want.name} is declared as {stated}, and {gives}"
+        return ""
 
     def _says_nothing(self) -> str:
         """Describe why a right answer to a model says nothing, or ""."""
@@ -232,42 +273,63 @@ class CaseEvaluation:
         return self.question.inputs[0] if self.question.inputs else None
 
     def _on_other_data(
-        self, outcome: model.Produced, backend: BackendInfo
+        self, outcome: model.Produced, backend: BackendInfo, *, is_off: bool
     ) -> Inquiry[verdict.Judgement | None]:
-        """The verdict on the answer to other data; None where that is right."""
+        """The verdict on the answer to other data; None where that is right.
+
+        If the answer to the first data `is_off`, poorer arithmetic on other data is none more.
+        """
         answer = outcome.between
         compared = None if answer is None else self.compared_on_other_data(backend, answer)
         if answer is None or compared is None:
             return None
-        if _are_right(compared):
-            poor = [one for one in compared if one.problem == "precision" and self.is_model]
-            if not poor:
-                return None
-            said = f"on other data of the same shapes: {verdict.what_is_wrong(poor[0])}"
-            return verdict.Judgement(Verdict.WARN, said, "precision", comparisons=compared)
+        is_wrong = not _are_right(compared)
+        is_poor = self.is_model and any(one.problem == "precision" for one in compared)
+        if not is_wrong and (is_off or not is_poor):
+            return None
         # Wrong alone is not enough for a case: it may be written for its own data only.
-        if outcome.stale and self.case.rule == "must":
+        if is_wrong and outcome.stale and self.case.rule == "must":
             said = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(said)
         fresh = _of_itself((yield self.question.turned()).outcome)
+        if self.is_model:
+            return self._on_other_data_twice(answer, fresh, backend)
         if isinstance(fresh, model.NotRun):
             return None
         if isinstance(fresh, model.Produced):
             wrong = not self.is_right_on_other_data(backend, fresh.outputs)
-            if self.is_model and wrong:
-                wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
-                once = replace(fresh, again=None)
-                found = verdict.judge("must", wanted, once, self.case.tolerance)
-                said = f"answered other data of the same shapes wrongly: {found.reason}"
-                return verdict.unstable(said)
             # Or its answers differ anyway, and here they are wrong whenever it is asked.
             how = execute.changed(fresh.outputs, answer, "the second")
             if not how or (outcome.again and wrong):
                 return None
         else:
             how = verdict.by_itself("must", fresh).reason
-        said = f"answered other data wrongly in its second run, and otherwise in a first run: {how}"
-        return verdict.unstable(said)
+        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+
+    def _on_other_data_twice(
+        self, answer: execute.Outputs, fresh: Outcome, backend: BackendInfo
+    ) -> verdict.Judgement | None:
+        """The verdict on a model's `answer` to other data, and a `fresh` one; None if right."""
+        how: str | None = None
+        outcome = model.Produced(answer, 0.0, once=True)
+        if isinstance(fresh, model.Produced):
+            how = fresh.unstable or execute.changed(fresh.outputs, answer, "the second")
+            again = fresh.outputs if how else None
+            outcome = replace(outcome, unstable=fresh.unstable, again=again, differs=how or "")
+        elif not isinstance(fresh, model.NotRun):
+            how = verdict.by_itself("must", fresh).reason
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+        wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
+        found = verdict.judge(
+            self.case.rule, wanted, outcome, self.case.tolerance, declared=backend.accumulate
+        )
+        if found.failure == "unstable":
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {found.reason}")
+        if found.failure is None:
+            return None
+        reason = f"on other data of the same shapes: {found.reason}"
+        kind: model.Failure = "precision" if found.failure == "precision" else "other_data"
+        return replace(found, reason=reason, failure=kind)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
@@ -308,6 +370,21 @@ def _may_refuse(outcome: Outcome) -> bool:
     return isinstance(outcome, model.Raised) and not outcome.unusable
 
 
+def _judged_part(judgement: verdict.Judgement) -> str:
+    """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
+    compared = judgement.comparisons
+    left = [one for one in compared if one.unjudged]
+    if not left or all(one.unjudged == one.total for one in compared):
+        return ""
+    parts = [
+        f"{one.output}: its type and shape"
+        if one.unjudged == one.total
+        else f"{one.output}: {one.total - one.unjudged:,} of {one.total:,} elements"
+        for one in left
+    ]
+    return f"{verdict.IN_PART}: {'; '.join(parts)}"
+
+
 def _unchecked(case: Case, outcome: Outcome) -> str:
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
@@ -329,12 +406,29 @@ def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Inquiry[lis
         first, answer = first or one.answer, one.answer
         random = first and case.question.random
         if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
-            message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
-            one = one.changed(reason=one.result.reason or message, irreproducible=True)
+            one = _differing(case, info, one, first, answer)
         judged.append(replace(one, answer=None))
         if judged[0].result.verdict is Verdict.BAD_CASE:
             break
     return judged
+
+
+def _differing(
+    case: CaseEvaluation,
+    info: BackendInfo,
+    one: EvaluatedCase,
+    first: model.Produced,
+    answer: model.Produced,
+) -> EvaluatedCase:
+    """`one` of several results, whose `answer` to the same data differs from the `first` one."""
+    message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
+    if one.result.failure in (None, "precision") and not case.case.expect.compares_backends:
+        both = replace(first, again=answer.outputs, differs="another answer than the first time")
+        admitted, tolerance = case.accepted_answers, case.case.tolerance
+        found = verdict.judge(case.case.rule, admitted, both, tolerance, declared=info.accumulate)
+        if found.failure == "unstable":
+            return one.changed(verdict=found.verdict, failure="unstable", reason=found.reason)
+    return one.changed(reason=one.result.reason or message, irreproducible=True)
 
 
 def as_required(judged: EvaluatedCase) -> EvaluatedCase:

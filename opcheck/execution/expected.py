@@ -22,7 +22,7 @@ from opcheck.engine import Node, any_order, evaluate, operator_of, operators, ro
 from opcheck.engine.evaluate import Outputs
 from opcheck.engine.node import graph_of
 from opcheck.engine.readings import Reading
-from opcheck.errors import InvalidNode, NotExpressible, NotSupported, UsageError
+from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
@@ -241,6 +241,10 @@ class WrongCase(ValueError):
 
 class Unsupported(WrongCase):
     """The engine cannot compute the answer; the case itself may be right."""
+
+
+class TooLarge(Unsupported):
+    """The answer takes more than opcheck computes, so that no backend should compute it either."""
 
 
 def accepted_answers(
@@ -478,12 +482,20 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
             said = f"by the specification it is illegal on these inputs: {error}"
             raise WrongCase(f"{said} (--inputs DIR gives it others)") from None
         raise _refused_by_the_engine(error) from None
+    except BeyondBudget as error:
+        raise TooLarge(f"unsupported by opcheck: {error}") from None
     except NotSupported as error:
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None
     by_name = grouping.group_by(answers, lambda answer: answer.name)
     return tuple(
         chain.from_iterable(_of_reading(case, name, group) for name, group in by_name.items())
     )
+
+
+def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
+    """Return what the engine computed as the expected outputs of a case's node."""
+    pairs = zip(case.outputs, outputs, strict=True)
+    return [computed_want(case.op, output.name, one) for output, one in pairs]
 
 
 def _of_reading(
@@ -499,8 +511,7 @@ def _of_reading(
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
             continue
-        pairs = zip(case.outputs, answer.answer, strict=True)
-        wants = [computed_want(case.op, output.name, one) for output, one in pairs]
+        wants = wants_of_outputs(case, answer.answer)
         if not first:
             first = wants
         else:

@@ -19,10 +19,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from opcheck import __version__, dtypes, engine, model, suite
+from opcheck.backends.execute import same_answers
 from opcheck.compare import Want, compare_outputs, verdict
 from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
 from opcheck.compare.outputs import in_its_dtype
+from opcheck.engine import evaluate as engine_evaluate, operators
+from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected, saving, workers
@@ -222,6 +225,8 @@ def made_of(case: Case) -> Made:
                 return left_out("its outputs are drawn at random")
             case model.AnyOf():
                 return Made(tuple(_alternatives(case, asked)))
+            case model.Computed() if len(readings := _readings(asked)) > 1:
+                return Made(tuple(_of_readings(case, asked, readings)))
             case expect:
                 (answer,) = expected.accepted_answers(case, asked)
                 wants, found = answer.wants, outputs(asked.task, asked.inputs)
@@ -288,6 +293,36 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
                 found = outputs(asked.task, asked.inputs) if is_computed else None
                 test, reason = _test(case, asked, wants, found), ""
         name = alternative.name
+        yield replace(test, name=f"{case.id}~{name}", kind="open", alternative=name, reason=reason)
+
+
+def _readings(asked: Question) -> tuple[Reading[engine_evaluate.Outputs], ...]:
+    """The answers that the text admits, by its readings; none where the engine has no answer."""
+    try:
+        with operators.judging():
+            return engine_evaluate.each_answer(expected.node_of(asked.task, asked.inputs))
+    except (NotSupported, InvalidNode):
+        return ()  # what follows reports it
+
+
+def _of_readings(
+    case: Case, asked: Question, readings: Sequence[Reading[engine_evaluate.Outputs]]
+) -> Iterator[Test]:
+    """Yield a test for each different answer that the text admits, by the readings it follows."""
+    written: list[tuple[Array, ...]] = []
+    for reading in readings:
+        name = ", ".join(reading.chosen.values())
+        if isinstance(reading.answer, InvalidNode):
+            test = _test(case, asked)
+            reason = str(reading.answer)
+        else:
+            with following(Reader(reading.chosen)):
+                found = outputs(asked.task, asked.inputs)
+            if found is None or any(same_answers(found[0], other) for other in written):
+                continue
+            written.append(found[0])
+            test = _test(case, asked, expected.wants_of_outputs(case, reading.answer), found)
+            reason = ""
         yield replace(test, name=f"{case.id}~{name}", kind="open", alternative=name, reason=reason)
 
 
@@ -399,5 +434,13 @@ def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, 
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         tests.append(fields)
-    about = picked(case, "id rule level clause") | {"digest": suite.case_digest(case)}
-    return gm.ManifestCase(**about, tests=tuple(tests)), tuple(left)
+    has_alternatives = any(test.alternative for test in tests)
+    stored = gm.ManifestCase(
+        id=case.id,
+        rule="open" if has_alternatives else case.rule,
+        level=case.level,
+        clause=case.clause,
+        digest=suite.case_digest(case),
+        tests=tuple(tests),
+    )
+    return stored, tuple(left)

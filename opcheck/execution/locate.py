@@ -35,6 +35,7 @@ _UNANSWERED = "the backend does not give all that they read and give"
 _EXPOSED = "with tensors as outputs"
 _CHANGED = "tensors as outputs change the answer: some nodes are computed together"
 _CURED = "any tensor as an output makes the answer right, so that no node is found"
+_NO_ELEMENT = "no output has an element"
 _UNSEARCHED = "nodes computed together cannot be searched for"
 
 
@@ -287,7 +288,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     """The inquiry of one backend about the nodes of a model."""
     whole = yield from network.evaluation.on(backend)
     known = not network.case.expect.compares_backends
-    if known and whole.result.verdict is model.Verdict.BAD_CASE:
+    if whole.is_too_large or (known and whole.result.verdict is model.Verdict.BAD_CASE):
         return Located(whole.result, (), (), len(network.parts))
     if known and whole.elsewhere:
         # What is right on this data, and wrong on the other, is judged on the other.
@@ -298,19 +299,24 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
             whole = other.changed(reason=f"on the data of a second run: {other.result.reason}")
     search = _Search(network, backend, stale=whole.result.verdict is model.Verdict.UNSTABLE)
     yield from search.ask(whole.answer)
-    judged = {one.part for one in search.judged}
+    results = yield from _asked_alone(search.judged, backend)
+    judged = {one.part for one in results}
     left = [part for part in chain.from_iterable(network.passes()) if part not in judged]
     outputs = [one.output for one in whole.result.comparisons if one.problem]
     before = network.ancestors(outputs or network.body.outputs)
     around = (*network.why_not.items(), *((part, _UNANSWERED) for part in left))
+    undecided = [(one.part, one.result.reason) for one in results if _is_undecided(one)]
+    unjudged = [
+        (part, why) for part, why in (*around, *undecided) if not before.isdisjoint(part.outputs)
+    ]
     found = Located(
         replace(whole.result, diagnoses=()) if known else None,
-        tuple(sorted(search.judged, key=lambda one: one.part.place)),
+        tuple(sorted(results, key=lambda one: one.part.place)),
         around,
         len(network.parts),
         tuple(_depths(network, search.seen, search.sample)) if known else (),
         taken=network.taken,
-        suspected=sum(not before.isdisjoint(part.outputs) for part, _ in around),
+        unjudged=tuple(sorted(dict(unjudged).items())),
     )
     wrong = found.by_itself
     if known and wrong and not network.fixed.issuperset(network.node(wrong.part).inputs):
@@ -324,11 +330,37 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
     wrongs = found.wrong.result.comparisons if found.wrong else ()
     beyond = any(one.problem == "values" and one.wrong for one in wrongs)
     # Alone, it is judged by the bound.
-    if found.wrong and beyond and search.given.issuperset(search.network.names([found.wrong.part])):
-        alone = yield from CaseEvaluation(found.wrong.result.case).on(backend)
+    wrong = found.wrong
+    if wrong and beyond and not wrong.wrong_alone and search.gives(wrong.part):
+        alone = yield from CaseEvaluation(wrong.result.case).on(backend)
         found = replace(found, right_alone=verdict.is_right(alone.result))
     notes = [note[:300] for note in dict.fromkeys(search.notes)]
     return replace(found, exposed=errors.few(notes) if notes else "")
+
+
+def _asked_alone(
+    judged: Sequence[JudgedNode], backend: model.BackendInfo
+) -> Inquiry[list[JudgedNode]]:
+    """The results, of which nodes that are off by little are wrong if they are so alone, too.
+
+    A node that is computed together with others may be off by some roundings. As a model of its
+    own, as `opcheck extract` writes it, it is judged by its bound. Of each operator and type, the
+    furthest off is asked.
+    """
+    found = [*judged]
+    small = [one for one in judged if one.fails and one.is_small]
+    kinds = grouping.group_by(small, lambda one: (one.part.op, one.result.case.dtype))
+    for some in kinds.values():
+        furthest = max(some, key=lambda one: one.harm)
+        alone = yield from CaseEvaluation(furthest.result.case).on(backend)
+        if alone.result.failure == "values":
+            found[found.index(furthest)] = replace(furthest, wrong_alone=True)
+    return found
+
+
+def _is_undecided(one: JudgedNode) -> bool:
+    """Return True for a node that has something to judge, and no verdict."""
+    return one.result.beyond and one.result.reason != _NO_ELEMENT
 
 
 class _Search:
@@ -344,6 +376,10 @@ class _Search:
         self.given: set[str] = set()
         self.sample = _sample(network)
         self.seen: dict[str, Any] = {}
+
+    def gives(self, part: Part) -> bool:
+        """Return True if the backend gave all that a node reads and gives."""
+        return self.given.issuperset(self.network.names([part]))
 
     def ask(self, answer: model.Produced | None) -> Inquiry[None]:
         """Ask for the tensors of all nodes; `answer` is what the model gives as it is."""
@@ -492,7 +528,7 @@ def _judged(
     ]
     wants = answers[0].wants
     if not any(want.values.size for want in wants):
-        return JudgedNode(part, _unjudged(case, backend, "no output has an element")), None
+        return JudgedNode(part, _unjudged(case, backend, _NO_ELEMENT)), None
     outcome = model.Produced(tuple(got), 0.0, once=True)
     like = next((x for x in operands if x is not None), None)
     judgement = verdict.judge("must", answers, outcome, None, like, backend.accumulate)

@@ -98,7 +98,7 @@ class Recording:
                 raise UsageError(message)
         begin(self.folder, info)
 
-    def heard(self, inquiry: Inquiry[Found]) -> Inquiry[Found]:
+    def observe(self, inquiry: Inquiry[Found]) -> Inquiry[Found]:
         """The inquiry, with replies saved; those to repeated questions, on other data, are not."""
         #: The opsets at which each case was asked, its own first.
         opsets: dict[str, list[int]] = {}

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias, cast
 
-from opcheck import interrupt
+from opcheck import interrupt, own_memory
 from opcheck.backends import base
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
@@ -96,8 +96,8 @@ class Judge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
-    #: Hears the answers of the backends, too.
-    heard: Callable[[Rounds], Rounds] | None = None
+    #: Wraps each inquiry of a backend, to see its answers.
+    observe: Callable[[Rounds], Rounds] | None = None
 
     def __post_init__(self) -> None:
         #: Places of the cases taken so far, and how many of them each backend was asked about.
@@ -163,8 +163,9 @@ class Judge:
             opened.waiting.append(number)
         else:
             inquiry = repeated(opened.evaluation, backend.info, self.times)
-            heard = self.heard(inquiry) if self.heard else inquiry
-            self._driver.start(backend, heard, (place, number))
+            if self.observe:
+                inquiry = self.observe(inquiry)
+            self._driver.start(backend, inquiry, (place, number))
 
     def _end(
         self, key: tuple[int, int | None], found: list[EvaluatedCase] | Reply
@@ -309,7 +310,7 @@ class Judges:
         self._done: set[Connection[Any, Any]] = set()
         for _ in range(count):
             ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=self._work, args=(theirs,), daemon=True)
+            process = context.Process(target=self._work, args=(theirs, count), daemon=True)
             process.start()
             theirs.close()
             self._ends[ours] = process
@@ -364,8 +365,9 @@ class Judges:
         if lost and complete:
             raise BackendUnavailable("a process that judges ended before it said what was left")
 
-    def _work(self, end: "Connection[Any, Any]") -> None:
+    def _work(self, end: "Connection[Any, Any]", count: int) -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
+        own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
         interrupt.follow(self._parent)
         try:
@@ -395,7 +397,7 @@ class Judges:
                 if waiting and not self._stopped.value:
                     send(waiting)
         # Last, what is to be added to the parent's pools.
-        send(tuple((dict(pool.accidents), pool.partings) for pool in pools))
+        send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
         """Take up to four cases that no other judge has; see `Take`."""

@@ -155,7 +155,7 @@ def _require_harmless(address: str) -> None:
         raise UsageError(f"{address!r} is code, which no case file may have run", hint)
 
 
-def check_company(cases: Sequence[Case], backends: int) -> None:
+def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
     """Raise UsageError where backends are to be compared with each other, and there is only one."""
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]

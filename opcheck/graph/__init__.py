@@ -3,7 +3,7 @@
 And a whole model: the names and types of its tensors, and other forms of it.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +15,15 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
+from onnx import (
+    AttributeProto,
+    ModelProto,
+    NodeProto,
+    TensorShapeProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
 from onnx.shape_inference import InferenceError, infer_shapes
 
 from opcheck import opset
@@ -243,18 +251,34 @@ def _state_inferred(model: ModelProto) -> None:
         ours, theirs = output.type.tensor_type, found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
         if theirs.HasField("shape") and not ours.HasField("shape"):
-            ours.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in theirs.shape.dim)
+            ours.shape.dim.extend(TensorShapeProto.Dimension() for _ in theirs.shape.dim)
             ours.shape.SetInParent()
 
 
 def sized(model: ModelProto, tensors: Iterable[TensorType]) -> ModelProto:
-    """A copy of a model whose inputs have the sizes of the tensors that are fed."""
+    """A copy of a model whose inputs have the sizes of the tensors that are fed.
+
+    A symbol for one of these sizes is that size everywhere: in inputs, outputs, `value_info` and
+    subgraphs. Other symbols are left out, because no size is open once all inputs are fed.
+    """
     copy = ModelProto.FromString(model.SerializeToString())
     shapes = {one.name: one.shape for one in tensors}
+    sizes: dict[str, set[int]] = defaultdict(set)
     for info in copy.graph.input:
         dims = info.type.tensor_type.shape.dim
         for dim, size in zip(dims, shapes.get(info.name, ()), strict=False):
+            if dim.dim_param:
+                sizes[dim.dim_param].add(size)
             dim.dim_value = size
+    known = {symbol: min(found) for symbol, found in sizes.items() if len(found) == 1}
+    for shape in onnx_defs.messages(copy.graph, TensorShapeProto):
+        for dim in shape.dim:
+            if not dim.HasField("dim_param"):
+                continue
+            if dim.dim_param in known:
+                dim.dim_value = known[dim.dim_param]
+            else:
+                dim.ClearField("dim_param")
     return copy
 
 

@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -28,6 +28,7 @@ from opcheck.errors import did_you_mean
 from opcheck.graph import folders, opset_of as opset_of
 from opcheck.graph.folders import MODEL, BeyondOpcheck, array_of, element, tensor_type
 from opcheck.model import Array, AttrValue, OpVersion, Value
+from opcheck.model.question import Declared
 from opcheck.opset import onnx_defs, weights
 from opcheck.opset.onnx_defs import domain_of, messages
 
@@ -325,6 +326,22 @@ def output_types(data: bytes) -> list[DType | None]:
     return [element(code) if code else None for code in codes]
 
 
+def output_declarations(data: bytes) -> list[Declared]:
+    """Return what a model declares of its outputs; None for sizes that it leaves open."""
+    declared = []
+    for info in ModelProto.FromString(data).graph.output:
+        tensor = info.type.tensor_type
+        dtype = element(tensor.elem_type) if tensor.elem_type else None
+        shape = None
+        if tensor.HasField("shape"):
+            shape = tuple(
+                dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+                for dim in tensor.shape.dim
+            )
+        declared.append(Declared(dtype.name if dtype else None, shape))
+    return declared
+
+
 def invalid(model: ModelProto) -> str | None:
     """Return the error of onnx's checker on a model, None if it is valid."""
     try:
@@ -370,22 +387,39 @@ def attributes(node: NodeProto) -> dict[str, AttrValue]:
 
 def random_outputs(model: ModelProto) -> frozenset[str]:
     """The outputs that depend on random numbers, with a seed too: no generator is specified."""
-    functions = {(one.domain, one.name) for one in model.functions if _draws(one)}
+    nothing = _constants_of_nothing(model)
+    functions = {(one.domain, one.name) for one in model.functions if _draws(one, frozenset())}
     found: set[str] = set()
     for node in model.graph.node:
         read = chain.from_iterable(one.input for one in messages(node, NodeProto))
-        if _draws(node) or (node.domain, node.op_type) in functions or not found.isdisjoint(read):
+        is_random = _draws(node, nothing) or (node.domain, node.op_type) in functions
+        if is_random or not found.isdisjoint(read):
             found.update(node.output)
     return frozenset(output.name for output in model.graph.output if output.name in found)
 
 
-def _draws(where: FunctionProto | NodeProto) -> bool:
+def _constants_of_nothing(model: ModelProto) -> frozenset[str]:
+    """The names of a model's scalars that are 0 or false, and that nobody can feed."""
+    fed = {one.name for one in model.graph.input}
+    constants = [
+        one
+        for one in model.graph.initializer
+        if one.name not in fed and not one.dims and not weights.is_outside(one)
+    ]
+    return frozenset(one.name for one in constants if not array_of(one).any())
+
+
+def _draws(where: FunctionProto | NodeProto, nothing: Collection[str]) -> bool:
+    """Return True for random operators; the names in `nothing` are of constants 0 and false."""
     standard = (one for one in messages(where, NodeProto) if not domain_of(one.domain))
-    # Dropout's third input decides if it drops anything.
-    return any(
-        _RANDOM.fullmatch(one.op_type) or (one.op_type == "Dropout" and any(one.input[2:]))
-        for one in standard
-    )
+    return any(_RANDOM.fullmatch(one.op_type) or _drops(one, nothing) for one in standard)
+
+
+def _drops(node: NodeProto, nothing: Collection[str]) -> bool:
+    """Return True for a Dropout whose ratio is not 0, and whose third input may be true."""
+    if node.op_type != "Dropout" or not any(node.input[2:]):
+        return False
+    return not any(name in nothing for name in node.input[1:])
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:

@@ -23,13 +23,15 @@ class Part(NamedTuple):
 class JudgedNode:
     """A node's result; `right` is what the engine answers, where it is wrong.
 
-    `harm` is how far off its outputs are, relative to their size.
+    `harm` is how far off its outputs are, relative to their size. `wrong_alone`: asked as a model
+    of its own, on the same inputs, it is wrong too.
     """
 
     part: Part
     result: LiveResult
     right: tuple[Array, ...] = ()
     harm: float = 0.0
+    wrong_alone: bool = False
 
     @property
     def fails(self) -> bool:
@@ -38,8 +40,8 @@ class JudgedNode:
 
     @property
     def is_wrong(self) -> bool:
-        """True if it fails, and by more than may come of nodes computed together."""
-        return self.fails and not self.is_small
+        """True if it fails by more than may come of nodes computed together, or fails alone."""
+        return self.fails and (self.wrong_alone or not self.is_small)
 
     @property
     def is_small(self) -> bool:
@@ -67,11 +69,12 @@ class Located:
     """The result of a model on one backend.
 
     `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
-    nodes; `around` are those that are not judged, and why, and `suspected` the number of these that
-    wrong outputs are computed from. `exposed` says why a pass came to nothing, or what making
-    outputs of tensors changed. `taken` is the number of Ifs in whose place the branch stands that
-    they take. `together` is the node whose outputs have to be the model's own for its answer to be
-    right, or for what the wrong node reads. `right_alone`: by itself, the wrong node is right.
+    nodes; `around` are those that are not judged, and why. `unjudged` are all without a verdict
+    that wrong outputs are computed of, or any output where none is known to be wrong; and why.
+    `exposed` says why a pass came to nothing, or what making outputs of tensors changed. `taken` is
+    the number of Ifs in whose place the branch stands that they take. `together` is the node whose
+    outputs have to be the model's own for its answer to be right, or for what the wrong node reads.
+    `right_alone`: by itself, the wrong node is right.
     """
 
     whole: LiveResult | None
@@ -83,7 +86,7 @@ class Located:
     together: Part | None = None
     taken: int = 0
     right_alone: bool = False
-    suspected: int = 0
+    unjudged: tuple[tuple[Part, str], ...] = ()
 
     @property
     def wrong(self) -> JudgedNode | None:
@@ -97,7 +100,9 @@ class Located:
         # Whatever else is a matter of precision names the elements that need it, and is no error.
         seen = ((one, one.result.comparisons) for one in self.nodes)
         poorer = (n for n, by in seen if any(c.problem == "precision" and not c.wrong for c in by))
-        return next(chain(self.failing, poorer), None)
+        # What is off by little is seldom what makes a model wrong.
+        failing = sorted(self.failing, key=lambda one: one.is_small)
+        return next(chain(failing, poorer), None)
 
     @cached_property
     def nodes(self) -> list[JudgedNode]:
@@ -113,4 +118,4 @@ class Located:
     @property
     def small(self) -> list[JudgedNode]:
         """The nodes that are wrong by so little that it may come of nodes computed together."""
-        return [one for one in self.nodes if one.fails and one.is_small]
+        return [one for one in self.nodes if one.fails and not one.is_wrong]

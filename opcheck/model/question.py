@@ -128,6 +128,14 @@ class Declared:
     dtype: str | None
     shape: tuple[int | None, ...] | None
 
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """Return True if an output of this shape has the declared rank and sizes."""
+        if self.shape is None:
+            return True
+        if len(shape) != len(self.shape):
+            return False
+        return all(own in (None, size) for own, size in zip(self.shape, shape, strict=True))
+
     def __str__(self) -> str:
         sizes = ", ".join("?" if size is None else str(size) for size in self.shape or ())
         return f"{self.dtype or ''}{f'[{sizes}]' if self.shape is not None else ''}"

@@ -46,7 +46,8 @@ class Verdict(StrEnum):
 #: Verdicts on something wrong, whatever the options of a run; DIFFER accuses no backend.
 WRONG = tuple(map(Verdict, "fail differ error crash timeout oom unstable".split()))
 #: How a result fails, whatever its rule makes of it: an output differs in number, type, dtype,
-#: shape, values or the distribution of what is drawn at random, is good only for a poorer
+#: shape, values (on the data asked for, or on other data of a second run alone) or the distribution
+#: of what is drawn at random, is good only for a poorer
 #: arithmetic, or is another than declared; an invalid model is accepted, a legal one refused; the
 #: process dies, dies of what was asked before, hangs or takes all memory; runs differ.
 Failure: TypeAlias = Literal[
@@ -55,6 +56,7 @@ Failure: TypeAlias = Literal[
     "dtype",
     "shape",
     "values",
+    "other_data",
     "distribution",
     "precision",
     "declared",

@@ -160,8 +160,8 @@ _OPERATORS, _DEFECTS = 13, 3
 _NAME, _HEAD = 40, 12
 STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
 _LEGEND = {
-    "known": "wrong as a ledger lists it, which does not fail the run",
-    "self": "compared with itself, which is no evidence",
+    "known": "wrong as a ledger lists it (does not fail the run)",
+    "self": "the engine compared with itself (not evidence)",
     "used": "the largest error of a pass as a part of the allowed one",
 }
 #: Counts by backend, by the label of their row.
@@ -169,7 +169,7 @@ _Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
 def _companies(results: Iterable[Record]) -> Table:
-    title = "Where nobody knows the answer, who agrees: no proof of anything"
+    title = "Backends that agree where no answer is known (not evidence)"
     table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
     for company, cases in totals.companies(results):
         who = (", ".join(map(plain_text.brief, backends)) or "–" for backends in company)
@@ -284,6 +284,8 @@ class Pretty:
         remarks = [*totals.oracles(results), *self._irreproducible()]
         if self.verbose:
             remarks += [*self._unjudged(), *_outdated(results)]
+        else:
+            remarks += self._judged_in_part()
         for remark in remarks:
             console.print(Text(plain_text.one_line(remark), "yellow"))
         if not self.verbose:
@@ -346,6 +348,14 @@ class Pretty:
         for name, mine in self._named(passed):
             some = sum(result.unjudged for result in mine)
             yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
+
+    def _judged_in_part(self) -> Iterator[str]:
+        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.op == GRAPH]
+        for name, mine in self._named(one for one in passed if one.unjudged):
+            passes = plain_text.plural(len(mine), "pass", "passes")
+            some = sum(result.unjudged for result in mine)
+            left = f"{plain_text.plural(some, 'element')} of outputs unjudged"
+            yield f"{name}: {passes} judged in part, {left} (-v), in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
         for name, mine in self._named(one for one in self.results if one.irreproducible):
@@ -426,7 +436,7 @@ def _legend(columns: Collection[str]) -> str:
 
 def _by_operator(names: Mapping[str, str], rows: _Rows, kinds: Iterable[str], head: int) -> Table:
     columns = (Numbers(plain_text.broken(name, head)) for name in names.values())
-    table = new_table("wrong, of those judged", *columns)
+    table = new_table("wrong / judged", *columns)
     for label, counts in rows.items():
         weight = "bold" if label == totals.ALL else ""
         table.add_row(Text(plain_text.brief(label), weight), *(_share(counts[a]) for a in names))

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from opcheck import dtypes, engine, model, opset
 from opcheck.errors import UsageError, did_you_mean, few
-from opcheck.graph import ModelProto, test_data
+from opcheck.graph import ModelProto, TensorShapeProto, test_data
 from opcheck.graph.folders import BeyondOpcheck, initializers, read_npy, read_tensor
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
@@ -120,15 +120,29 @@ class DimSizes:
     def __init__(self, given: Mapping[str, int], fed: Mapping[str, int] | None = None) -> None:
         #: Those that the files of inputs have, as INPUT[AXIS], come first.
         self.given = {**given, **(fed or {})}
+        #: The names of open sizes of inputs, and the symbols of all other tensors.
         self.known: set[str] = set()
+        self.symbols: set[str] = set()
         self.used: set[str] = set()
+        #: How many models were noted.
+        self.models = 0
+
+    def note(self, proto: ModelProto) -> None:
+        """Take down the names of a model's sizes, whatever becomes of the model."""
+        self.models += 1
+        for info in test_data.fed_by_default(proto):
+            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+                if not dim.HasField("dim_value") or dim.dim_value < 0:
+                    names = (dim.dim_param, f"{info.name}[{axis}]")
+                    self.known.update(filter(None, names))
+        for shape in onnx_defs.messages(proto.graph, TensorShapeProto):
+            self.symbols.update(dim.dim_param for dim in shape.dim)
 
     def of(self, name: str, axis: int, size: int | str) -> int | None:
         """The size of an axis, None if unknown."""
         place = f"{name}[{axis}]"
         if isinstance(size, int):
             return size
-        self.known |= {key for key in (size, place) if key}
         keys = [key for key in (place, size) if key in self.given]
         if len({self.given[key] for key in keys}) > 1:
             said = " and ".join(f"{key} is {self.given[key]}" for key in keys)
@@ -137,10 +151,13 @@ class DimSizes:
         return self.given[keys[0]] if keys else None
 
     def check(self) -> None:
-        """Raise UsageError for sizes that no model asked for."""
+        """Raise UsageError for sizes that no model has; every model must have been read."""
         here = f"there are {', '.join(sorted(self.known))}" if self.known else None
         for name in (name for name in self.given if name not in self.known):
-            hint = did_you_mean(name, self.known) or here
+            if name in self.symbols:
+                where = "no input has a size of that name, and inputs decide all other sizes"
+                raise UsageError(f"--dim {name}: {where}", here)
+            hint = did_you_mean(name, self.known) or here or "no input has an open size"
             raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
@@ -157,6 +174,7 @@ def case_of_model(
     specs: list[TensorSpec] = []
     try:
         proto = test_data.read_model(path)
+        sizes.note(proto)
         if random := test_data.random_outputs(proto):
             raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
         if others := [o.name for o in proto.graph.output if not o.type.HasField("tensor_type")]:
@@ -198,6 +216,9 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
     sizes: dict[str, int] = {}
     try:
         declared = [*test_data.declared_inputs(test_data.read_model(path))]
+    except (OSError, ValueError, BeyondOpcheck) as error:
+        raise UsageError(f"{path}: {error}") from None
+    try:
         used = {f"{name}.npy" for name, *_ in declared}
         if others := sorted({file.name for file in folder.glob("*.npy")} - used):
             raise UsageError(f"{folder}: no input has the name of {few(others)}")

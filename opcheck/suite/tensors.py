@@ -365,8 +365,8 @@ def _walk(name: str, node: FileNode, dtype: DType | None, values: list[Any]) -> 
     shapes = [_walk(name, item, dtype, values) for item in node.value]
     for item, shape in zip(node.value, shapes, strict=True):
         if shape != shapes[0]:
-            message = f"{name}: ragged: {_extent(shape)} beside {_extent(shapes[0])}"
-            raise InvalidTensor(item.mark, message)
+            both = f"{_extent(shapes[0])} and {_extent(shape)}"
+            raise InvalidTensor(item.mark, f"{name}: ragged list: rows have shapes {both}")
     return (len(shapes), *(shapes[0] if shapes else ()))
 
 
@@ -419,7 +419,7 @@ def _check_held(dtype: DType, value: float, mark: Mark) -> None:
 
 
 def _extent(shape: tuple[int, ...]) -> str:
-    return "a number" if not shape else f"a list of shape [{_spelt(shape)}]"
+    return f"[{_spelt(shape)}]" if shape else "[] (a number)"
 
 
 def _spelt(numbers: Iterable[int]) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.analysis import REGRESSIONS, ChangeKind, compare, differences, judged
 from opcheck.errors import Exit
@@ -290,7 +290,6 @@ def whole(records: list[Record]) -> Run:
     return replace(run_of(*records, backends=["acme", "bolt"]), ending=Ending(True, 0, ""))
 
 
-@settings(deadline=None)
 @given(RECORDS, RECORDS)
 def test_every_result_is_told_once_or_is_as_it_was(one: list[Record], two: list[Record]) -> None:
     old, new = whole(one), whole(two)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.analysis import merge, outcome
 from opcheck.errors import Exit, UsageError
@@ -68,7 +68,6 @@ def test_shards_are_joined_whatever_their_order_and_one_run_is_a_whole() -> None
         assert (whole.header, whole.records, lacks) == (WHOLE.header, WHOLE.records, ())
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
     parts = []
@@ -201,6 +200,17 @@ def test_a_case_that_is_another_in_one_run_is_refused() -> None:
     records = tuple(replace(one, digest="another") for one in run.records)
     [first, *_] = refusal(part(["acme"]), replace(run, records=records))
     assert first.startswith("run 1 has another case 'Hardmax/first_of_ties")
+
+
+def test_a_case_at_another_place_in_one_run_is_refused() -> None:
+    """The order of the whole would depend on which part is first."""
+    run = part(["bolt"])
+    first, second, *others = run.records
+    swapped = (replace(first, place=second.place), replace(second, place=first.place), *others)
+    lines = refusal(part(["acme"]), replace(run, records=swapped))
+    assert len(lines) == 2
+    assert first.case in lines[0]
+    assert second.case in lines[1]
 
 
 def test_everything_that_is_wrong_is_told() -> None:

@@ -10,6 +10,8 @@ import pytest
 from opcheck.backends.connect import digest
 from tests.cli.conftest import environment
 
+pytestmark = pytest.mark.processes
+
 ASK = """
 import importlib, json, sys
 from opcheck.backends.connect import loaded, made_of

@@ -22,7 +22,7 @@ from opcheck.suite import Selection, select
 from tests.asking import WHOLE, judged_operators, shipped_cases
 from tests.cases.groups import groups
 
-pytestmark = pytest.mark.mutation
+pytestmark = [pytest.mark.mutation, pytest.mark.reads_all_suites]
 
 
 def core(*ops: str) -> tuple[Case, ...]:

@@ -13,7 +13,7 @@ from opcheck.model.result import Cell
 from opcheck.suite import Selection, select
 from tests.asking import WHOLE, elements, shipped_cases
 
-pytestmark = pytest.mark.gate
+pytestmark = [pytest.mark.gate, pytest.mark.reads_all_suites]
 
 CELLS = cells(select(shipped_cases(*WHOLE), Selection(level="core")))
 OPS = sorted({(cell.op.domain, cell.op.name) for cell in CELLS})
@@ -82,6 +82,7 @@ def agreement(one: Answers, other: Answers) -> tuple[int, int]:
     return sum(one[case] == other[case] for case in both), len(one.keys() | other.keys())
 
 
+@pytest.mark.seconds(10)
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op[1])
 def test_no_two_mutants_are_one(op):
     first, *others = cells_of(op)

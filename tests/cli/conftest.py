@@ -32,8 +32,8 @@ Run = Callable[..., Result]
 class InlinePool(Inline):
     """A fake that answers in this process, in the place of workers."""
 
-    accidents: ClassVar[dict[str, int]] = {}
-    partings: ClassVar[list[str]] = []
+    idle_deaths: ClassVar[dict[str, int]] = {}
+    unclean_exits: ClassVar[list[str]] = []
 
     @property
     def address(self) -> str:
@@ -45,7 +45,7 @@ class InlinePool(Inline):
     def copy(self, scratch: Path) -> "InlinePool":
         return InlinePool(self._backend)
 
-    def add_ends(self, accidents: Any, partings: Any) -> None:
+    def add_ends(self, idle_deaths: Any, unclean_exits: Any) -> None:
         """They are those of the fakes here."""
 
     def close(self) -> None:

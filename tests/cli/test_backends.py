@@ -16,6 +16,8 @@ import opcheck.backends.offers  # noqa: F401 (before anything is put in the plac
 from tests.cli.conftest import ROOT, Run, environment
 from tests.miniatures import offer
 
+pytestmark = pytest.mark.starts_early
+
 MODULE = """
     import os, signal, sys, time
     import numpy as np

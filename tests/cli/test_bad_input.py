@@ -94,7 +94,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["--opset", "x"], 2, "'x' is not a valid integer"),
         (["--max-fail", "0"], 2, "0 is not in the range"),
         (["-j", "0"], 2, "0 is not in the range x>=1"),
-        (["--timeout", "1 min"], 2, "'1 min' is no number of seconds"),
+        (["--timeout", "1 min"], 2, "'1 min' is not a number of seconds"),
         (["--memory-limit", "much"], 2, "'much' is no size of memory; write for example 2GiB"),
         (["--memory-limit", "0"], 2, "'0' is no size of memory"),
         (["-b", "py:gone:Backend"], 2, "backend 'py:gone:Backend'"),
@@ -124,7 +124,7 @@ def test_an_unknown_command_is_told(run, words, told):
     assert told in found.stderr.replace("No such option: --nope", "No such option '--nope'")
 
 
-@pytest.mark.usefixtures("fresh_workers")
+@pytest.mark.fresh_workers
 @pytest.mark.parametrize(
     ("backend", "package", "hint"),
     [

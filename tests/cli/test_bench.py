@@ -14,6 +14,8 @@ from opcheck.report import timings
 from opcheck.timing import Compared, Missing, TimingChange
 from tests.execution.bench.suite import CASES, SPINNING
 
+pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
+
 THREE = """\
 - name: three
   inputs: {input: {normal: [0, 1]}}

@@ -7,6 +7,8 @@ import pytest
 
 from opcheck.report import store
 
+pytestmark = pytest.mark.processes
+
 BACKEND = """
 import numpy as np
 

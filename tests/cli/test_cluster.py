@@ -24,6 +24,8 @@ from tests.asking import wait_until
 from tests.cli.conftest import environment
 from tests.cli.test_judges import CASES, answers
 
+pytestmark = pytest.mark.processes
+
 BACKENDS = """
 import os, pathlib, signal, time
 import psutil
@@ -100,6 +102,7 @@ def verdicts(found):
     return {one["case"].partition("/")[2]: one["verdict"] for one in records[1:-1]}
 
 
+@pytest.mark.seconds(12)
 def test_workers_find_what_one_process_finds(run, workers):
     words = "run --op Hardmax --op Relu --level smoke -b reference -b onnxruntime --format json"
     one = run(*words.split())
@@ -126,6 +129,7 @@ def test_causes_ledgers_and_comparisons_of_backends_are_those_of_one_process(
     assert found == ["pass", "unexpected pass", "pass", "pass"]
 
 
+@pytest.mark.seconds(12)
 def test_cells_and_mutants_are_those_of_one_process(run, workers):
     support = "support --op Hardmax -b reference -b onnxruntime --format json"
     require = "support --op Hardmax -b onnxruntime --require Hardmax"
@@ -181,7 +185,7 @@ def test_a_late_worker_that_is_unfit_is_left_aside(asked, workers, tmp_path, mon
         late[0].terminate()
         late[0].wait()
     assert found.stderr.count("it has opcheck 0") == 1 + is_last
-    assert found.stderr.count("it is left aside") == 1
+    assert found.stderr.count("it is not used") == 1
     assert ("has no worker" in found.stderr) is is_last
     assert len(verdicts(found)) == (0 if is_last else 60)
 
@@ -309,16 +313,16 @@ def test_a_case_that_ends_each_worker_has_crashed_and_no_other(asked):
     found = asked("Killer", ["a", "deadly", *"bcdef"], code=1)
     assert verdicts(found).pop("deadly") == "crash"
     assert [*verdicts(found).values()].count("pass") == 6
-    assert "the workers of the cluster that were asked it alone ended" in found.stdout
+    assert "it ended each worker of the cluster" in found.stdout
 
 
 @pytest.mark.gate
 def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
     job = importlib.import_module("mine").job
     with cluster.hired(workers) as there:
-        there._unfit["another"] = "left aside"  # so that jobs are for those that are there now
+        there._unfit["another"] = "not used"  # so that jobs are for those that are there now
         assert sorted(there.found(job, ["a", "once", "b"])) == ["a", "b", "once"]
-        with pytest.raises(BackendUnavailable, match="that were asked a job ended"):
+        with pytest.raises(BackendUnavailable, match="a job ended each worker"):
             [*there.found(job, ["a", "deadly"])]
         # A traceback of so many frames cannot be pickled.
         with pytest.raises(Defect, match="maximum recursion depth"):

@@ -16,6 +16,8 @@ from tests.asking import wait_until
 from tests.cli.conftest import ROOT
 from tests.execution.golden.made import FOUR, RANDOM, rewrite
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def mine(tmp_path):

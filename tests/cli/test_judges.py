@@ -11,6 +11,8 @@ import pytest
 
 from opcheck.execution.scheduler import Judges
 
+pytestmark = pytest.mark.processes
+
 BACKENDS = ("-b", "numpy", "-b", "reference", "--no-known")
 SUITES = ("--op", "Hardmax", "--op", "Gather", *BACKENDS)
 SMALL = ("--op", "Hardmax", "--dtype", "float32", "-k", "coerced", *BACKENDS)

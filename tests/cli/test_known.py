@@ -89,7 +89,7 @@ def test_what_somebody_wrote_meanwhile_is_not_lost(run, cases, monkeypatch):
     (cases / "mine.yaml").write_text("backend: last_of_ties\nknown: []\n")
     monkeypatch.setitem(FAKES, "last_of_ties", Fake(while_somebody_writes, "last_of_ties"))
     words = ("run", "my.yaml", "-q", "-b", "last_of_ties", "--update-known", "mine.yaml")
-    assert "not updated, because somebody else changed it meanwhile" in run(*words).stderr
+    assert "not updated, because another process changed it" in run(*words).stderr
     assert (cases / "mine.yaml").read_text() == TIES
 
 

@@ -96,3 +96,12 @@ def test_what_cannot_be_joined_is_told_and_nothing_is_written(run, keep, words, 
     assert said in found.stderr
     assert found.stdout == ""
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+@pytest.mark.parametrize("other", ["a", "./a", "link"])
+def test_a_run_that_is_given_twice_is_refused(run, keep, other):
+    first = keep("a", "right")
+    Path("link").symlink_to(first)
+    found = run("merge", first, other, "-o", "joined", code=2)
+    assert len(found.stderr.splitlines()) == 1
+    assert not Path("joined").exists()

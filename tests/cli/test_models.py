@@ -189,6 +189,38 @@ def test_a_model_that_shows_nothing_is_not_judged(run, network, tmp_path, rows):
     assert f"the model  unsupported: nothing is judged: {why}" in found.stdout
 
 
+#: The engine cannot judge the answer, because rounding decides the axis.
+UNKNOWN_AXIS = """<ir_version: 8, opset_import: ["" : 17]>
+net (float[2, 3] x) => (float[2, 1] y) <int64 m = {2}, bool c = {1}> {
+  NODE
+  k = Constant <value_floats = [1.1]> ()
+  r = Mul (k, k)
+  i = Cast <to = 7> (r)
+  y = ReduceSum (h, i)
+}"""
+IN_A_LOOP = """[turns] h = Loop (m, c, x) <body = b (int64 n, bool d, float[2, 3] v) =>
+  (bool e, float[2, 3] w) { e = Identity (d) w = Neg (v) }>"""
+
+
+@pytest.mark.parametrize(("node", "code"), [("h = Neg (x)", 0), (IN_A_LOOP, 5)])
+def test_no_node_is_right_that_nobody_judged(run, tmp_path, node, code):
+    text = UNKNOWN_AXIS.replace("NODE", node)
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
+    found = run("locate", "net.onnx", "-b", "reference", code=code)
+    assert "the model  unsupported" in found.stdout
+    assert ("an output depends on unjudged node 0, turns (Loop)" in found.stdout) == bool(code)
+
+
+def test_a_pass_says_how_much_of_a_model_was_judged(run, tmp_path):
+    nodes = [helper.make_node("Bernoulli", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["y"])]
+    proto = model(nodes, [tensor("x")], [tensor("a"), tensor("y")])
+    write(tmp_path / "data" / "test_a", proto, [Y / 4], [Y / 4, -Y / 4])
+    found = run("run", "data", "-b", "reference", code=0)
+    assert "1 pass judged in part, 3 elements of outputs unjudged" in found.stdout
+    found = run("run", "data", "-b", "reference", "--format", "json", code=0)
+    assert '"reason":"judged in part: a: its type and shape"' in found.stdout
+
+
 def test_a_networks_nodes_are_cases(run, network, tmp_path):
     found = run("extract", network, "-o", "net", code=0)
     assert found.stdout == "exit 0: 12 nodes in 12 cases in net\n"
@@ -339,11 +371,14 @@ def test_inputs_are_read_from_files(run, network, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["locate", "one.onnx", "-b", "reference"], "is no model of several nodes"),
-        (["extract", "one.onnx", "-o", "net"], "is no model of several nodes"),
+        (["locate", "one.onnx", "-b", "reference"], "is not a model of several nodes"),
+        (["extract", "one.onnx", "-o", "net"], "is not a model of several nodes"),
         (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
         (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
-        (["extract", "NET", "-o", "net", "--profile", "one.onnx"], "is no profile of ONNX Runtime"),
+        (
+            ["extract", "NET", "-o", "net", "--profile", "one.onnx"],
+            "not a profile of ONNX Runtime",
+        ),
         (["locate", "NET"], "Missing option '-b'"),
     ],
 )

@@ -320,7 +320,10 @@ def test_the_files_of_a_comparison_are_swapped(run):
     head = json.loads(first) | {"started": "2020-01-01T00:00:00+00:00"}
     Path("old").write_text("".join([json.dumps(head), "\n", *rest]))
     assert run("diff", "old", "whole").stderr == ""
-    assert run("diff", "whole", "old").stderr == "opcheck: old began before whole: is it NEW?\n"
+    assert (
+        run("diff", "whole", "old").stderr
+        == "opcheck: old began before whole: are OLD and NEW swapped?\n"
+    )
 
 
 def test_a_footer_praises_what_is_not_there(run):

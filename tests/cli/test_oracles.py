@@ -46,7 +46,7 @@ def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path):
 
 def test_processes_that_died_unasked_fail_a_run_an_oracle_s_too(run, tmp_path, monkeypatch):
     oracle(tmp_path, "right")
-    monkeypatch.setattr("tests.cli.conftest.InlinePool.accidents", {"it died": 2})
+    monkeypatch.setattr("tests.cli.conftest.InlinePool.idle_deaths", {"it died": 2})
     found = run("run", "cases.yaml", "-b", "right", code=1)
     assert "does not conform: right: it died (×2); oracle right: it died (×2)" in found.stdout
 

@@ -173,11 +173,11 @@ def test_what_github_shows_is_no_other_code(run, words):
 
 
 def test_no_command_prints_an_exit_code_but_where_it_ends():
-    """`end` prints and exits; what reports print is the code that `outcome` or `judged` gives."""
+    """`print_and_exit` does; what reports print is the code that `outcome` or `judged` gives."""
     root = Path(os.path.realpath(store.__file__)).parent.parent
     places = [
         str(file.relative_to(root))
         for file in root.rglob("*.py")
         for _ in re.findall(r'f"exit \{', file.read_text())
     ]
-    assert sorted(places) == ["cli/options.py", "report/style.py"]
+    assert sorted(places) == ["cli/console.py", "report/style.py"]

@@ -78,9 +78,9 @@ def test_a_package_of_other_cases_is_not_judged_by_those_here(run, packed):
             "is not what was packed",
         ),
         (lambda name, data: None if "output_0" in name else data, (), "lists other files"),
-        (lambda name, data: None if name == "SHA256SUMS" else data, (), "no package of opcheck"),
-        (lambda name, data: data, ["outputs/../model.onnx"], "belongs in no package"),
-        (lambda name, data: data, ["outputs/a/b.sh"], "belongs in no package"),
+        (lambda name, data: None if name == "SHA256SUMS" else data, (), "not a package of opcheck"),
+        (lambda name, data: data, ["outputs/../model.onnx"], "does not belong in a package"),
+        (lambda name, data: data, ["outputs/a/b.sh"], "does not belong in a package"),
         (lambda name, data: data, ["outputs/a/error.txt"], "lists other files"),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_was_not_packed_is_refused(run, packed, change, add, message):
     name = rewritten(packed("right"), change, add)
     assert message in run("verify", name, "cases.yaml", code=2).stderr
     Path("cut.zip").write_bytes(Path(name).read_bytes()[:-100])
-    assert "no package of opcheck" in run("verify", "cut.zip", code=2).stderr
+    assert "not a package of opcheck" in run("verify", "cut.zip", code=2).stderr
 
 
 def forged(name, header=None, keep=lambda one: True, origin=None, digest=True):

@@ -19,7 +19,11 @@ from tests.asking import wait_until
 from tests.cli.conftest import environment
 from tests.cli.fakes import RUNNING
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals"),
+    pytest.mark.processes,
+    pytest.mark.starts_early,
+]
 
 #: In processes of their own, as what users write is.
 SLOW, RIGHT, NARROW, LAST_OF_TIES, UNSTEADY = (
@@ -293,7 +297,7 @@ def test_a_terminal_gets_colours_and_a_bar_that_leaves_no_trace(on_terminal, cas
     assert re.search(r"\d+/30", seen)
     # After the bar's last line has been erased, the table follows.
     end = seen[seen.rindex("judging") :]
-    assert "\x1b[2K" in end[: end.index("wrong, of those judged")]
+    assert "\x1b[2K" in end[: end.index("wrong / judged")]
 
 
 def test_failures_are_printed_between_two_bars(on_terminal, cases):

@@ -165,7 +165,7 @@ def test_an_interrupt_of_what_explains_failures_loses_no_result(run, monkeypatch
 
     monkeypatch.setattr("opcheck.execution.scheduler.settled", explained)
     found = run("run", "cases.yaml", "-b", "last_of_ties", code=1)
-    assert "wrong, of those judged" in found.stdout
+    assert "wrong / judged" in found.stdout
     assert found.stdout.endswith("; interrupted before all causes were found\n")
 
 

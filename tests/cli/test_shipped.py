@@ -16,7 +16,7 @@ from tests.cli.conftest import without_diagnoses
 from tests.node_tests import needs_known_releases
 from tests.shell import README, block, numberless
 
-pytestmark = needs_known_releases
+pytestmark = [needs_known_releases, pytest.mark.starts_early]
 
 
 def rows(text):
@@ -75,7 +75,7 @@ def test_the_first_run_is_green_and_shows_what_is_known(first_run, run):
         ("onnxruntime", "no_one"),
         ("onnxruntime", "skips_nan"),
     ]
-    assert "self: compared with itself" in found.stdout
+    assert "self: the engine compared with itself" in found.stdout
     assert "used: the largest error" in " ".join(found.stdout.split())
     assert found.stdout.splitlines()[-1] == lines[-1]
 
@@ -112,6 +112,7 @@ def unlisted(tmp_path_factory):
     return found, str(stored)
 
 
+@pytest.mark.seconds(8)
 @pytest.mark.gate
 def test_without_the_ledgers_the_defects_are_failures_of_which_some_are_told(run, unlisted):
     found = run("report", unlisted[1], "-v", code=1)

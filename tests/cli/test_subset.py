@@ -75,7 +75,7 @@ def test_it_is_about_the_backends_asked_for(run):
     run("run", "cases.yaml", "-b", "right", "--lf", "last", "--report", "json=run.jsonl")
     assert [one.name for one in kept().records] == ["nan"]
     assert run("run", "cases.yaml", "-b", "flat", "--lf", "last", code=2).stderr.splitlines() == [
-        "opcheck: --last-failed last: no backend of this run took part in it",
+        "opcheck: --last-failed last: it has no result of a backend of this run",
         "  it has 'right', 'narrow'",
     ]
 
@@ -100,7 +100,7 @@ def test_what_failed_and_is_gone_is_told(run, tmp_path):
 def test_a_last_run_that_is_incomplete_is_told(run):
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last")
-    assert found.stderr == "opcheck: last is incomplete: more may fail than did there\n"
+    assert found.stderr == "opcheck: last is incomplete: more cases may fail than it has\n"
     assert found.exit_code == 1
 
 

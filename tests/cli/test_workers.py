@@ -40,7 +40,7 @@ class Acme:
         np.put_along_axis(out, np.expand_dims(x.argmax(AXIS), AXIS), 1, AXIS)
         return [out]
 """
-pytestmark = pytest.mark.usefixtures("cases")
+pytestmark = [pytest.mark.usefixtures("cases"), pytest.mark.processes]
 
 
 def reports(text):

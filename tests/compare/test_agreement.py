@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck import model
 from opcheck.compare.verdict import ALONE, Judgement, judge_among, steady
@@ -131,7 +131,6 @@ def test_whoever_passes_agrees_with_somebody_and_if_two_differ_somebody_fails(va
 
 
 @pytest.mark.gate
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.08, 0.16, 5.0]), min_size=2, max_size=4))
 def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
     found = verdicts(among(*map(says, values)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.compare import Want, compare
 from opcheck.dtypes import DTYPES
@@ -108,7 +108,6 @@ def test_the_last_axis_runs_to_the_right_and_all_others_downwards(shape, size):
     assert found.shape == shape
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_each_cell_has_the_worst_of_its_elements(data):
     shape = data.draw(st.sampled_from([(7,), (130,), (5, 3), (100, 70), (2, 50, 65), (64, 64)]))

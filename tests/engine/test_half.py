@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from opcheck import dtypes
 from opcheck.dtypes import DTYPES, DType, limits, widened
 from tests.engine.ops.test_rows import LAYOUTS
+from tests.examples import examples
 
 SHORT = [DTYPES["float16"], DTYPES["bfloat16"]]
 ALL_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
@@ -71,7 +72,7 @@ def test_every_number_is_widened_to_what_its_bits_are_worth_and_comes_back(dtype
 
 
 @pytest.mark.parametrize("dtype", SHORT, ids=str)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=40))
 @example(bits=[0x477FF000, 0x477FEFFF, 0x7F7F8000, 0x7F7F7FFF])  # half a step beyond the largest
 def test_any_float32_is_rounded_to_nearest(dtype: DType, bits: list[int]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from opcheck.compare import compare
@@ -18,6 +18,7 @@ from opcheck.engine.evaluate import evaluate as evaluate_node, exactly as exactl
 from opcheck.model import OpVersion
 from tests.bounds.softmax import rows
 from tests.engine.ops.test_rows import LAYOUTS
+from tests.examples import examples
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 HARDMAX, SOFTMAX = OpVersion("", "Hardmax", 13), OpVersion("", "Softmax", 13)
@@ -79,7 +80,7 @@ def tensors(draw: st.DrawFn, dtype: str, most: int = 200) -> Any:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["Hardmax", "Softmax"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_any_tensor_is_answered_as_the_formula_says(name, dtype, data):
     x = data.draw(tensors(dtype))

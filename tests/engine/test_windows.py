@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 from onnx import TensorProto, helper
 
 from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, windows_of
 from opcheck.errors import InvalidNode
+from tests.examples import examples
 
 HUGE = 1 << 62
 
@@ -47,7 +48,6 @@ axes = st.builds(
 
 
 @given(axes)
-@settings(deadline=None)
 def test_a_window_holds_the_elements_that_a_loop_over_its_positions_finds(axis):
     loops = [held(axis, i) for i in range(axis.size)]
     firsts, counts = axis.spans(np.arange(axis.size))
@@ -65,7 +65,7 @@ def test_a_window_holds_the_elements_that_a_loop_over_its_positions_finds(axis):
 
 
 @given(st.lists(axes, min_size=1, max_size=3), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sums_and_gathered_windows_equal_a_slow_loop(chosen, data):
     outer = data.draw(st.tuples(st.integers(0, 2), st.integers(0, 2)))
     windows = Windows(outer, tuple(chosen))
@@ -200,7 +200,7 @@ def inferred(version: int, length: int, attrs: dict[str, Any]) -> int:
 
 @given(st.sampled_from([2, 11, 18, 22]), st.integers(0, 9), attributes())
 @example(18, 6, {"kernel_shape": (2,), "strides": (3,), "pads": (0, 1), "ceil_mode": 1})
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_sizes_equal_shape_inference_wherever_the_text_agrees_with_it(version, length, attrs):
     if version < 18:
         attrs = {k: v for k, v in attrs.items() if k not in ("dilations", "ceil_mode")}
@@ -221,7 +221,6 @@ def test_sizes_equal_shape_inference_wherever_the_text_agrees_with_it(version, l
 
 
 @given(st.integers(0, 40), attributes())
-@settings(deadline=None)
 def test_sizes_follow_the_formulas_of_the_text(length: int, attrs: dict[str, Any]) -> None:
     width = (attrs["kernel_shape"][0] - 1) * attrs.get("dilations", (1,))[0] + 1
     (stride,) = attrs.get("strides", (1,))

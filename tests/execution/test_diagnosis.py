@@ -110,6 +110,7 @@ def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
             yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
 
 
+@pytest.mark.seconds(15)
 @pytest.mark.gate
 @pytest.mark.parametrize(
     "op",

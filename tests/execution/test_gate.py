@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck import suite
 from opcheck.analysis import is_red, reds
@@ -185,7 +185,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("ledgers")
 
 
-@settings(deadline=None)
 @given(RUNS)
 def test_a_first_ledger_makes_the_same_run_green(folder, run):
     ledger, _ = written(folder, run)
@@ -196,7 +195,6 @@ def test_a_first_ledger_makes_the_same_run_green(folder, run):
 
 
 @pytest.mark.gate
-@settings(deadline=None)
 @given(RUNS, RUNS)
 def test_a_ledger_that_was_brought_up_to_date_does_too(folder, before, now):
     ledger, _ = written(folder, before)
@@ -205,7 +203,6 @@ def test_a_ledger_that_was_brought_up_to_date_does_too(folder, before, now):
 
 
 @pytest.mark.gate
-@settings(deadline=None)
 @given(RUNS, RUNS)
 def test_nothing_is_added_or_removed_unless_told(folder, before, now):
     ledger, _ = written(folder, before)
@@ -294,7 +291,6 @@ def test_what_differs_from_case_to_case_is_left_out_of_a_reason(reason, kept):
     assert pattern(reason) == kept
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_whatever_a_backend_says_can_be_listed(folder, said):
     run = [LiveResult(CASES[0], "acme", Verdict.ERROR, said, "raised")]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod, sqrt
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ import pytest
 from onnx import numpy_helper
 from onnx.parser import parse_model
 
+import opcheck
 from opcheck.dtypes import DTYPES
 from opcheck.execution.locate import Network, extracted, located
 from opcheck.execution.workers import Driver
 from opcheck.graph import model_of
-from opcheck.model import Given, Port, TensorSpec, Tolerance, Values, Verdict
+from opcheck.model import Given, OpVersion, Port, TensorSpec, Tolerance, Values, Verdict
+from opcheck.model.located import JudgedNode, Located, Part
+from opcheck.model.result import Comparison
 from opcheck.session import Session
 from opcheck.suite import load_all
 
@@ -417,7 +421,7 @@ def test_no_node_is_judged_by_an_index_that_the_backend_did_not_give(tmp_path):
     assert found.failing == []
     assert {one.part.name for one in found.judged} == {"product", "shaped", "Tanh_7"}
     assert {part.name for part, _ in found.around} == {"choice", "row", "size", "half", "squares"}
-    assert found.suspected == 3  # not what has no part in the answer, "size" and "half"
+    assert len(found.unjudged) == 3  # not what has no part in the answer, "size" and "half"
 
 
 def test_a_wrong_integer_is_never_off_by_little(tmp_path):
@@ -619,6 +623,59 @@ def test_a_node_that_is_off_by_a_few_roundings_is_named_where_the_answer_is_beyo
     (depth,) = found.depths
     assert depth.error == pytest.approx(factor - 1, rel=0.2)
     assert depth.expected < 1e-7
+
+
+@dataclass
+class Absolute:
+    """A backend whose Sigmoid is off by 3e-8 everywhere, if `alone` also as a model of its own."""
+
+    alone: bool
+    __name__: str = "absolute"
+
+    def prepare(self, task: Any) -> Any:
+        proto = model_of(task)
+        is_off = self.alone or len(proto.graph.node) > 1
+        names = [one.name for one in proto.graph.input]
+
+        class Prepared:
+            def run(self, inputs: Any) -> Any:
+                known = dict(zip(names, inputs, strict=True))
+                for one in proto.graph.node:
+                    x = known[one.input[0]].astype(np.float64)
+                    y = -x if one.op_type == "Neg" else 1 / (1 + np.exp(-x)) + 3e-8 * is_off
+                    known[one.output[0]] = y.astype(np.float32)
+                return [known[one.name] for one in proto.graph.output]
+
+        return Prepared()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_node_that_is_off_by_little_is_judged_as_its_extracted_case_is(alone, tmp_path):
+    text = "net (float[64] x) => (float[64] y) { n = Neg (x) [last] y = Sigmoid (n) }"
+    path = saved(tmp_path, text)
+    np.save(tmp_path / "x.npy", np.linspace(-4, 20, 64, dtype=np.float32))
+    (case,) = load_all((path,), {}, inputs=tmp_path)
+    found = found_in(case, Absolute(alone))
+    assert [one.part.name for one in found.failing] == ["last"] * alone
+    assert [one.part.name for one in found.small] == ["last"] * (not alone)
+    cases = [one.case for one in extracted(Network(case), {})[0] if one.case.op.name == "Sigmoid"]
+    (result,) = opcheck.run(cases, [Absolute(alone)])
+    assert result.failed == alone
+
+
+def test_a_node_that_is_off_by_much_is_named_before_one_that_is_off_by_little(tmp_path):
+    part = Part(0, "a", OpVersion("", "Sigmoid", 13), ("a",))
+    little, much = (
+        JudgedNode(part._replace(place=n), failing(), (np.float32([1.0]),), harm, n == 0)
+        for n, harm in enumerate((1e-7, 0.5))
+    )
+    found = Located(None, (little, much), (), 2)
+    assert (found.failing, found.wrong) == ([little, much], much)
+
+
+def failing() -> Any:
+    comparison = Comparison("Y", "values", dtype=DTYPES["float32"], wrong=1, total=1)
+    return SimpleNamespace(failure="values", comparisons=(comparison,), beyond=False)
 
 
 def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path):

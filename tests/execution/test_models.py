@@ -1,23 +1,31 @@
 """Models on backends, through processes of their own where that is what matters."""
 
 import re
-from dataclasses import replace
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper, numpy_helper
 from onnx.parser import parse_model
 
+import opcheck
+from opcheck import budget
 from opcheck.backends import connect
+from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.dtypes import DTYPES, of
+from opcheck.errors import Exit, UsageError
 from opcheck.model import Verdict
 from opcheck.suite import load_all
-from tests.inline import judge_all, judged
-from tests.miniatures import answering, in_turn
+from tests.inline import Inline, judge_all, judged
+from tests.miniatures import answering, in_turn, refusing
 from tests.models import X, model, relu, sequence_of, tensor, typed, write
 
 Y = np.maximum(X, 0)
@@ -100,6 +108,76 @@ def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
     case = case_of(tmp_path / "unknown", graph, [X], [np.array([[0, 0, 1]], np.float32)])
     found, told = verdict(case, engine)
     assert (found, told) == (Verdict.UNSUPPORTED, "the engine has no formula for SVMRegressor-1")
+
+
+@dataclass
+class Declaring:
+    """A backend that reshapes to (1, 3, 1), and declares this of its output."""
+
+    shape: tuple[int | None, ...]
+    __name__: str = "declaring"
+
+    def prepare(self, task: Any) -> Any:
+        return self
+
+    def declared(self) -> list[Any]:
+        return [("float32", self.shape)]
+
+    def run(self, inputs: Any) -> Any:
+        return [np.maximum(inputs[0], 0).reshape(1, 3, 1)]
+
+
+def contradicting(folder: Path, declared: str) -> Any:
+    """A model whose nodes give float32[1, 3, 1], and which declares something else."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[1, 3] x) => (float[DECLARED] y) <int64[3] s = {1, 3, 1}, int64 z = {0}> {
+      h = Relu (x)
+      c = Greater (s, z)
+      t = Compress (s, c)
+      y = Reshape (h, t)
+    }"""
+    path = folder / "net.onnx"
+    onnx.save(parse_model(text.replace("DECLARED", declared)), path)
+    (case,) = load_all([path])
+    return case
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("1, n", (1, None)),  # its rank is wrong, and the backend repeats it
+        ("1, n", None),
+        ("1, 4, 1", (1, 4, 1)),
+        ("1, 3, n", (1, 3, 1)),
+    ],
+)
+def test_a_wrong_text_of_the_model_that_a_backend_repeats_is_not_its_mistake(
+    tmp_path, text, declared
+):
+    case = contradicting(tmp_path, text)
+    (result,) = judge_all([case], [Inline(of_object(Declaring(declared)))])
+    assert result.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("declared", [(1, 3), (1, 3, 2), ()])
+def test_what_a_backend_declares_itself_must_hold(tmp_path, declared):
+    case = contradicting(tmp_path, "1, 3, n")
+    (result,) = judge_all([case], [Inline(of_object(Declaring(declared)))])
+    assert (result.verdict, result.failure) == (Verdict.FAIL, "declared")
+
+
+def test_a_model_whose_rank_contradicts_its_nodes_may_be_refused(tmp_path):
+    case = contradicting(tmp_path, "1, n")
+    found, told = verdict(case, refusing())
+    assert found is Verdict.UNSUPPORTED
+    assert told.startswith("the model contradicts itself: y is declared as float32[1, ?]")
+    assert verdict(contradicting(tmp_path, "1, 3, n"), refusing())[0] is Verdict.ERROR
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino", "tract"])
+def test_engines_are_judged_by_their_values_where_a_model_states_a_wrong_rank(tmp_path, backend):
+    pytest.importorskip(backend)
+    assert verdict(contradicting(tmp_path, "1, n"), connect(backend))[0] is not Verdict.FAIL
 
 
 ODD = {
@@ -231,3 +309,67 @@ def test_sequences_go_to_backends_and_back(tmp_path, pools, backend):
     cases = [replace(case, id=f"{n}") for n, case in enumerate(sequences(tmp_path))]
     found = [*judge_all(cases, [pools[backend]])]
     assert [(result.verdict, result.reason) for result in found] == [(Verdict.PASS, "")] * 2
+
+
+def test_tract_takes_a_model_whose_other_tensors_have_the_symbols_of_inputs(tmp_path):
+    pytest.importorskip("tract")
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[batch, 3] x) => (float[batch, 3] y) <float[batch, 3] h> {
+      h = Neg (x)
+      y = Relu (h)
+    }"""
+    onnx.save(parse_model(text), tmp_path / "net.onnx")
+    (case,) = load_all([tmp_path / "net.onnx"], {"batch": 2})
+    assert verdict(case, connect("tract"))[0] is Verdict.PASS
+
+
+def doubling(folder: Path) -> Any:
+    """A model of 60 turns, each of which doubles a tensor."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[4] x) => (float[n] y) <int64 m = {60}, bool c = {1}> {
+      y = Loop (m, c, x) <body = b (int64 i, bool d, float[k] v) => (bool e, float[l] w) {
+        e = Identity (d)
+        w = Concat <axis = 0> (v, v)
+      }>
+    }"""
+    onnx.save(parse_model(text), folder / "net.onnx")
+    (case,) = load_all([folder / "net.onnx"])
+    return case
+
+
+def unasked(inputs: Any) -> Any:
+    pytest.fail("it was asked")
+
+
+def test_no_backend_computes_a_model_that_takes_more_than_opcheck_computes(tmp_path):
+    case = doubling(tmp_path)
+    with budget.limited(elements=1000):
+        (result,) = judged([case], [answering(unasked)])
+    assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+    assert result.reason == (
+        "unsupported by opcheck: Concat-13 gives a tensor of 1,024 elements: opcheck computes at"
+        " most 1,000 (--graph-elements)"
+    )
+
+
+def test_limits_of_graphs_are_those_of_the_session(tmp_path):
+    case = doubling(tmp_path)
+    results = opcheck.run([case], [unasked], graph_elements=1000)
+    (result,) = results
+    assert "at most 1,000 (--graph-elements)" in result.reason
+    (result,) = opcheck.run([case], [unasked], graph_nodes=20)
+    assert "at most 20 nodes (--graph-nodes)" in result.reason
+    assert budget.limits() == budget.GraphLimits()
+    with pytest.raises(UsageError, match="no limits of graphs on a cluster"):
+        opcheck.run([case], "numpy", cluster="local:1", graph_nodes=20)
+
+
+@pytest.mark.gate
+def test_a_command_that_runs_out_of_memory_ends_without_a_traceback(tmp_path):
+    doubling(tmp_path)
+    asked = [sys.executable, "-m", "opcheck", "run", "net.onnx", "-b", "numpy"]
+    asked += ["--graph-elements", str(1 << 40), "--judge-memory", "900MiB"]
+    ended = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == Exit.UNUSABLE
+    assert "fit into memory: opcheck itself may take 900 MiB" in " ".join(ended.stdout.split())
+    assert "Traceback" not in ended.stdout + ended.stderr

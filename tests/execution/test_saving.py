@@ -32,6 +32,8 @@ from tests.hardmax import Hardmax
 from tests.inline import Inline, judge_all, judged
 from tests.miniatures import Fake, Refused, answering, refusing
 
+pytestmark = pytest.mark.reads_all_suites
+
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
 FAKE = BackendInfo("fake", "fake", "1.0")
 QUESTION = {"model.onnx", f"{DATA_SET}/input_0.pb"}
@@ -51,7 +53,9 @@ def saved(folder: Path, outcome: q.Outcome) -> set[str]:
 
 def recorded(folder: Path, backend: Backend, cases: Sequence[Case]) -> list[LiveResult]:
     """The results of `backend`, whose answers are saved in `folder`."""
-    return list(judge_all(cases, [Inline(backend)], heard=Recording([backend.info], folder).heard))
+    return list(
+        judge_all(cases, [Inline(backend)], observe=Recording([backend.info], folder).observe)
+    )
 
 
 def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
@@ -193,7 +197,7 @@ def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
             reply = yield asked
             assert isinstance(reply.outcome, Produced)
 
-    at_once(Recording([backend.info], tmp_path / "out").heard(twice()), partial(attempt, backend))
+    at_once(Recording([backend.info], tmp_path / "out").observe(twice()), partial(attempt, backend))
     assert (read_origin(tmp_path / "out") or FAKE).address == "numpy"
     assert connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])[0].tolist() == Y.tolist()
 
@@ -297,7 +301,7 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
     cases = cases_in(tmp_path, TWO)
     backend = connect("numpy")
     results = judge_all(
-        cases, [Inline(backend)], heard=Recording([backend.info], tmp_path / "out").heard
+        cases, [Inline(backend)], observe=Recording([backend.info], tmp_path / "out").observe
     )
     monkeypatch.setattr(Path, "write_bytes", full)
     assert error_of(BackendUnavailable, list, results).message == (

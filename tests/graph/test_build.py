@@ -6,9 +6,10 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as drawn
-from onnx import AttributeProto, checker, defs, helper, numpy_helper
+from onnx import AttributeProto, ValueInfoProto, checker, defs, helper, numpy_helper
+from onnx.parser import parse_model
 
 from opcheck import opset
 from opcheck.backends import Backend, attempt, connect
@@ -16,10 +17,11 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine.evaluate import evaluate
 from opcheck.errors import NotSupported
 from opcheck.execution.expected import node_of
-from opcheck.graph import NotExpressible, ir_version, model_of
+from opcheck.graph import NotExpressible, ir_version, model_of, sized
 from opcheck.model import AttrValue, Declined, OutputSpec, Produced, Task, TensorType, Typed
 from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, output_of, task_of
+from tests.examples import examples
 from tests.expecting import error_of
 
 NEWEST = defs.onnx_opset_version()
@@ -258,7 +260,7 @@ def lowered(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.info.kind)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_the_graph_means_what_the_page_says(backend: Backend, data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from([np.float16, np.float32]))
@@ -479,3 +481,41 @@ def test_what_a_page_of_directml_leaves_open_is_no_model(name, attrs, shapes) ->
 )
 def test_what_is_no_descriptor_is_no_node(name: str, attrs: Any, x: Any, said: str) -> None:
     assert said in str(error_of(NotExpressible, model_of, of_direct_ml(name, attrs, x)))
+
+
+def test_a_size_that_is_fed_takes_the_place_of_its_symbol_everywhere() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[batch, 3] x, bool c, float[?, n] u) => (float[batch, 3] y, float[other, 3] z)
+    <float[batch, 3] h> {
+      h = Neg (x)
+      y = If (c) <
+        then_branch = a () => (float[batch, 3] p) { p = Exp (h) },
+        else_branch = b () => (float[batch, 3] q) { q = Abs (h) }>
+      z = Identity (u)
+    }"""
+    fed = [
+        TensorType("x", DTYPES["float32"], (2, 3)),
+        TensorType("c", DTYPES["bool"], ()),
+        TensorType("u", DTYPES["float32"], (5, 3)),
+    ]
+    graph = sized(parse_model(text), fed).graph
+    branches = [attribute.g for attribute in graph.node[1].attribute]
+    infos = [graph.input[0], graph.value_info[0], graph.output[0]]
+    infos += [branch.output[0] for branch in branches]
+    assert [sizes_of(info) for info in infos] == [[2, 3]] * 5
+    assert sizes_of(graph.input[2]) == [5, 3]
+    # What the other symbol stands for is not known, so that it contradicts nothing.
+    assert not graph.output[1].type.tensor_type.shape.dim[0].WhichOneof("value")
+
+
+def test_a_symbol_that_is_fed_two_sizes_stands_for_none() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    net (float[n] x, float[n] u) => (float[n] y) { y = Add (x, u) }"""
+    fed = [TensorType(name, DTYPES["float32"], (n,)) for name, n in (("x", 1), ("u", 4))]
+    graph = sized(parse_model(text), fed).graph
+    assert [sizes_of(info) for info in graph.input] == [[1], [4]]
+    assert not graph.output[0].type.tensor_type.shape.dim[0].WhichOneof("value")
+
+
+def sizes_of(info: ValueInfoProto) -> list[int]:
+    return [dim.dim_value for dim in info.type.tensor_type.shape.dim]

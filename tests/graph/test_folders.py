@@ -36,6 +36,8 @@ from opcheck.model import BackendInfo, OutputSpec, Raised
 from tests.asking import shipped_cases, task_of
 from tests.expecting import error_of
 
+pytestmark = pytest.mark.reads_all_suites
+
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
 Y = (OutputSpec("y", DTYPES["float32"]),)

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, strategies as st
 from onnx import OptionalProto, SequenceProto, TensorProto, helper, numpy_helper
 
 from opcheck.dtypes import BASIC, DTYPES
 from opcheck.graph import folders
 from opcheck.graph.folders import read_npy, read_tensor, read_value, tensor_bytes, value_bytes
+from tests.examples import examples
 from tests.expecting import error_of
 from tests.models import FLOAT, X, optional_of, sequence_of
 
@@ -67,9 +68,7 @@ def test_a_file_too_large_is_not_even_read(tmp_path: Path, monkeypatch: pytest.M
     assert "larger than" in refusal(path)
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(data=b"", at=0)
 @given(data=st.binary(max_size=12), at=st.integers(0, len(WHOLE) - 1))
 def test_damage_is_a_value_error_or_another_tensor(tmp_path: Path, data: bytes, at: int) -> None:

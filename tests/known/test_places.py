@@ -3,12 +3,13 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.dtypes import DTYPES
 from opcheck.known import Place
 from opcheck.known.writing import places
 from opcheck.model import OpVersion
+from tests.examples import examples
 from tests.known.ledgers import case
 
 ROWS = (None, "first", "last")
@@ -31,7 +32,7 @@ def fitting(found, among):
     return [{c.id for c in among if Place.model_validate(place).fits(c)} for place in found]
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.sets(st.sampled_from(ALL)), st.sets(st.sampled_from(ALL)))
 def test_places_fit_every_case_once_and_no_other(wanted, others):
     among = [one for one in ALL if one in wanted | others]
@@ -55,7 +56,7 @@ WITH_ATTRS = [
 ]
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.sets(st.sampled_from(WITH_ATTRS)))
 def test_attributes_tell_cases_apart_too(wanted):
     found = fitting(places([one for one in WITH_ATTRS if one in wanted], WITH_ATTRS), WITH_ATTRS)

@@ -23,6 +23,8 @@ from tests.node_tests import needs_known_releases
 from tests.report.made import result
 from tests.shell import ROOT
 
+pytestmark = pytest.mark.reads_all_suites
+
 SHIPPED = Source("cases/onnx/softmax.hardmax.yaml", 1, 1, shipped=True)
 LINE = "{versions: '>=1', failure: values, cause: Because., where: [{op: Hardmax}]}"
 RELEASES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
@@ -393,6 +395,7 @@ def test_no_failure_is_explained_by_two_shipped_lines(explained_by):
     assert [key for key, count in causes.items() if count > 1] == []
 
 
+@pytest.mark.seconds(8)
 @pytest.mark.gate
 @pytest.mark.usefixtures("each_gate")
 def test_every_place_of_a_shipped_line_is_about_a_shipped_case(cases):

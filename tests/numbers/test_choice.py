@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck import numbers as xp
 from opcheck.numbers.arithmetic import FLOAT32
 from opcheck.numbers.bounded import Bounded
 from opcheck.numbers.bounded.array import Errors
 from opcheck.numbers.bounded.choice import Indices, Truth, halves
+from tests.examples import examples
 
 intervals = st.tuples(st.integers(-3, 3), st.sampled_from([0, 1, 2]))
 
@@ -131,7 +132,7 @@ def test_what_is_taken_at_an_unsure_index_reaches_all_that_it_may_be() -> None:
     assert hull(xp.take_along_axis(y, np.array([[2]]), 1)) == [(98, 100)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(intervals, min_size=2, max_size=5), st.booleans(), st.data())
 def test_the_largest_in_order_are_among_those_admitted(drawn, largest, data):
     k = data.draw(st.integers(1, len(drawn)))

@@ -19,6 +19,8 @@ from tests import brute
 from tests.asking import elements, shipped_cases
 from tests.precise.by_the_text import FORMATS, by_rows, lp_pool, nearest, norm, rows_of, softmax
 
+pytestmark = pytest.mark.reads_all_suites
+
 NAMES = sorted(FORMATS)
 INF, NAN = math.inf, math.nan
 #: The most elements of a node and of its kernel; larger ones would take too long.

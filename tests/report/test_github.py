@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.model import Diagnosis, Source, Verdict
 from opcheck.report import ci
@@ -99,7 +99,6 @@ def test_whatever_a_backend_says_is_no_command(text):
         assert set(properties) == {"title", *(("file", "line", "col") if kind == "error" else ())}
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1, max_size=30))
 def test_any_text_stays_in_its_place(text):
     assert len(commands(hostile(text))) == 10

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.errors import CaseFileError
 from opcheck.report import store, timings
@@ -120,13 +120,11 @@ def test_what_is_no_file_is_a_wrong_command(kind, tmp_path):
         kind.read(Path("a\0b"))
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=300))
 def test_garbage_is_refused(kind, tmp_path_factory, data):
     assert made.unless_refused(kind.read, tmp_path_factory, data) is None
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=60))
 def test_garbage_after_a_header_gives_no_result(kind, tmp_path_factory, data):
     header = kind.lines[0].encode()

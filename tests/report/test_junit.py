@@ -7,10 +7,11 @@ from pathlib import Path
 import junitparser
 import pytest
 import xmlschema
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from opcheck.model import Ending, Verdict
 from opcheck.report import ci
+from tests.examples import examples
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
 
@@ -158,7 +159,7 @@ def test_whatever_a_backend_says_is_text(text):
         assert character not in text_of(run)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.text(st.characters(), min_size=1, max_size=30))
 @example(" ")
 def test_any_text_makes_valid_xml(text):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from opcheck.model import Verdict
@@ -57,7 +57,6 @@ def shown(said):
     return "".join(seen([f"x {said} x"]).texts).replace("\u200b", "").strip()
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_a_text_is_shown_as_it_is(said):
     want = f"x {plain_text.one_line(said)} x".split()
@@ -65,7 +64,6 @@ def test_a_text_is_shown_as_it_is(said):
         assert shown(made).split() == want
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_a_text_makes_no_markup(said):
     assert seen([f"x {text(said)} x"]).tags == [("p", {})]
@@ -144,7 +142,6 @@ def test_whatever_a_backend_says_is_shown_and_no_more(said):
 
 
 @pytest.mark.gate
-@settings(deadline=None)
 @given(TEXTS.filter(bool))
 def test_any_text_is_shown_and_no_more(said):
     page = seen(markdown.lines(hostile(said)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck import model
 from opcheck.analysis import outcome
@@ -214,7 +214,6 @@ def results():
     )
 
 
-@settings(deadline=None)
 @given(results())
 def test_every_result_is_read_as_its_record_was(result):
     one = recorded(result)
@@ -240,7 +239,6 @@ INFOS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(
     infos=st.lists(INFOS, max_size=3, unique_by=lambda info: info.address),
     options=st.dictionaries(TEXT, TEXT),
@@ -418,7 +416,6 @@ def test_twenty_thousand_results_are_read_in_seconds(tmp_path):
 WHOLE = "\n".join(LINES).encode()
 
 
-@settings(deadline=None)
 @given(data=made.damaged(WHOLE))
 def test_a_damaged_file_is_refused_or_can_be_written_again(tmp_path_factory, data):
     found = made.unless_refused(store.read, tmp_path_factory, data)

@@ -348,7 +348,7 @@ def test_words_that_are_not_plain_are_explained_where_they_occur():
     assert "-v:" not in plain
     excused = record(Verdict.KNOWN, known=LANES)
     text = shown([record(self_check=True), excused], "acme", verbose=False, width=140).text
-    assert "self: compared with itself" in text
+    assert "self: the engine compared with itself" in text
     assert "known: wrong as a ledger lists it" in text
     assert "used: the largest error" in shown([record(comparisons=(bounded(0.5),))], "acme").text
 

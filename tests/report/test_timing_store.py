@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from opcheck.errors import Unwritable
 from opcheck.model.timing import Timing
@@ -143,7 +143,6 @@ def test_no_load_is_infinite(file):
 WHOLE = "\n".join(timings.lines(BENCH, [replace(ROWS[1], copy=())], complete=True)).encode()
 
 
-@settings(deadline=None)
 @given(data=made.damaged(WHOLE))
 def test_a_damaged_file_is_refused_or_holds_what_can_be_used(tmp_path_factory, data):
     stored = made.unless_refused(timings.read, tmp_path_factory, data)

@@ -164,6 +164,24 @@ def test_with_another_release_of_a_library_all_is_read_anew(suite, monkeypatch, 
     assert cache._folder.__wrapped__() != before
 
 
+def test_with_another_python_all_is_read_anew(suite, monkeypatch):
+    before = cache._folder.__wrapped__()
+    monkeypatch.setattr(cache.platform, "python_version", lambda: "3.99.0")
+    assert cache._folder.__wrapped__() != before
+
+
+@pytest.mark.parametrize("name", ["code.py", "opset/schemas.toml"])
+def test_with_another_file_of_the_package_all_is_read_anew(suite, monkeypatch, tmp_path, name):
+    package = tmp_path / "package"
+    file = package / name
+    file.parent.mkdir(parents=True)
+    file.write_text("x = 1\n")
+    monkeypatch.setattr(cache.opcheck, "__file__", str(package / "__init__.py"))
+    before = cache._folder.__wrapped__()
+    file.write_text("x = 2\n")
+    assert cache._folder.__wrapped__() != before
+
+
 @pytest.mark.parametrize("harm", [b"", b"\0" * 40, None])
 def test_what_is_damaged_is_read_anew_and_replaced(suite, reads, harm):
     names()

@@ -188,7 +188,7 @@ def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
         ("[{as: x}, »7]", "an item of expect.any_of: must be a mapping, got 7"),
         (
             "[{as: x}, {as: y, output: [[1], »2]}]",
-            "output: ragged: a number beside a list of shape [1]",
+            "output: ragged list: rows have shapes [1] and [] (a number)",
         ),
         ("[{as: x, output: [0, 1]}, »{as: y, output: [0.0, 1.0]}]", SAME),
         ("[{as: x, output: [.nan, 1]}, »{as: y, output: [.nan, 1]}]", SAME),

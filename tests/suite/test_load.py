@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from opcheck import interrupt, opset
 from opcheck.diagnose.suspects import cell_of
@@ -25,9 +25,12 @@ from opcheck.reading import read_file
 from opcheck.suite import Selection, case_digest, load, load_all
 from opcheck.suite.select import LEVELS
 from tests.asking import at, judged_operators, places_in, shipped_cases
+from tests.examples import examples
 from tests.suite.conftest import Mistake, ProblemsOf
 from tests.suite.test_expand import EXAMPLE
 from tests.suite.test_expectation import TOPK
+
+pytestmark = pytest.mark.reads_all_suites
 
 OF_HARDMAX = "opset: 13, dtype: float32, attrs: {axis: 0}, inputs: {input: [1]}"
 
@@ -341,7 +344,7 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
 
 
 NUMBER = "3:8: opset: must be a whole number"
-RAGGED = "input: ragged: a list of shape [1] beside a list of shape [2]"
+RAGGED = "input: ragged list: rows have shapes [2] and [1]"
 AXES = "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
 OF_A_FILE = """\
 op: Hardmax
@@ -640,9 +643,7 @@ def changed(file: Any, chance: random.Random) -> Any:
     return file
 
 
-@settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**64), st.sampled_from([1, 1, 2, 4]), st.sampled_from(EXAMPLES))
 def test_a_changed_file_loads_or_is_refused_in_words(tmp_path, seed, changes, example):
     chance = random.Random(seed)

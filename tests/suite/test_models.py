@@ -130,6 +130,23 @@ def test_random_outputs_are_told_apart(tmp_path):
     assert question(case).random
 
 
+@pytest.mark.parametrize(
+    ("ratio", "trains", "is_random"),
+    [(0.5, True, True), (0.0, True, False), (0.5, False, False), (0.5, None, True)],
+)
+def test_a_dropout_that_drops_nothing_is_not_random(tmp_path, ratio, trains, is_random):
+    node = helper.make_node("Dropout", ["x", "r", "t"], ["d"])
+    last = helper.make_node("Neg", ["d"], ["y"])
+    constants = [numpy_helper.from_array(np.float32(ratio), "r")]
+    inputs = [tensor("x")]
+    if trains is None:  # It is fed.
+        inputs.append(tensor("t", TensorProto.BOOL, []))
+    else:
+        constants.append(numpy_helper.from_array(np.array(trains), "t"))
+    proto = model([node, last], inputs, [tensor("y")], constants)
+    assert test_data.random_outputs(proto) == ({"y"} if is_random else set())
+
+
 def _empty(*sizes):
     return TensorProto(data_type=1, dims=sizes).SerializeToString()
 
@@ -368,6 +385,34 @@ def test_sizes_that_no_model_has_are_an_error(tmp_path):
     with pytest.raises(UsageError, match="--dim bach: no model here") as caught:
         load_all([path], {"bach": 4})
     assert caught.value.hint == "did you mean 'batch'?"
+
+
+def test_a_size_that_only_follows_from_inputs_cannot_be_given(tmp_path):
+    node = helper.make_node("NonZero", ["x"], ["y"])
+    proto = model([node], [tensor("x")], [tensor("y", TensorProto.INT64, (2, "found"))])
+    with pytest.raises(UsageError, match="no input has a size of that name"):
+        load_all([at(tmp_path / "m.onnx", proto)], {"found": 4})
+
+
+def test_a_right_size_hides_no_other_reason(tmp_path):
+    noise = [helper.make_node("RandomNormalLike", ["x"], ["y"])]
+    open_size = [tensor("x", shape=["b", 3])], [tensor("y", shape=["b", 3])]
+    path = at(tmp_path / "noise.onnx", model(noise, *open_size))
+    (case,) = load_all([path], {"b": 2})
+    assert case.beyond == "outputs that are drawn at random: y"
+    with pytest.raises(UsageError, match="--dim c: no model here") as caught:
+        load_all([path], {"c": 2})
+    assert caught.value.hint == "there are b, x[0]"
+    unknown = [helper.make_node("NotOfOnnx", ["x"], ["y"])]
+    path = at(tmp_path / "unknown.onnx", model(unknown, *open_size))
+    assert "No Op registered for NotOfOnnx" in problem(path, b=2)
+
+
+def test_a_model_that_cannot_be_read_is_named_and_not_the_folder_of_its_inputs(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"no model")
+    caught = error_of(UsageError, load_all, [path], {}, inputs=tmp_path)
+    assert caught.message.startswith(f"{path}: this is no readable model")
 
 
 def test_integers_are_small_and_booleans_either(tmp_path):

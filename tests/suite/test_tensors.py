@@ -94,7 +94,7 @@ def test_integers_and_truth_values_are_kept_exactly(tensor: Callable[..., Tensor
     assert got.tolist() == [True, False]
 
 
-RAGGED = "ragged: a list of shape"
+RAGGED = "ragged list: rows have shapes"
 WHOLE = "which holds whole numbers from"
 OUTSIDE = {
     "float16": "is outside float16, which holds -65504 to 65504",
@@ -114,10 +114,10 @@ WHOLES = "takes whole numbers up to 2^53, got 0.0 and"
 @pytest.mark.parametrize(
     ("text", "message", "dtype"),
     [
-        ("[[1], »[2, 3]]", f"{RAGGED} [2] beside a list of shape [1]", "float32"),
-        ("[[1], »2]", "ragged: a number beside a list of shape [1]", "float32"),
-        ("[1, »[2]]", f"{RAGGED} [1] beside a number", "float32"),
-        ("[[[1], [2]], »[[3]]]", f"{RAGGED} [1, 1] beside a list of shape [2, 1]", "float32"),
+        ("[[1], »[2, 3]]", f"{RAGGED} [1] and [2]", "float32"),
+        ("[[1], »2]", f"{RAGGED} [1] and [] (a number)", "float32"),
+        ("[1, »[2]]", f"{RAGGED} [] (a number) and [1]", "float32"),
+        ("[[[1], [2]], »[[3]]]", f"{RAGGED} [2, 1] and [1, 1]", "float32"),
         ("[1, »x]", "'x' is no value of float32", "float32"),
         ("[1, »inf]", f"'inf' is no value of float32 {POINTS}", "float32"),
         ("[1, »-NaN]", f"'-NaN' is no value of float32 {POINTS}", "float32"),

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.model.timing import Sample, Timed, Timing
 from opcheck.timing import Compared, Missing, TimingChange, compare_backends, compare_runs
+from tests.examples import examples
 from tests.timing.machine import QUIET, Machine, Noise, samples
 
 USUAL = Noise(0.02, 0.005, 0.05)
@@ -279,7 +280,7 @@ PRESENT = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(old=PRESENT, new=PRESENT)
 def test_every_row_of_either_run_is_told_of_once(old, new):
     sample = Machine(17, USUAL).timed("case", 15, a=1.0, b=1.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from opcheck import timing
 from opcheck.execution.bench import Plan
@@ -28,6 +28,7 @@ from opcheck.timing import (
     spread,
     words,
 )
+from tests.examples import examples
 from tests.timing.machine import DISTURBED, QUIET, Machine, Noise, samples
 
 #: Nine rounds by three processes, and as many as it takes by five.
@@ -45,7 +46,6 @@ def bounds(found: Ratio) -> tuple[float, float, float]:
 
 
 @pytest.mark.gate
-@settings(deadline=None)
 @given(factor=st.floats(0.01, 100), waves=st.lists(st.floats(0.5, 5), min_size=6, max_size=40))
 def test_what_all_samples_of_a_round_have_in_common_cancels(factor, waves):
     one = Timing("a", samples([factor * wave for wave in waves], 2))
@@ -53,7 +53,7 @@ def test_what_all_samples_of_a_round_have_in_common_cancels(factor, waves):
     assert bounds(found) == pytest.approx([factor] * 3, rel=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(number=st.integers(0, 1000), workers=st.integers(1, 5), rounds=st.integers(1, 40))
 def test_the_other_way_round_it_is_the_inverse(number, workers, rounds):
     machine = Machine(number, Noise())

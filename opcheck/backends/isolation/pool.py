@@ -75,7 +75,7 @@ class Slot:
         #: Why no further worker is started.
         self.given_up: str | None = None
         #: How processes ended that were lost through no question.
-        self.accidents: list[str] = []
+        self.idle_deaths: list[str] = []
 
     @property
     def is_starting(self) -> bool:
@@ -204,7 +204,7 @@ class Slot:
             message = "it hung" if isinstance(how, TimedOut) else how.how
             words = printed.strip().partition("\n")[0]
             said = f"its process ended between questions: {message}"
-            self.accidents.append(f"{said}: {words}" if words else said)
+            self.idle_deaths.append(f"{said}: {words}" if words else said)
             self._count_failure(f"its process ended {_FAILURES} times between questions: {message}")
         self._waiting.extendleft(reversed(jobs))
 
@@ -235,7 +235,7 @@ class Pool:
         self.settings = settings
         self.address = settings.name or settings.address
         #: How processes ended that were to leave, if not as they should; known once it is closed.
-        self.partings: list[str] = []
+        self.unclean_exits: list[str] = []
         self._tickets = itertools.count(1)
         self._waiting: deque[Job] = deque()
         self._slots = [Slot(settings, self._waiting) for _ in range(workers)]
@@ -256,10 +256,10 @@ class Pool:
         pool._slots[0].info = self.info
         return pool
 
-    def add_ends(self, accidents: Mapping[str, int], partings: Iterable[str]) -> None:
+    def add_ends(self, idle_deaths: Mapping[str, int], unclean_exits: Iterable[str]) -> None:
         """Count how processes of a `copy` ended."""
-        self._slots[0].accidents.extend(Counter(accidents).elements())
-        self.partings.extend(partings)
+        self._slots[0].idle_deaths.extend(Counter(idle_deaths).elements())
+        self.unclean_exits.extend(unclean_exits)
 
     @property
     def info(self) -> BackendInfo:
@@ -306,9 +306,9 @@ class Pool:
                 yield self._waiting.popleft().ticket, Reply(NotRun(str(self._slots[0].given_up)))
 
     @property
-    def accidents(self) -> dict[str, int]:
+    def idle_deaths(self) -> dict[str, int]:
         """Counts of worker deaths outside any question, by how; complete once it is closed."""
-        return Counter(said for slot in self._slots for said in slot.accidents)
+        return Counter(said for slot in self._slots for said in slot.idle_deaths)
 
     @property
     def _is_given_up(self) -> bool:
@@ -327,7 +327,7 @@ class Pool:
         for process in idle:
             process.wait(until)
             if process.has_ended() and (how := process.how_it_ended()) != "exited with status 0":
-                self.partings.append(how)
+                self.unclean_exits.append(how)
         kill(idle)
         for slot in self._slots:
             slot.process = None

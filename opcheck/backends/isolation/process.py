@@ -21,6 +21,7 @@ from typing import Any, TypeAlias, cast
 import psutil
 
 import opcheck
+from opcheck import own_memory
 from opcheck.backends.isolation import cleanup, wire
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.model import BackendInfo, Crashed, OutOfMemory, Tensors, TimedOut
@@ -117,16 +118,17 @@ class Process:
                 "measured": self._settings.memory_limit is not None,
             }
             try:
-                self._popen = subprocess.Popen(
-                    # -P: the working directory is no place to find modules in, but where asked for.
-                    [sys.executable, "-P", "-c", _START, json.dumps(arguments)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._log,
-                    stderr=self._log,
-                    pass_fds=(theirs.fileno(), self._file, self._log),
-                    env={**os.environ, **environment, cleanup.SCRATCH: str(self._scratch)},
-                    start_new_session=True,
-                )
+                with own_memory.lifted():
+                    self._popen = subprocess.Popen(
+                        # -P: modules are found in the working directory only where asked for.
+                        [sys.executable, "-P", "-c", _START, json.dumps(arguments)],
+                        stdin=subprocess.DEVNULL,
+                        stdout=self._log,
+                        stderr=self._log,
+                        pass_fds=(theirs.fileno(), self._file, self._log),
+                        env={**os.environ, **environment, cleanup.SCRATCH: str(self._scratch)},
+                        start_new_session=True,
+                    )
             except (OSError, ValueError):
                 self._close()
                 raise

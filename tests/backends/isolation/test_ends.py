@@ -14,7 +14,11 @@ import pytest
 from tests.asking import wait_until
 from tests.backends.isolation.asked import FAULTY, case_file, processes_of
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals"),
+    pytest.mark.processes,
+    pytest.mark.fresh_workers,
+]
 
 REPORT = "report.jsonl"
 ROOT = Path(__file__).parent.parent.parent.parent

@@ -1,6 +1,7 @@
 """Whatever a backend does becomes the verdict of the case that made it do so, and of no other."""
 
 import json
+import math
 import os
 import random
 import re
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from opcheck.model import LiveResult, Verdict
+from opcheck.backends.isolation import process
+from opcheck.model import LiveResult, OutOfMemory, Produced, Verdict
 from tests.backends.isolation.asked import (
     FAULTY,
     MEBI,
@@ -20,8 +22,12 @@ from tests.backends.isolation.asked import (
     cases_named,
     pool_of,
     processes_of,
+    questions,
+    replies,
 )
 from tests.backends.isolation.faulty import FAULTS
+
+pytestmark = pytest.mark.fresh_workers
 
 ROOT = Path(__file__).parent.parent.parent.parent
 TIMEOUT, MEMORY = 1.5, 320 * MEBI
@@ -149,7 +155,7 @@ def survivals() -> dict[str, LiveResult]:
     names = [name for fault in BEARABLE for name in (f"a__{fault}", f"after_{fault}")]
     with pool_of("Faulty") as pool:
         results = answers(cases_named(*names), pool)
-        assert not pool.accidents
+        assert not pool.idle_deaths
     return dict(zip(names, results, strict=True))
 
 
@@ -213,3 +219,11 @@ def test_it_leaves_no_process_and_no_file(mixed):
     folder = mixed[2]
     assert not processes_of(folder)
     assert not list(folder.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_peak_of_memory_between_two_measurements_counts(monkeypatch):
+    monkeypatch.setattr(process, "_MEASURE", math.inf)
+    with pool_of("Faulty", memory_limit=MEMORY) as pool:
+        found = replies(pool, questions("a", "b__spike", "c"))
+    assert [type(reply.outcome) for reply in found] == [Produced, OutOfMemory, Produced]

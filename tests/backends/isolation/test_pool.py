@@ -1,6 +1,5 @@
 """Workers that are asked, replaced and given up, none of which is any other case's matter."""
 
-import math
 import os
 import re
 import signal
@@ -33,6 +32,8 @@ from tests.backends.isolation.asked import (
     wait_for,
 )
 from tests.expecting import of_type
+
+pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -94,9 +95,9 @@ def test_what_ends_between_two_questions_is_no_fault_of_either_and_yet_told(faul
     first, second = questions(f"a__{fault}", "b")
     with pool_of("Faulty") as pool:
         [before] = replies(pool, [first])
-        look_until(pool, lambda: pool.accidents)
+        look_until(pool, lambda: pool.idle_deaths)
         [after] = replies(pool, [second])
-        [accident] = pool.accidents
+        [accident] = pool.idle_deaths
     assert accident.startswith(f"its process ended between questions: {told}")
     assert right(first, before.outcome)
     assert right(second, after.outcome)
@@ -135,7 +136,7 @@ def test_three_processes_in_a_row_that_end_unasked_are_enough():
     asked = questions("a", "b", "c")
     with pool_of("Deaf") as pool:
         found = replies(pool, asked)
-        assert pool.accidents == {"its process ended between questions: exited with status 0": 3}
+        assert pool.idle_deaths == {"its process ended between questions: exited with status 0": 3}
         # All that comes then is told at once, though it be much.
         assert all(pool.ask(question) and pool.has_room for question in asked * 9)
         start = time.monotonic()
@@ -358,14 +359,6 @@ def test_no_child_is_left_where_the_system_is_not_linux(monkeypatch):
     assert right(second, after.outcome)
 
 
-@on_linux
-def test_memory_that_was_given_back_in_time_counts(monkeypatch):
-    monkeypatch.setattr(process, "_MEASURE", math.inf)
-    with pool_of("Faulty", memory_limit=320 * MEBI) as pool:
-        found = outcomes(pool, "a", "b__spike", "c")
-    assert kinds(found) == [Produced, OutOfMemory, Produced]
-
-
 ROOT = Path(__file__).parent.parent.parent.parent
 
 
@@ -375,6 +368,7 @@ def error_of(backend: str, **settings) -> BackendUnavailable:
     return caught.value
 
 
+@pytest.mark.fresh_workers
 @pytest.mark.parametrize(
     ("how", "told"),
     [
@@ -390,6 +384,7 @@ def test_a_death_at_start_is_told_with_what_was_printed(how, told):
     assert told in message
 
 
+@pytest.mark.fresh_workers
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["hang", "print"])
 def test_a_start_takes_only_so_long(how):
@@ -398,6 +393,7 @@ def test_a_start_takes_only_so_long(how):
     assert time.monotonic() - start < 30
 
 
+@pytest.mark.fresh_workers
 @pytest.mark.parametrize("limit", [30, 400])
 def test_a_start_takes_only_so_much_memory(limit):
     # A limit too low for Python and NumPy is no matter of any case.
@@ -405,14 +401,16 @@ def test_a_start_takes_only_so_much_memory(limit):
     assert message.endswith(f"took more than {limit} MiB of memory at start")
 
 
+@pytest.mark.fresh_workers
 def test_a_backend_that_forks_while_it_starts_is_one_backend():
     asked = questions("a", "b", "c")
     with pool_of("ForksAtStart") as pool:
         found = replies(pool, asked)
-        assert not pool.accidents
+        assert not pool.idle_deaths
     assert [type(reply.outcome) for reply in found] == [Produced] * 3
 
 
+@pytest.mark.fresh_workers
 def test_a_command_line_error_of_the_backend_stays_one():
     with pytest.raises(UsageError, match=r"unexpected .* 'hwo'"), pool_of("DeadAtStart?hwo=x"):
         pass
@@ -437,6 +435,7 @@ def run_with_deaths(tmp_path, starts):
     return found, len(memory.read_text())
 
 
+@pytest.mark.fresh_workers
 def test_a_replacement_that_dies_at_start_is_started_again(tmp_path):
     found, starts = run_with_deaths(tmp_path, "2,4,5")
     assert found[1] == Crashed("killed by SIGABRT")
@@ -444,6 +443,7 @@ def test_a_replacement_that_dies_at_start_is_started_again(tmp_path):
     assert starts == 6
 
 
+@pytest.mark.fresh_workers
 def test_after_three_deaths_at_start_the_other_cases_are_not_run(tmp_path):
     found, starts = run_with_deaths(tmp_path, "2,3,4")
     assert isinstance(found[0], Produced)
@@ -457,6 +457,7 @@ def test_after_three_deaths_at_start_the_other_cases_are_not_run(tmp_path):
     assert starts == 4
 
 
+@pytest.mark.fresh_workers
 def test_a_second_worker_that_cannot_start_leaves_the_cases_to_the_first(tmp_path):
     asked = questions(*(f"c{number}" for number in range(20)))
     starts = f"file={tmp_path / 'starts'}&starts=2,3,4,5,6,7"

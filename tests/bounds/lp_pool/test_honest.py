@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.model import Comparison
 from tests.bounds.arithmetic import BFLOAT16, Array, unit
 from tests.bounds.lp_pool.implementations import HONEST, Implementation, inside
 from tests.bounds.lp_pool.judging import DTYPES, FLOAT16, FLOAT32, Question, ask, out_of_range, owed
 from tests.bounds.lp_pool.windows import Wanted, in_range
+from tests.examples import examples
 
 OUT_OF_RANGE = "right but where an intermediate result left the range of"
 
@@ -66,7 +67,7 @@ def questions(draw: st.DrawFn) -> tuple[Array, float]:
         return rng.choice(np.clip(pool, -want.largest, want.largest), want.shape).astype(dtype), p
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(questions())
 def test_nor_on_any_windows_whatever(question: tuple[Array, float]) -> None:
     x, p = question

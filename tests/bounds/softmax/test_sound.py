@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from opcheck.compare import compare
@@ -18,9 +18,12 @@ from tests.bounds import arithmetic as ar
 from tests.bounds.arithmetic import Array
 from tests.bounds.softmax import algorithms, honest, rows
 from tests.bounds.softmax.judging import told, want, want_of_batch
+from tests.examples import examples
 from tests.inline import result_of
 from tests.miniatures import Fake, Run
 from tests.shell import ROOT
+
+pytestmark = pytest.mark.starts_early
 
 LENGTHS = {
     "float32": (1, 2, 3, 4, 5, 8, 17, 33, 64, 257, 1000),
@@ -159,7 +162,7 @@ def _each_row(count: int, values: list[float]) -> st.SearchStrategy[Array]:
 
 
 @pytest.mark.parametrize("dtype", rows.FLOATS)
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_nor_on_any_row_whatever(dtype: str, data: st.DataObject) -> None:
     assert_passes(data.draw(any_rows(dtype)))

@@ -22,6 +22,8 @@ from opcheck.execution.support import matrix
 from opcheck.model import OpVersion, Typed
 from tests.asking import WHOLE, shipped_cases
 
+pytestmark = pytest.mark.reads_all_suites
+
 OPERATORS = [
     ("", "Hardmax"),
     ("", "Softmax"),
@@ -70,6 +72,7 @@ def test_texts_fit_after_as_if() -> None:
     assert [t for t in texts if t[0].isupper() and not re.match(names, t)] == []
 
 
+@pytest.mark.seconds(30)
 @pytest.mark.gate
 def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None:
     """No shared table holds what nothing exercises."""

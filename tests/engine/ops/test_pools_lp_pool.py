@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.rounding import correctly_rounded
 from tests.engine.ops.lp_pool_exactly import TYPES, norm, pooled, rounded, rows, tensor
+from tests.examples import examples
 from tests.precise.by_the_text import windows
 
 NAMES = TYPES[22]
@@ -39,7 +40,7 @@ def poolings(draw: st.DrawFn) -> tuple[tuple[int, ...], dict[str, list[int]]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(poolings(), st.sampled_from([1, 2, 3, 5]), st.booleans(), st.integers(0, 99))
 def test_every_element_is_the_norm_of_its_window(name, pooling, p, up, seed):
     shape, attrs = pooling

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from onnx import defs, helper
 from onnx.reference import ReferenceEvaluator
@@ -20,6 +20,7 @@ from opcheck.model import OpVersion
 from tests import brute
 from tests.computed import evaluate, exactly
 from tests.engine.ops.layouts import LAYOUTS
+from tests.examples import examples
 from tests.precise.by_the_text import MP, in_rows, nearest
 
 BOTH = ("Hardmax", "Softmax")
@@ -66,7 +67,7 @@ def tensors(draw: st.DrawFn, op: str, name: str) -> Any:
 
 @pytest.mark.parametrize("op", BOTH)
 @pytest.mark.parametrize(("since", "name"), VERSIONED)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_rows_are_answered_as_the_text_says_and_rounded_once(since, name, op, data):
     x = data.draw(tensors(op, name))
@@ -95,7 +96,7 @@ def test_a_version_has_its_own_default_axis_and_types(since: int, op: str) -> No
 
 
 @pytest.mark.parametrize("op", BOTH)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_coercion_is_a_reshape_to_two_dimensions(op: str, data: st.DataObject) -> None:
     x = data.draw(tensors(op, "float32"))
@@ -193,7 +194,7 @@ def integers(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
     return arrays(np.float32, shape, elements=st.integers(-40, 40).map(float))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(integers((2, 5)), st.integers(-(2**18), 2**18), st.permutations(range(5)))
 def test_a_shift_changes_nothing_and_a_permutation_permutes(x, shift, order):
     assert answer("Softmax", x + np.float32(shift)).tolist() == answer("Softmax", x).tolist()
@@ -203,7 +204,7 @@ def test_a_shift_changes_nothing_and_a_permutation_permutes(x, shift, order):
 
 
 @pytest.mark.parametrize("opset", [13, 18])
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_version_13_is_its_function_body(opset: int, data: st.DataObject) -> None:
     shape = data.draw(array_shapes(min_dims=1, max_dims=4, max_side=4))

@@ -14,12 +14,14 @@ import pytest
 
 from opcheck.backends.isolation.pool import Pool, Stopwatch
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.execution.bench import Benchmark, Entrant, Plan, entered
+from opcheck.execution.bench import Benchmark, BenchRequest, Entrant, Plan, entered
 from opcheck.execution.workers import Limits
 from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
 from opcheck.timing import Ratio, ratio
 from tests.execution.bench.suite import CASES, SPINNING
+
+pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
 
 
 @contextmanager
@@ -251,7 +253,14 @@ def test_processes_that_started_are_closed_if_a_later_one_does_not(file, monkeyp
             seen.append("closed")
 
     monkeypatch.setattr("opcheck.execution.bench.Stopwatch", Second)
-    entry = entered(["numpy"], load_bench([file]), Limits(), plan(processes=2), 1, None)
+    entry = entered(
+        BenchRequest(
+            addresses=["numpy"],
+            cases=load_bench([file]),
+            limits=Limits(),
+            plan=plan(processes=2),
+        )
+    )
     with pytest.raises(OSError, match="no more"), entry:
         pass
     assert seen == ["started", "started", "closed"]

@@ -18,6 +18,8 @@ from tests.report.html.test_run_page import failing
 from tests.report.made import record
 from tests.report.runs import HOSTILE, every_verdict, hostile, run_of
 
+pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
+
 FOLDED = "details.failure:not([hidden])"
 
 
@@ -346,6 +348,7 @@ def test_on_paper_there_are_no_controls_and_it_is_light(shown):
     assert shown.texts(".failure > summary")
 
 
+@pytest.mark.seconds(9)
 def test_a_failure_by_another_name_is_found_by_its_number(browser, folder):
     # As many as a list has, and more: rows of the page are those of the run.
     run = run_of(*(record() for _ in range(7)), record(Verdict.FAIL, reason="here"))

@@ -9,12 +9,13 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from matplotlib.image import imread
 
 from opcheck.model import Picture
 from opcheck.report import html
 from opcheck.report.html.run_page import LEVELS, Plots
+from tests.examples import examples
 from tests.report.html.many import pictured
 
 STYLE = (Path(html.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
@@ -156,7 +157,7 @@ def test_what_a_picture_says_in_words_is_what_it_shows():
     ]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.data(), SHAPES)
 def test_every_picture_can_be_drawn(data, shape):
     across, down = shape[-1], min(int(np.prod(shape[:-1])), 64)

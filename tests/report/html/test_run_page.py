@@ -4,12 +4,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from opcheck.analysis import outcome
 from opcheck.model import Diagnosis, Ending, Verdict
 from opcheck.report import plain_text
 from opcheck.report.html import run_page
+from tests.examples import examples
 from tests.report.html.many import many, pictured
 from tests.report.html.seen import Seen, data_of
 from tests.report.made import record
@@ -235,7 +236,7 @@ def test_whatever_a_backend_says_is_shown_and_no_more(text):
     assert plain_text.block(text).strip() in Seen(page).text
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(TEXTS)
 def test_any_text_is_shown_and_no_more(text):
     assert_harmless(page_of(hostile(text)), text)

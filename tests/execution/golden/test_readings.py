@@ -1,0 +1,53 @@
+"""Where the text admits several answers, a golden folder holds each of them."""
+
+import numpy as np
+import pytest
+
+import opcheck
+from opcheck.execution.golden import made_of
+
+RELU = "op: Relu\ncases: [{name: a, opset: 14, dtype: float32, inputs: {X: [.nan, 2, -3]}}]"
+TOO_MANY_ACTIVATIONS = """
+op: RNN
+cases:
+- name: a
+  opset: 14
+  dtype: float32
+  attrs: {activations: [Relu, Sigmoid], hidden_size: 1}
+  inputs: {X: [[[2]]], W: [[[1]]], R: [[[0]]]}
+"""
+SOFTSIGN_OF_NUMBERS = (
+    "op: Softsign\ncases: [{name: a, opset: 1, dtype: float32, inputs: {input: [1, 3]}}]"
+)
+
+
+@pytest.fixture
+def tests_of(tmp_path):
+    def made(text):
+        file = tmp_path / "case.yaml"
+        file.write_text(text)
+        (case,) = opcheck.load(file)
+        return made_of(case).tests
+
+    return made
+
+
+def test_each_answer_is_a_test_of_its_own(tests_of) -> None:
+    found = {test.alternative: test.outputs[0].written.tolist() for test in tests_of(RELU)}
+    assert found.keys() == {"nan", "number"}
+    assert np.isnan(found["nan"][0])
+    assert found["nan"][1:] == [2, 0]
+    assert found["number"] == [0, 2, 0]
+    assert {test.kind for test in tests_of(RELU)} == {"open"}
+
+
+def test_a_refusal_that_is_admitted_is_a_test_without_outputs(tests_of) -> None:
+    found = {test.alternative: test for test in tests_of(TOO_MANY_ACTIVATIONS)}
+    assert found["refused"].reason
+    assert found["refused"].outputs == ()
+    assert found["first"].outputs[0].written.item() == 2
+
+
+def test_where_nothing_is_open_there_is_one_test_of_the_case_s_rule(tests_of) -> None:
+    (test,) = tests_of(SOFTSIGN_OF_NUMBERS)
+    assert (test.kind, test.alternative) == ("must", "")

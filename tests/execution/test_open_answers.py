@@ -1,0 +1,110 @@
+"""Where the text admits several answers, a case without a stated one admits all of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opcheck
+from opcheck.model import Verdict
+
+NAN = np.nan
+RELU = """
+op: Relu
+cases:
+- name: mine
+  opset: 14
+  dtype: float32
+  inputs: {X: [.nan, 2, -3, .nan]}
+  empty: NaN is the question
+"""
+TOO_MANY_ACTIVATIONS = """
+op: RNN
+cases:
+- name: mine
+  opset: 14
+  dtype: float32
+  attrs: {activations: [Relu, Sigmoid]}
+  inputs: {X: [[[2]]], W: [[[1]]], R: [[[0]]]}
+"""
+COUPLED_GATES = """
+op: LSTM
+cases:
+- name: mine
+  opset: 14
+  dtype: float32
+  attrs: {activations: [Relu, Relu, Relu], input_forget: 1}
+  inputs:
+    X: [[[1]]]
+    W: [[[0], [0], [0], [0]]]
+    R: [[[0], [0], [0], [0]]]
+    B: [[0.25, 1, 0.5, 2, 0, 0, 0, 0]]
+    initial_c: [[[4]]]
+"""
+
+
+def answering(*outputs: Sequence[Any]) -> Callable[..., Any]:
+    """A backend that gives these outputs, whatever it is fed."""
+
+    def backend(*inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        return tuple(np.asarray(output, np.float32) for output in outputs)
+
+    return backend
+
+
+def refusing(*inputs: Any, **attributes: Any) -> None:
+    raise ValueError("too many activations")
+
+
+def judged(text: str, backend: Callable[..., Any], folder: Path) -> Verdict:
+    """The verdict on a backend's answer to the first run of the only case in `text`."""
+    file = folder / "mine.yaml"
+    file.write_text(text)
+    (result,) = opcheck.run(opcheck.load(file), backend)
+    return result.verdict
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pytest.param([NAN, 2, 0, NAN], id="nan"),
+        pytest.param([0, 2, 0, 0], id="zero"),
+        pytest.param([NAN, 2, 0, 0], id="each as it likes"),
+    ],
+)
+def test_an_element_that_is_free_may_be_any_of_its_values(y, tmp_path) -> None:
+    # A backend that gives one answer to all data is caught by its second run alone.
+    assert judged(RELU, answering(y), tmp_path) in (Verdict.PASS, Verdict.UNSTABLE)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pytest.param([1, 2, 0, NAN], id="another value"),
+        pytest.param([NAN, 3, 0, NAN], id="another element"),
+        pytest.param([NAN, NAN, 0, NAN], id="an element that is not open"),
+    ],
+)
+def test_nothing_else_is_right(y, tmp_path) -> None:
+    assert judged(RELU, answering(y), tmp_path) is Verdict.FAIL
+
+
+@pytest.mark.parametrize("c", [pytest.param(3.5, id="forget"), pytest.param(3.0, id="input")])
+def test_a_reading_that_binds_all_outputs_is_right_as_a_whole(c, tmp_path) -> None:
+    backend = answering([[[[c]]]], [[[c]]], [[[c]]])
+    assert judged(COUPLED_GATES, backend, tmp_path) in (Verdict.PASS, Verdict.UNSTABLE)
+
+
+def test_outputs_of_two_readings_are_wrong(tmp_path) -> None:
+    backend = answering([[[[3.5]]]], [[[3.0]]], [[[3.5]]])
+    assert judged(COUPLED_GATES, backend, tmp_path) is Verdict.FAIL
+
+
+def test_a_refusal_is_right_where_a_reading_is_one(tmp_path) -> None:
+    assert judged(TOO_MANY_ACTIVATIONS, refusing, tmp_path) is Verdict.PASS
+
+
+def test_a_refusal_is_wrong_where_no_reading_is_one(tmp_path) -> None:
+    assert judged(RELU, refusing, tmp_path) is Verdict.ERROR

@@ -6,7 +6,8 @@ Random float32 tensors go through each formula as it is and in each of some ways
 is the largest share of an element's bound, and how many times as far the errors scatter as
 independent roundings of float32 do. The first table has both. The second has them where a way is
 neither wrong, by the bound, nor warned of, by its scatter; `–` where it changes nothing. Why these
-are not seen follows.
+are not seen follows. The third table narrows one stage at a time, the results of one function of
+the formula, in tensors of float32 and of float16.
 """
 
 import argparse
@@ -20,8 +21,8 @@ import numpy as np
 
 from opcheck.compare.bounded import SCATTER, examine, judge, scatter, scattering
 from opcheck.compare.outputs import computed_want
-from opcheck.dtypes import DTYPES
-from opcheck.engine import Node
+from opcheck.dtypes import DTYPES, DType
+from opcheck.engine import Expected, Node
 from opcheck.engine.evaluate import evaluate, exactly
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import find
@@ -352,9 +353,72 @@ REASONS = {
 }
 
 
-def shares(want: Any, got: Any) -> tuple[float, float]:
+#: Nodes whose stages are narrowed one by one, and the functions that a stage may consist of.
+STAGED = (
+    "Softmax of 1,000",
+    "LayerNormalization of 768",
+    "GroupNormalization of 1,024",
+    "InstanceNormalization of 256",
+    "RMSNormalization of 768",
+    "BatchNormalization of 512, training",
+    "MeanVarianceNormalization of 512",
+    "LpNormalization of 1,000",
+    "Attention of 64 keys",
+    "MatMul, K = 256",
+)
+STAGES = "add divide exp matmul max mean multiply pow sqrt subtract sum tanh".split()
+_STAGES_NOT_SEEN = (
+    "In tensors of float16 one rounding to as many digits is no larger than the last one, and than "
+    "those of stage two, which texts have in the tensor's type. What is subtracted before an "
+    "exponential, such as a maximum, cancels in the quotient."
+)
+#: The types that a stage is narrowed to.
+NARROWED: dict[str, Callable[[Any], Any]] = {
+    "TF32": lambda x: cut_to_bits(x, 11),
+    "float16": lambda x: x.astype(np.float16).astype(x.dtype),
+    "bfloat16": lambda x: cut_to_bits(x, 8),
+}
+
+
+def with_stage(name: str, narrowed: Callable[[Any], Any]) -> Callable[[Node], Any]:
+    """The outputs with the results of one function narrowed."""
+
+    def fault(original: Any, *operands: Any, **options: Any) -> Any:
+        found = original(*operands, **options)
+        is_float = isinstance(found, np.ndarray) and found.dtype.kind == "f"
+        return narrowed(found) if is_float else found
+
+    return lambda node: evaluate(node, faults={name: fault})
+
+
+def stage_verdict(node: Node, name: str, narrowed: Callable[[Any], Any]) -> str:
+    """The worst verdict of all outputs of a node with one stage narrowed."""
+    with np.errstate(over="ignore"):
+        outputs = with_stage(name, narrowed)(node)
+    found = []
+    for answer, got, right in zip(exactly(node), outputs, node.plain, strict=True):
+        if not isinstance(answer, Expected) or np.array_equal(got, right, equal_nan=True):
+            continue
+        want = computed_want(node.op, "y", answer)
+        found.append(verdict(want, got, shares(want, got, answer.dtype), answer.dtype))
+    return next((word for word in ("wrong", "warned", "not seen") if word in found), "–")
+
+
+def stages(told: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each type and function, and the verdicts in all types that it is narrowed to."""
+    single = made(told)
+    count = 3 if single.op.name == "LayerNormalization" else 1
+    half = [x.astype(np.float16) if x.dtype == np.float32 else x for x in single.given]
+    for dtype, inputs in (("float32", single.inputs), ("float16", tuple(half))):
+        node = Node(single.op, inputs, single.attrs, tuple(range(count)))
+        for name in STAGES:
+            if name in node.primitives:
+                yield dtype, name, [stage_verdict(node, name, way) for way in NARROWED.values()]
+
+
+def shares(want: Any, got: Any, dtype: DType = FLOAT32) -> tuple[float, float]:
     """The largest share of a bound, and how far errors scatter."""
-    share = judge(want, got, FLOAT32, want.expected.tiers()[0]).shares.max()
+    share = judge(want, got, dtype, want.expected.tiers()[0]).shares.max()
     return float(share), scatter(want, got) or math.nan
 
 
@@ -364,10 +428,10 @@ def told_of(found: tuple[float, float]) -> str:
     return " / ".join(f"{one:,.0f}" if one >= 10 else f"{one:g}" for one in digits)
 
 
-def verdict(want: Any, got: Any, found: tuple[float, float]) -> str:
+def verdict(want: Any, got: Any, found: tuple[float, float], dtype: DType = FLOAT32) -> str:
     """What opcheck says of an answer: wrong, warned, or nothing."""
     if not found[0] <= 1:
-        decision = examine(want, got, FLOAT32, ())
+        decision = examine(want, got, dtype, ())
         if not decision.fits:
             return "wrong"
         if decision.tier.remark:
@@ -420,6 +484,15 @@ def main() -> None:
     print("\nNot seen:")
     for way, where in unseen.items():
         print(f"- {way}: {'; '.join(where)}. {REASONS[way.split()[0]]}")
+    print(
+        f"\n| operator | tensors | stage | {' | '.join(NARROWED)} |",
+        "|---|---|---|---|---|---|",
+        sep="\n",
+    )
+    for told in filter(chosen.__contains__, STAGED):
+        for dtype, name, verdicts in stages(told):
+            print(f"| {told} | {dtype} | {name} | {' | '.join(verdicts)} |")
+    print(f"\nNot seen: {_STAGES_NOT_SEEN}")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from opcheck.model import Case, Task, Verdict
 from opcheck.numbers.faulty import bare
 from tests.numbers.machine import Machine
 
+#: Whole runs, as `reports/regenerate.py` makes them or a release of opcheck has them.
 RUNS = Path(__file__).parent.parent / "reports" / "runs"
 ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
 #: So many cases of each name, version and type, of so many elements at most.

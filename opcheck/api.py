@@ -10,6 +10,7 @@
 Names that `opcheck.__all__` lists keep their meaning within a major version.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
@@ -286,9 +287,12 @@ def bench(
 def read(path: AnyPath) -> StoredRun:
     """Return a run that `save=` or `opcheck run --report json=PATH` stored; see its `records`.
 
-    Raises CaseFileError with everything that is wrong with the file.
+    Raises CaseFileError with everything that is wrong with the file; warns of fields that a newer
+    opcheck wrote, and that are ignored because they decide nothing.
     """
     run = store.read(Path(path))
+    if note := store.left_out_note(Path(path), run):
+        warnings.warn(note, stacklevel=2)
     return replace(run, records=tuple(map(as_result, run.records)))
 
 

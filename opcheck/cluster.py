@@ -41,7 +41,7 @@ from opcheck.execution import bench, support, workers
 from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import Counted, InProcess, environment
 from opcheck.grouping import Found
-from opcheck.known import Gate, Ledger
+from opcheck.known import SHIPPED_LEDGERS, Gate, Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Record, Support, Task
 from opcheck.model.timing import Bench, Rows, Timed
 from opcheck.reading import shipped_folder
@@ -54,7 +54,6 @@ _SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
 _DEPTH = 2
 #: Seconds to wait for workers, between two looks at them, and for their last words in the end.
 _PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
-_SHIPPED = ("cases", "reports/known")
 #: The address of a backend, and how its processes ended: its idle deaths and unclean exits.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: Work other than judging cases. It may be ended after each item that it yields.
@@ -66,7 +65,8 @@ def software() -> dict[str, str]:
     """The versions that all machines must share: of opcheck with its suites, and of packages."""
     here = environment()
     files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
-    files += chain(*(shipped_folder(one).rglob("*.yaml") for one in _SHIPPED))
+    files += shipped_folder("cases").rglob("*.yaml")
+    files += SHIPPED_LEDGERS.glob("*.yaml")
     packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
 

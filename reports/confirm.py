@@ -2,11 +2,11 @@
 
     python reports/confirm.py [ENGINE…]
 
-Each model of `by_hand.py` goes to the engine it is about, after a control that the engine has to
+Each model of `by_hand/` goes to the engine it is about, after a control that the engine has to
 answer rightly. The defect is confirmed where just the expected wrong answer, message or death
 comes; any other exception confirms nothing. Every engine is asked on the CPU as it is, with the
 switch that limits its instructions if it has one, and on the same CPU without AVX-512, which
-`hide_avx512.c` hides. `by_hand.json` keeps what came, also from other CPUs. Exit status 1 where a
+`hide_avx512.c` hides. `shown/` keeps what came, also from other CPUs. Exit status 1 where a
 defect or a control is not as expected.
 """
 
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -35,8 +35,8 @@ HERE = Path(__file__).parent
 if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
-from reports.by_hand import (  # noqa: E402
-    CHECKS,
+from opcheck.grouping import group_by  # noqa: E402
+from reports.checks import (  # noqa: E402
     Array,
     Check,
     Declares,
@@ -47,9 +47,11 @@ from reports.by_hand import (  # noqa: E402
     Leftovers,
     Model,
     Raises,
+    all_checks,
 )
 
-STORED = HERE / "by_hand.json"
+#: What each engine showed, a file each.
+STORED = HERE / "shown"
 SHOWS, RIGHT, OTHERWISE = "shows", "answers rightly", "fails in another way"
 CONTROL = "fails the control"
 #: How often a model that is answered rightly is asked again, and seconds for all of an engine and
@@ -79,7 +81,7 @@ class Shown:
     version: str
     processor: str
     limit: str
-    cause: str
+    defect: str
     asked: str
     want: str
     got: str
@@ -91,7 +93,7 @@ class Shown:
 def shown(engines: Sequence[str], processors: Sequence[Processor] | None = None) -> Iterator[Shown]:
     """Yield every check of the engines on the processors, which are all that can be had here."""
     for engine in engines:
-        checks = [check for check in CHECKS if check.engine == engine]
+        checks = [check for check in all_checks() if check.engine == engine]
         release, *_ = version(_PACKAGES.get(engine, engine)).partition("+")  # less the build's name
         for processor in processors_of(engine) if processors is None else processors:
             command = [sys.executable, str(Path(__file__).resolve()), "--answer", engine]
@@ -101,7 +103,7 @@ def shown(engines: Sequence[str], processors: Sequence[Processor] | None = None)
                     release,
                     processor.name,
                     processor.limit,
-                    check.cause,
+                    check.defect,
                     _asked(check.model),
                     " or ".join(map(_spelt, check.wants)) or "a refusal",
                     got,
@@ -166,7 +168,7 @@ def _answer(engine: str, first: int) -> None:
     """Answer the checks of an engine, in the process that may die of it."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what engines print is none of the lines
-    for check in [check for check in CHECKS if check.engine == engine][first:]:
+    for check in [check for check in all_checks() if check.engine == engine][first:]:
         for ask_it in (controlled, answered):
             signal.alarm(_PATIENCE)  # it ends the process of an engine that never answers
             print(json.dumps(ask_it(check)), file=out, flush=True)
@@ -201,8 +203,8 @@ def judged(check: Check, answer: Array | Exception) -> str:
             shows = isinstance(answer, Exception) and words in f"{type(answer).__name__}: {answer}"
         case Gives(wrong, dtype):
             shows = _same(answer, wrong, check.model, check.rtol, dtype)
-        case Holds(_, test):
-            shows = not isinstance(answer, Exception) and bool(test(answer))
+        case Holds():
+            shows = not isinstance(answer, Exception) and check.shows.test(answer)
         case Leftovers(shape):
             shows = not isinstance(answer, Exception) and answer.shape == shape
         case Dies():
@@ -543,11 +545,36 @@ def _spelt(values: Any) -> str:
 # ── what is kept ──────────────────────────────────────────────────────────────────────────────
 
 
-def stored() -> list[Shown]:
-    """Return what is kept; records that lack a field are none."""
-    kept = json.loads(STORED.read_text("utf-8")) if STORED.exists() else []
-    names = {part.name for part in fields(Shown)}
-    return [Shown(**one) for one in kept if {*one} == names]
+#: What one check has in common on all processors, and what differs from one to the next.
+_CHECK = ("version", "defect", "asked", "want", "why", "control")
+_ON_ONE = ("processor", "limit", "got", "outcome")
+
+
+def stored(folder: Path = STORED) -> list[Shown]:
+    """Return what is kept, in the order of the engines and of their checks."""
+    return [
+        Shown(engine=engine, **{name: check[name] for name in _CHECK}, **on_one)
+        for engine in _RUN
+        if (folder / f"{engine}.json").exists()
+        for check in json.loads((folder / f"{engine}.json").read_text("utf-8"))
+        for on_one in check["on"]
+    ]
+
+
+def store(everything: Sequence[Shown], folder: Path = STORED) -> None:
+    """Write what the engines showed: a file an engine, and each check once."""
+    folder.mkdir(exist_ok=True)
+    for engine, of_engine in group_by(everything, lambda one: one.engine).items():
+        checks = group_by(of_engine, lambda one: tuple(getattr(one, name) for name in _CHECK))
+        kept = [
+            {
+                **dict(zip(_CHECK, check, strict=True)),
+                "on": [{name: getattr(one, name) for name in _ON_ONE} for one in those],
+            }
+            for check, those in checks.items()
+        ]
+        text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{engine}.json").write_text(text, "utf-8")
 
 
 def joined(kept: Sequence[Shown], found: Sequence[Shown]) -> list[Shown]:
@@ -562,33 +589,32 @@ def joined(kept: Sequence[Shown], found: Sequence[Shown]) -> list[Shown]:
         or (_key(one) in current and (one.engine, one.processor, one.limit) not in here)
     ]
     order = [*_RUN]
-    return sorted([*others, *found], key=lambda one: (order.index(one.engine), one.cause))
+    return sorted([*others, *found], key=lambda one: (order.index(one.engine), one.defect))
 
 
 def _key(one: Shown) -> tuple[str, ...]:
-    return one.engine, one.version, one.cause, one.asked, one.want
+    return one.engine, one.version, one.defect, one.asked, one.want
 
 
 def main(engines: Sequence[str]) -> int:
     """Ask the engines, keep what they answer, and report what is not as expected."""
     found = list(shown(engines or [*_RUN]))
-    everything = [asdict(one) for one in joined(stored(), found)]
-    STORED.write_text(json.dumps(everything, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    store(joined(stored(), found))
     for one in found:
         where = f"{one.processor}{one.limit and f', {one.limit}'}"
-        print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.cause} …")
+        print(f"{one.outcome}: {one.engine} {one.version} on {where}: {one.defect}")
         print(f"    {one.asked}\n    want {one.want}: {one.why}\n    got  {one.got}")
         print(f"    control {one.control}")
-    seen = {(one.engine, one.cause, one.asked) for one in found if one.outcome == SHOWS}
-    about = [check for check in CHECKS if check.engine in {one.engine for one in found}]
+    seen = {(one.engine, one.defect, one.asked) for one in found if one.outcome == SHOWS}
+    about = [check for check in all_checks() if check.engine in {one.engine for one in found}]
     missing = [
-        f"{check.engine}: {check.cause} …: does not show"
+        f"{check.engine}: {check.defect}: does not show"
         for check in about
-        if (check.engine, check.cause, _asked(check.model)) not in seen and not check.sometimes
+        if (check.engine, check.defect, _asked(check.model)) not in seen and not check.sometimes
     ]
     # Under a limit, an engine may lack what it relies on: a control that fails accuses nobody.
     missing += [
-        f"{one.engine} on {one.processor}: {one.cause} …: {one.outcome}: {one.got}; {one.control}"
+        f"{one.engine} on {one.processor}: {one.defect}: {one.outcome}: {one.got}; {one.control}"
         for one in found
         if one.outcome in (OTHERWISE, CONTROL) and not one.limit
     ]

@@ -7,11 +7,10 @@ this folder; nothing is run.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -20,20 +19,21 @@ from typing import Any
 from opcheck import opset
 from opcheck.analysis import reds
 from opcheck.grouping import group_by
-from opcheck.model import Record, Verdict
+from opcheck.model import Verdict
 from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timings
 from opcheck.report.markdown import block, table
 from opcheck.timing import means, ratio, spread, words as verdict_on
 from reports import score
-from reports.published import UNJUDGED, Defect, Group, Published, State, plain
+from reports.published import UNJUDGED, Defect, Group, Published, State
+from reports.results import Result
 from reports.weights import Cell, Model, shares
 
 #: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
 _MARKUP = re.compile(r"[\\`*_<>|\[\]~]")
 _MADE = "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
-#: So many operators of a defect are named in a line of it, and so many words in its anchor.
-_FEW, _WORDS = 4, 8
+#: So many operators of a defect are named in a line of it.
+_FEW = 4
 _EMBEDDING = """\
 ## Embedding
 
@@ -57,8 +57,9 @@ Every engine's folder has two files for others to read:
 | `cells` | the number of cells in each state |
 | `weights` | the number of models and of their nodes, and the share of the nodes in each state |
 | `distinct_defects` | how many are on legal models, and on invalid models alone |
-| `defects` | each defect once: `sentence`, `models`, `operators`, `versions`, `confirmed` on \
-(kinds of processor), `link` (a thread, or null), `page` with its anchor |
+| `defects` | each defect once: its `id`, which stays, its `sentence`, `models`, `operators`, \
+`versions`, `confirmed` on (kinds of processor), `link` (a thread, or null), `page` with its \
+anchor |
 | `operators` | the state of each cell, by operator, version and type |
 """
 
@@ -70,6 +71,8 @@ class Site:
     runs: Sequence[Published]
     bench: timings.Stored
     models: Sequence[Model]
+    #: The places that defects had before they had ids, as OPERATOR.md#ANCHOR.
+    old_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Runs without ledgers, of fewer cases.
     more: Sequence[Published] = ()
 
@@ -124,7 +127,7 @@ def _headline(runs: Sequence[Published]) -> Iterator[str]:
     upstream = sum(any(line.upstream for line in lines) for lines in every)
     kinds = [len(one.processors(group)) for one, group in groups]
     engines = len({one.address for one, _ in groups})
-    cases = runs[0].run.header.suite.cases
+    cases = runs[0].head.suite.cases
     yield (
         f"**{len(every)} distinct defects in {engines} released engines: {len(every) - invalid} on "
         f"legal models, where an answer is wrong, refused or ends the process, and {invalid} on "
@@ -195,7 +198,7 @@ def _share(share: float) -> str:
 
 
 def _totals(one: Published) -> list[str]:
-    found = Counter(map(plain, one.run.records))
+    found = Counter(result.plain for result in one.results)
     dead = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
     counts = (
         found[Verdict.PASS],
@@ -246,7 +249,8 @@ def _more(site: Site) -> Iterator[str]:
     yield (
         "These are asked by programs of some forty lines, a handful of cases of each operator "
         "(`--level smoke`). What is wrong with them is not confirmed by hand: "
-        "`opcheck report reports/more/opencv.jsonl.gz` shows it, and what explains it."
+        "`opcheck report opencv.jsonl.gz` shows it, and what explains it, in "
+        "[the whole run](#how-runs-are-made)."
     )
     yield ""
     head = ["engine", *operators, *(f"cases {word}" for word in verdicts)]
@@ -291,21 +295,22 @@ def _used(site: Site) -> Iterator[str]:
 
 
 def _environment(runs: Sequence[Published]) -> Iterator[str]:
-    header = runs[0].run.header
+    head = runs[0].head
     yield from ("## How runs are made", "")
     yield (
-        f"Run with opcheck {header.environment.opcheck} on Python {header.environment.python}, "
-        f"{text(header.environment.platform)}, one thread each; begun "
-        f"{', '.join(sorted({one.run.header.started[:10] for one in runs}))}. "
-        f"The suite has {header.suite.cases:,} cases and the digest "
-        f"`{header.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
+        f"Run with opcheck {head.opcheck} on Python {head.python}, "
+        f"{text(head.platform)}, one thread each; begun "
+        f"{', '.join(sorted({one.head.started[:10] for one in runs}))}. "
+        f"The suite has {head.suite.cases:,} cases and the digest "
+        f"`{head.suite.digest[:16]}`. [Timings](timings.md) name the releases that they are of."
     )
     yield ""
     yield (
         "`python reports/regenerate.py` makes the runs, asks each engine about its defects without "
-        "opcheck, and writes these pages; `--page` only writes the pages. The runs are in "
-        "[runs](runs), and `opcheck report reports/runs/onnxruntime.jsonl.gz` shows one; the "
-        "ledgers of what is known are in [known](known)."
+        "opcheck, and writes these pages; `--page` only writes the pages. What the pages need of "
+        "the runs is in [results](results). Whole runs are files of each release, and "
+        "`opcheck report onnxruntime.jsonl.gz` shows one; `--take DIR` makes the pages of those in "
+        "a folder. The ledgers of what is known are in [opcheck/ledgers](../opcheck/ledgers)."
     )
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})
@@ -344,28 +349,37 @@ class Engine:
         return found
 
     @cached_property
-    def records(self) -> dict[str, list[Record]]:
+    def results(self) -> dict[str, list[Result]]:
         """The results by operator."""
-        return group_by(self.one.run.records, lambda record: record.op.name)
+        return group_by(self.one.results, lambda result: result.op.name)
 
     @cached_property
     def pages(self) -> Sequence[str]:
         """The operators that have a page: whatever is wrong has one."""
-        red = {record.op.name for record in self.one.run.records if plain(record) in reds()}
+        red = {result.op.name for result in self.one.results if result.plain in reds()}
         return sorted({*red, *self.homes})
 
     @cached_property
     def links(self) -> Mapping[str, str]:
-        """The place of each defect, by the sentence that states it."""
-        anchors = Counter(_anchor(group) for group in self.one.real)
-        found = {}
-        for home, groups in self.homes.items():
-            for group in groups:
-                cause, anchor = group[0].line.cause, _anchor(group)
-                if anchors[anchor] > 1:
-                    anchor += f"-{hashlib.sha256(cause.encode()).hexdigest()[:6]}"
-                found[cause] = f"{home}.md#{anchor}"
-        return found
+        """The place of each defect, by its id."""
+        return {
+            group[0].id: f"{home}.md#{_anchor(group[0].id)}"
+            for home, groups in self.homes.items()
+            for group in groups
+        }
+
+    def anchors(self, group: Group, page: str) -> list[str]:
+        """Return the anchors on a page that lead to a defect: all that it ever had there.
+
+        They are the ids of its lines, those of defects that were merged into them, and what links
+        were made of before there were ids.
+        """
+        ids = [defect.id for defect in group]
+        retired = self.one.ledger.fields.retired if self.one.ledger else {}
+        ids += [id for id, holding in retired.items() if not {*holding}.isdisjoint(ids)]
+        old = [link.partition("#") for id in ids for link in self.site.old_links.get(id, ())]
+        former = [anchor for name, _, anchor in old if name == f"{page}.md"]
+        return [*map(_anchor, ids), *former]
 
     def cell(self, name: str) -> str:
         """Return the operator's cells that are right, with a link to what is wrong."""
@@ -376,13 +390,14 @@ class Engine:
         """Return the defects as `score.json` has them."""
         return [
             {
+                "id": group[0].id,
                 "sentence": group[0].line.cause,
                 "models": _models(group),
                 "operators": _operators_of(group),
                 "versions": group[0].line.versions,
                 "confirmed": sorted(self.one.processors(group)),
                 "link": next((d.line.link for d in group if d.line.link), None),
-                "page": self.links[group[0].line.cause],
+                "page": self.links[group[0].id],
             }
             for group in self.one.real
         ]
@@ -405,7 +420,7 @@ class Engine:
             rows = [self._row(group) for group in one.real if _models(group) == kind]
             if rows:
                 yield from (f"## {title}", "")
-                yield from (*table(["defect", "operators", "confirmed on"], rows), "")
+                yield from (*table(["id", "defect", "operators", "confirmed on"], rows), "")
         yield from _deviations(one)
         yield from _unseen(one)
 
@@ -417,9 +432,9 @@ class Engine:
             few += f" and {len(names) - _FEW} more"
         seen = self.one.processors(group)
         reported = f" ([thread]({line.link}))" if line.link else ""
-        linked = f"[{text(line.cause)}]({self.links[line.cause]}){reported}"
+        linked = f"[{text(line.cause)}]({self.links[group[0].id]}){reported}"
         kinds = ", ".join(sorted(kind.partition(" (")[0] for kind in seen))
-        return [linked, few, text(kinds) if seen else "**not confirmed**"]
+        return [group[0].id, linked, few, text(kinds) if seen else "**not confirmed**"]
 
     def page(self, name: str) -> Iterator[str]:
         """Return the page of an operator: its versions, and its defects in full."""
@@ -429,27 +444,29 @@ class Engine:
         yield ""
         yield from (*self._versions(name), "")
         for group in self.homes.get(name, ()):
-            anchor = self.links[group[0].line.cause].partition("#")[2]
-            yield from (f'<a id="{anchor}"></a>', "", f"## {text(group[0].line.cause)}", "")
+            yield from (_tags(self.anchors(group, name)), "")
+            yield from (f"## {group[0].id}: {text(group[0].line.cause)}", "")
             for defect in group:
                 if defect is not group[0]:
-                    yield from (f"The same defect: {text(defect.line.cause)}", "")
+                    yield from (f"The same defect, {defect.id}: {text(defect.line.cause)}", "")
                 yield from (f"- {said}" for said in _facts(one, defect, self.site.runs))
                 yield ""
                 confirm = f"python reports/confirm.py {one.address}"
-                yield from (*block(defect.example.repeat if defect.records else confirm, "sh"), "")
+                repeat = defect.example[1].repeat if defect.results else confirm
+                yield from (*block(repeat, "sh"), "")
         if name in self.elsewhere:
             yield from ("## Defects with their own place", "")
             for group in self.elsewhere[name]:
-                yield f"- [{text(group[0].line.cause)}]({self.links[group[0].line.cause]})"
+                former = self.anchors(group, name)[len(group) :]
+                link = f"[{text(group[0].line.cause)}]({self.links[group[0].id]})"
+                yield f"- {_tags(former)}{group[0].id}: {link}"
 
     def _versions(self, name: str) -> list[str]:
         rows = []
-        for op, records in sorted(
-            group_by(self.records.get(name, ()), lambda record: record.op).items()
-        ):
+        by_version = group_by(self.results.get(name, ()), lambda result: result.op)
+        for op, results in sorted(by_version.items()):
             cells = {dtype: state for (of, dtype), state in self.one.cells.items() if of == op}
-            found = Counter(map(plain, records))
+            found = Counter(result.plain for result in results)
             judged = sum(n for verdict, n in found.items() if verdict not in UNJUDGED)
             wrong = [dtype for dtype, state in cells.items() if state is State.WRONG]
             lenient = [dtype for dtype, state in cells.items() if state is State.LEGAL]
@@ -466,12 +483,16 @@ def _home(one: Published, group: Group) -> str:
     for defect in group:
         for seen in one.seen(defect):
             return seen["asked"].partition(",")[0]
-    return group[0].example.op.name
+    return group[0].example[0].name
 
 
-def _anchor(group: Group) -> str:
-    words = re.findall(r"[a-z0-9]+", group[0].line.cause.lower())
-    return "-".join(words[:_WORDS])
+def _anchor(id: str) -> str:
+    """The anchor of a defect; those of HTML pages that others link to are in lower case."""
+    return id.lower()
+
+
+def _tags(anchors: Iterable[str]) -> str:
+    return "".join(f'<a id="{anchor}"></a>' for anchor in anchors)
 
 
 def _models(group: Group) -> str:
@@ -479,20 +500,20 @@ def _models(group: Group) -> str:
 
 
 def _operators_of(group: Group) -> list[str]:
-    return sorted({record.op.name for defect in group for record in defect.wrong})
+    return sorted({result.op.name for defect in group for result in defect.wrong})
 
 
 def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterator[str]:
     """What is known of a defect, and how: without opcheck's own engine."""
     line = defect.line
-    if defect.records:
-        example = defect.example
+    if defect.results:
+        op, example = defect.example
         rulings = (
             f". opcheck's ruling: {text(' '.join(example.rulings))}" if example.rulings else ""
         )
-        yield f"Clause of {example.op}: {text(f'“{example.clause}”')}{rulings}"
+        yield f"Clause of {op}: {text(f'“{example.clause}”')}{rulings}"
         yield f"Smallest case, repeated by the command below: {_code(example.question)}"
-        where = ", ".join(map(str, sorted({record.op for record in defect.wrong})))
+        where = ", ".join(map(str, sorted({result.op for result in defect.wrong})))
         count = plain_text.plural(len(defect.wrong), "case")
         yield f"In versions {text(line.versions)}; seen in {one}, in {count} of {where}."
     else:
@@ -507,7 +528,7 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
     if line.upstream:
         yield f"Upstream: {text(line.upstream)}"
     yield from _by_hand(one, defect)
-    cases = {record.case for record in defect.wrong}
+    cases = {result.case for result in defect.wrong}
     others = []
     for other in runs:
         right = len(cases & other.passed)
@@ -529,7 +550,8 @@ def _by_hand(one: Published, defect: Defect) -> Iterator[str]:
         f"Control, right: {_code(first['control'])}."
     )
     alone = "" if len(one.processors((defect,))) > 1 else "**Seen on one kind of processor.** "
-    told = f"{alone}Confirmed on {text('; '.join(map(_processor, seen)))}."
+    processors = dict.fromkeys(map(_processor, seen))
+    told = f"{alone}Confirmed on {text('; '.join(processors))}."
     for other in one.hand(defect):
         if other not in seen:
             told += f" On {text(_processor(other))} it {other['outcome']}: {_code(other['got'])}."
@@ -541,8 +563,8 @@ def _processor(one: Mapping[str, str]) -> str:
 
 
 def _deviations(one: Published) -> Iterator[str]:
-    rows = [[text(defect.line.cause), f"{len(defect.records):,}"] for defect in one.deviations]
-    warned = Counter(_otherwise(r) for r in one.run.records if r.verdict is Verdict.WARN)
+    rows = [[text(defect.line.cause), f"{len(defect.results):,}"] for defect in one.deviations]
+    warned = Counter(_otherwise(r) for r in one.results if r.kind.verdict is Verdict.WARN)
     rows += [[text(said), f"{count:,}"] for said, count in warned.items()]
     if not rows:
         return
@@ -555,10 +577,11 @@ def _deviations(one: Published) -> Iterator[str]:
     yield from (*table(["what is otherwise", "cases"], rows, numbers=1), "")
 
 
-def _otherwise(record: Record) -> str:
+def _otherwise(result: Result) -> str:
     """What a warning that no ledger explains is about, without what is particular to its case."""
-    told = record.reason.partition(": ")[2].partition(";")[0]
-    return f"{record.op.name}: {plain_text.brief(told or record.reason)}, in no ledger"
+    reason = result.kind.reason
+    told = reason.partition(": ")[2].partition(";")[0]
+    return f"{result.op.name}: {plain_text.brief(told or reason)}, in no ledger"
 
 
 def _unseen(one: Published) -> Iterator[str]:

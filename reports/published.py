@@ -1,14 +1,13 @@
-"""What stored runs, ledgers and checks by hand say of each engine; nothing is run.
+"""What published results, ledgers and checks by hand say of each engine; nothing is run.
 
 A *cell* is a version of an operator with one of the types that its kernels differ by.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -18,13 +17,17 @@ from typing import TypeAlias
 from opcheck import opset
 from opcheck.analysis import reds
 from opcheck.dtypes import DTYPES
-from opcheck.known import Ledger, Line, load_ledgers, within
-from opcheck.model import Record, Run, Verdict
-from opcheck.report import store
+from opcheck.known import SHIPPED_LEDGERS, Ledger, Line, load_ledgers, within
+from opcheck.model import OpVersion, Verdict
+from reports import confirm, results
 from reports.confirm import SHOWS
+from reports.results import Head, Kind, Result, Words
 from reports.weights import Cell
 
 HERE = Path(__file__).parent
+ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
+#: Those of examples/backends that are quick enough, by a handful of cases of each operator.
+OTHERS = ("opencv", "tinygrad", "tvm")
 #: What says nothing about whether a backend conforms.
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN)
 
@@ -45,20 +48,27 @@ class Defect:
     """One line of a ledger, with the results of a run that it explains."""
 
     line: Line
-    records: tuple[Record, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the defect, such as ORT-0017."""
+        return id_of(self.line)
 
     @cached_property
-    def wrong(self) -> tuple[Record, ...]:
+    def wrong(self) -> tuple[Result, ...]:
         """The results that would fail the run."""
-        return tuple(record for record in self.records if record.found in reds())
+        return tuple(result for result in self.results if result.plain in reds())
 
     @cached_property
-    def example(self) -> Record:
-        """The result that needs the fewest words, if possible where the text decides."""
-        return min(
-            self.wrong or self.records,
-            key=lambda record: (record.rule != "must", len(record.question), record.place),
-        )
+    def example(self) -> tuple[OpVersion, Words]:
+        """The operator and the words of the result that needs the fewest words."""
+        return next((result.op, result.words) for result in self.results if result.words)
+
+
+def id_of(line: Line) -> str:
+    """Return the id of a line; a test holds that each line of a shipped ledger has one."""
+    return line.id or ""
 
 
 #: Lines about one defect, the first of them about most of it.
@@ -67,21 +77,22 @@ Group: TypeAlias = tuple[Defect, ...]
 
 @dataclass(frozen=True)
 class Published:
-    """One backend's run, its ledger, and what `confirm.py` saw of its defects."""
+    """One backend's results, its ledger, and what `confirm.py` saw of its defects."""
 
-    run: Run
+    head: Head
+    results: tuple[Result, ...]
     ledger: Ledger | None
     by_hand: tuple[Mapping[str, str], ...]
 
     @property
     def address(self) -> str:
         """As `-b` takes it."""
-        return self.run.header.backends[0].address
+        return self.head.address
 
     @property
     def version(self) -> str:
         """The version that was run."""
-        return self.run.header.backends[0].version
+        return self.head.version
 
     def __str__(self) -> str:
         return f"{self.address} {self.version}"
@@ -89,13 +100,14 @@ class Published:
     @cached_property
     def defects(self) -> tuple[Defect, ...]:
         """What its ledger explained in this run, and what was confirmed that no case shows."""
-        by_cause: dict[str, list[Record]] = {}
-        for record in self.run.records:
+        by_id: dict[str, list[Result]] = {}
+        for result in self.results:
             # What passes although a defect is listed shows nothing of it.
-            if record.known and record.found is not Verdict.PASS:
-                by_cause.setdefault(record.known.cause, []).append(record)
-        defects = [Defect(line, tuple(by_cause.get(line.cause, ()))) for line in self._lines]
-        return tuple(one for one in defects if one.records or (one.line.clause and self.seen(one)))
+            if result.kind.defect and result.plain is not Verdict.PASS:
+                for id in self._holding(result.kind.defect):
+                    by_id.setdefault(id, []).append(result)
+        defects = [Defect(line, tuple(by_id.get(id_of(line), ()))) for line in self._lines]
+        return tuple(one for one in defects if one.results or (one.line.clause and self.seen(one)))
 
     @cached_property
     def real(self) -> tuple[Group, ...]:
@@ -103,7 +115,7 @@ class Published:
         groups: dict[str, list[Defect]] = {}
         for defect in self.defects:
             if defect.wrong or defect.line.clause:
-                groups.setdefault(self._root(defect.line), []).append(defect)
+                groups.setdefault(defect.line.same_as or defect.id, []).append(defect)
         return tuple(map(tuple, groups.values()))
 
     @property
@@ -114,8 +126,8 @@ class Published:
     @property
     def unseen(self) -> list[tuple[Line, str]]:
         """Lines of the ledger that explain nothing here, with why."""
-        seen = {defect.line.cause for defect in self.defects}
-        return [(line, self._why(line)) for line in self._lines if line.cause not in seen]
+        seen = {defect.id for defect in self.defects}
+        return [(line, self._why(line)) for line in self._lines if id_of(line) not in seen]
 
     def _why(self, line: Line) -> str:
         if not within(self.version, line.versions):
@@ -126,32 +138,27 @@ class Published:
     def _lines(self) -> Sequence[Line]:
         return self.ledger.fields.known if self.ledger else ()
 
-    def _root(self, line: Line) -> str:
-        """Return the cause of the line that this one says it is the same as, else its own."""
-        if line.same_as is None:
-            return line.cause
-        return next(
-            one.cause
-            for one in self._lines
-            if one.same_as is None and one.cause.startswith(line.same_as)
-        )
+    def _holding(self, id: str) -> tuple[str, ...]:
+        """The lines that hold a defect of the run now: it may have been merged, or split."""
+        return self.ledger.fields.holding(id) if self.ledger else ()
 
     @cached_property
     def passed(self) -> frozenset[str]:
         """The cases that came out right."""
-        return frozenset(one.case for one in self.run.records if plain(one) is Verdict.PASS)
+        return frozenset(one.case for one in self.results if one.plain is Verdict.PASS)
 
     @cached_property
     def cells(self) -> Mapping[Cell, State]:
         """The state of every cell that the suites ask about, in order."""
-        invalid = {line.cause for line in self._lines if line.kind == "invalid model"}
+        invalid = {line.id for line in self._lines if line.kind == "invalid model"}
         found: dict[Cell, Counter[tuple[str, bool]]] = defaultdict(Counter)
-        for record in self.run.records:
-            typed = opset.versions(record.op.domain, record.op.name)[record.op.since].typed
-            if record.dtype and DTYPES[record.dtype].text in typed.types:
-                accused = record.known is not None and record.known.cause in invalid
-                legal = not (record.refused or record.failure == "accepted" or accused)
-                found[record.op, record.dtype][_kind(record), legal] += 1
+        for result in self.results:
+            op, dtype, kind = result.op, result.dtype, result.kind
+            typed = opset.versions(op.domain, op.name)[op.since].typed
+            if dtype and DTYPES[dtype].text in typed.types:
+                accused = kind.defect and not invalid.isdisjoint(self._holding(kind.defect))
+                legal = not (kind.refused or kind.failure == "accepted" or accused)
+                found[op, dtype][_state_of(kind), legal] += 1
         return {cell: _state(found[cell]) for cell in sorted(found)}
 
     def use(self, shares: Mapping[Cell, Fraction]) -> dict[State, float]:
@@ -166,7 +173,7 @@ class Published:
         return [
             one
             for one in self.by_hand
-            if one["version"] == self.version and defect.line.cause.startswith(one["cause"])
+            if one["version"] == self.version and defect.id in self._holding(one["defect"])
         ]
 
     def seen(self, defect: Defect) -> list[Mapping[str, str]]:
@@ -179,13 +186,8 @@ class Published:
         return {one["processor"] for one in seen if not one["limit"]}
 
 
-def plain(one: Record) -> Verdict:
-    """Return the verdict without regard to any ledger."""
-    return one.found or one.verdict
-
-
-def _kind(one: Record) -> str:
-    verdict, raised = plain(one), one.failure == "raised"
+def _state_of(kind: Kind) -> str:
+    verdict, raised = kind.found or kind.verdict, kind.failure == "raised"
     if verdict in reds():
         return "raised" if raised else "red"
     if verdict in UNJUDGED:
@@ -203,25 +205,28 @@ def _state(counts: Counter[tuple[str, bool]]) -> State:
     return State.LEGAL if counts["red", False] or counts["raised", False] else State.RIGHT
 
 
-def ledgers(folder: Path = HERE) -> tuple[Ledger, ...]:
+def ledgers(folder: Path = SHIPPED_LEDGERS) -> tuple[Ledger, ...]:
     """Return the ledgers of the folder; raises CaseFileError with all that is wrong with them."""
-    return load_ledgers(sorted((folder / "known").glob("*.yaml")))
+    return load_ledgers(sorted(folder.glob("*.yaml")))
 
 
 def others(folder: Path = HERE) -> list[Published]:
-    """Runs of engines that no ledger is about."""
-    return [Published(store.read(one), None, ()) for one in sorted(folder.glob("more/*.jsonl.gz"))]
+    """The results of engines that no ledger is about, on fewer cases."""
+    return [Published(one.head, one.results, None, ()) for one in _read(folder, OTHERS)]
 
 
 def published(folder: Path = HERE) -> list[Published]:
-    """All runs of the folder; raises CaseFileError where a file is unsound."""
-    there = ledgers(folder)
-    by_hand = json.loads((folder / "by_hand.json").read_text("utf-8"))
+    """All results of the folder; raises CaseFileError where a file is unsound."""
+    there = ledgers()
+    by_hand = [asdict(one) for one in confirm.stored(folder / "shown")]
     found = []
-    for path in sorted((folder / "runs").glob("*.jsonl.gz")):
-        run = store.read(path)
-        (backend,) = run.header.backends
-        ledger = next((one for one in there if backend.address in one.fields.backend), None)
-        mine = tuple(one for one in by_hand if one["engine"] == backend.address)
-        found.append(Published(run, ledger, mine))
+    for one in _read(folder, ENGINES):
+        address = one.head.address
+        ledger = next((it for it in there if address in it.fields.backend), None)
+        mine = tuple(check for check in by_hand if check["engine"] == address)
+        found.append(Published(one.head, one.results, ledger, mine))
     return found
+
+
+def _read(folder: Path, names: Sequence[str]) -> list[results.Results]:
+    return [results.read(folder / "results" / f"{name}.json.gz") for name in names]

@@ -2,21 +2,25 @@
 
     python reports/regenerate.py               all of it: needs opcheck[openvino,tract,torch]
     python reports/regenerate.py -b torch      the run of one backend, and the pages
-    python reports/regenerate.py --resume      only cases that today's stored runs do not have yet
-    python reports/regenerate.py --page        the pages only, of what is stored
+    python reports/regenerate.py --resume      only cases that today's runs do not have yet
+    python reports/regenerate.py --only-run tract    the whole run of one backend, and nothing else
+    python reports/regenerate.py --take DIR    the pages, of the whole runs in a folder
+    python reports/regenerate.py --page        the pages only, of what is published
     python reports/regenerate.py --more tvm    the run of examples/backends/of_tvm.py, and the pages
 
-Runs go to `runs/` and `more/`, what `confirm.py` sees to `by_hand.json`, timings to
-`bench.jsonl.gz`, and the pages of it all to `README.md`, `timings.md` and a folder for each engine;
-pages that no longer belong are deleted. Ledgers are checked first. A run that fails, or that is
-incomplete, is not published: its last lines are printed, the stored one stays, and the exit status
-is 1.
+Whole runs go to `runs/`, which git ignores: a release of opcheck has them as files, as
+`.github/workflows/runs.yml` makes them. What the pages need of them goes to `results/`, what
+`confirm.py` sees to `shown/`, timings to `bench.jsonl.gz`, and the pages of it all to
+`README.md`, `timings.md` and a folder for each engine; pages that no longer belong are deleted.
+Ledgers are checked first. A run that fails, or that is incomplete, is not published: its last lines
+are printed, the published results stay, and the exit status is 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import json
 import subprocess
 import sys
 import tempfile
@@ -36,14 +40,12 @@ from opcheck.analysis import RunPart  # noqa: E402
 from opcheck.errors import CaseFileError, UsageError  # noqa: E402
 from opcheck.model import Case, Run, Suite  # noqa: E402
 from opcheck.report import store, timings  # noqa: E402
-from reports import weights  # noqa: E402
-from reports.by_hand import CHECKS  # noqa: E402
+from reports import results, weights  # noqa: E402
+from reports.checks import all_checks  # noqa: E402
 from reports.page import Site  # noqa: E402
-from reports.published import ledgers, others, published  # noqa: E402
+from reports.published import ENGINES, OTHERS, ledgers, others, published  # noqa: E402
 
-ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
-#: Those of examples/backends that are quick enough, by a handful of cases of each operator.
-MORE = ("opencv", "tinygrad", "tvm")
+RUNS = HERE / "runs"
 BENCH = HERE / "bench.jsonl.gz"
 #: A command line names no more cases than these.
 MANY = 10_000
@@ -55,36 +57,42 @@ def main() -> int:
     """Make what was asked for; exit status 1 where something could not be."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     asked.add_argument("-b", "--backend", action="append", choices=ENGINES)
-    asked.add_argument("--more", action="append", choices=MORE)
-    asked.add_argument("--page", action="store_true", help="only the pages, of what is stored")
+    asked.add_argument("--more", action="append", choices=OTHERS)
+    asked.add_argument("--take", type=Path, metavar="DIR", help="take whole runs, and make none")
+    asked.add_argument("--only-run", action="append", choices=ENGINES, help="only the whole run")
+    asked.add_argument("--page", action="store_true", help="only the pages, of what is published")
     asked.add_argument("--resume", action="store_true", help="keep results of the same cases")
     asked.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
     args = asked.parse_args()
     began = time.monotonic()
-    failed = []
+    failed: list[str] = []
     try:
-        ledgers(HERE)
+        ledgers()
     except CaseFileError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
-    if args.more:
-        failed = [f"{one} failed; its stored run stays" for one in args.more if not _more(one)]
+    if args.only_run:
+        failed = [f"{one} failed" for one in args.only_run if not _run(one, args.jobs)]
+        for reason in failed:
+            print(reason, file=sys.stderr)
+        return int(bool(failed))
+    if args.take:
+        failed += _publish([one for one in (*ENGINES, *OTHERS) if _path(one, args.take)], args.take)
+    elif args.more:
+        made = [one for one in args.more if _more(one)]
+        failed += [f"{one} failed; its results stay" for one in args.more if one not in made]
+        failed += _publish(made)
     elif not args.page:
         asked_for = args.backend or ENGINES
-        failed = [
-            f"{one} failed; its stored run stays"
-            for one in asked_for
-            if not _run(one, args.jobs, resume=args.resume)
-        ]
-        engines = [one for one in asked_for if any(check.engine == one for check in CHECKS)]
+        made = [one for one in asked_for if _run(one, args.jobs, resume=args.resume)]
+        failed += [f"{one} failed; its results stay" for one in asked_for if one not in made]
+        failed += _publish(made)
+        engines = [one for one in asked_for if any(check.engine == one for check in all_checks())]
         if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
             failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
         if not (args.backend or args.resume) and not _bench():
             failed.append("bench failed; its stored times stay")
-    site = stored()
-    if len({one.run.header.suite.digest for one in site.runs}) > 1:
-        failed.append("the stored runs are of different suites: run it without -b")
-    written = site.files()
+    written = stored().files()
     write(HERE, written)
     print(f"{len(written)} pages and scores: {time.monotonic() - began:.0f} s")
     for reason in failed:
@@ -92,10 +100,28 @@ def main() -> int:
     return int(bool(failed))
 
 
+def _path(name: str, folder: Path = RUNS) -> Path | None:
+    """The file of an engine's whole run in a folder, or None."""
+    path = folder / f"{name}.jsonl.gz"
+    return path if path.exists() else None
+
+
+def _publish(names: Sequence[str], folder: Path = RUNS) -> list[str]:
+    """Publish the results of whole runs; return why that is impossible."""
+    try:
+        if not names:
+            raise UsageError(f"{folder} has no run of {', '.join((*ENGINES, *OTHERS))}")
+        results.pack({name: store.read(folder / f"{name}.jsonl.gz") for name in names})
+    except (CaseFileError, UsageError) as error:
+        return error.lines()
+    return []
+
+
 def stored() -> Site:
-    """Return the pages, of the files that are stored."""
+    """Return the pages, of the files that are published."""
     models = weights.read(HERE / "weights.json")
-    return Site(published(HERE), timings.read(BENCH), models, others(HERE))
+    old_links = json.loads((HERE / "anchors.json").read_text("utf-8"))
+    return Site(published(HERE), timings.read(BENCH), models, old_links, others(HERE))
 
 
 def pages(folder: Path) -> set[Path]:
@@ -116,9 +142,9 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
-    path = HERE / "runs" / f"{engine}.jsonl.gz"
+    path = RUNS / f"{engine}.jsonl.gz"
     command = ["run", "-q", "-b", engine, "-j", str(jobs)]
-    if not resume:
+    if not (resume and path.exists()):
         return _stored(path, command, "--report", "json=")
     old = _of_today(store.read(path))
     there = {record.case for record in old.records}
@@ -141,7 +167,7 @@ def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
 def _more(engine: str) -> bool:
     folder = HERE.parent / "examples" / "backends"
     command = ("run", "-q", "--level", "smoke", "--timeout", "60", "-b", f"py:of_{engine}")
-    path = HERE / "more" / f"{engine}.jsonl.gz"
+    path = RUNS / f"{engine}.jsonl.gz"
     return _stored(path, command, "--report", "json=", folder=folder, fine=(0, 1))
 
 

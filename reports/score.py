@@ -47,7 +47,7 @@ def badge(one: Published) -> str:
 
 def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str, Any]]) -> str:
     """Return all numbers of an engine, an operator a line, in the form of `score.schema.json`."""
-    header, states = one.run.header, counts(one)
+    head, states = one.head, counts(one)
     used = one.use(shares(models))
     operators: dict[str, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for (op, dtype), state in one.cells.items():
@@ -57,9 +57,9 @@ def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str
         "format": FORMAT,
         "engine": one.address,
         "release": one.version,
-        "date": header.started[:10],
-        "opcheck": header.environment.opcheck,
-        "suite": {"digest": header.suite.digest, "cases": header.suite.cases},
+        "date": head.started[:10],
+        "opcheck": head.opcheck,
+        "suite": {"digest": head.suite.digest, "cases": head.suite.cases},
         "cells": {state: states[state] for state in State if state is not State.UNJUDGED},
         "weights": {
             "models": len(models),

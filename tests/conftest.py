@@ -63,6 +63,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.pop("PYTEST_ADDOPTS", None)
 
 
+#: Tests of what is published, which a source distribution has not.
+collect_ignore = (
+    [] if (Path(__file__).parent.parent / "reports").is_dir() else ["test_reports.py", "known"]
+)
 #: Which of so many parts a gate asks of what takes long, or "whole"; None where this is no gate.
 PARTS = 48
 PART = os.environ.get("OPCHECK_PART")

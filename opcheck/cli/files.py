@@ -249,9 +249,24 @@ def _why_not_writable(path: Path, named: Iterable[Path | None]) -> str | None:
     return None
 
 
+def _read_run(path: Path) -> "Run":
+    """Read a run from a file or standard input; note what this version of opcheck leaves out."""
+    from opcheck.report import store
+
+    if path == STANDARD:
+        if sys.stdin is None:  # closed, as by <&-
+            raise UsageError("standard input is closed")
+        path = Path("<stdin>")
+        run = store.read(path, sys.stdin.buffer)
+    else:
+        run = store.read(path)
+    if message := store.left_out_note(path, run):
+        note(message)
+    return run
+
+
 def read_runs(*paths: Path) -> "list[Run]":
     """Read runs from files or standard input, `-`; raise CaseFileError with all problems."""
-    from opcheck.report import store
 
     if paths.count(STANDARD) > 1:
         raise UsageError("only one run can be on standard input")
@@ -259,12 +274,7 @@ def read_runs(*paths: Path) -> "list[Run]":
     problems: list[Problem] = []
     for path in paths:
         try:
-            if path != STANDARD:
-                runs.append(store.read(path))
-                continue
-            if sys.stdin is None:  # closed, as by <&-
-                raise UsageError("standard input is closed")
-            runs.append(store.read(Path("<stdin>"), sys.stdin.buffer))
+            runs.append(_read_run(path))
         except CaseFileError as error:
             problems += error.problems
     if problems:

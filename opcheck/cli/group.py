@@ -30,7 +30,7 @@ COMMANDS = {
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),
     "trust": ("trust", "Accept the code that a settings file names."),
-    "schema": ("list", "Print the JSON Schema of case files."),
+    "schema": ("list", "Print the JSON Schema of case files or another format."),
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -125,18 +126,38 @@ def _list_operators(given: ListOptions) -> None:
         listing.show_coverage(stdout_console(), coverage)
 
 
+#: The formats that have a JSON Schema, by the modules whose `json_schema` returns it.
+SCHEMAS = {
+    "cases": "opcheck.suite.fields",
+    "ledger": "opcheck.known",
+    "run": "opcheck.report.store",
+    "protocol": "opcheck.backends.cmd_protocol",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaOptions:
+    """Options of `opcheck schema`."""
+
+    what: str
+
+
 @click.command(name="schema")
-def schema() -> None:
-    """Print the JSON Schema of case files, for editors.
+@click.argument("what", type=click.Choice(list(SCHEMAS)), default="cases", metavar="[FORMAT]")
+@options.takes(SchemaOptions)
+def schema(given: SchemaOptions) -> None:
+    """Print the JSON Schema of case files or another format.
+
+    FORMAT is cases (the default), ledger, run (a line of a stored run), or protocol (a line of a
+    program behind cmd:).
 
     \b
     opcheck schema > opcheck.schema.json
     # then, as the first line of a case file:
     # yaml-language-server: $schema=opcheck.schema.json
     """
-    from opcheck.suite.fields import json_schema
-
-    click.echo(json.dumps(json_schema(), indent=2))
+    found = import_module(SCHEMAS[given.what]).json_schema()
+    click.echo(json.dumps(found, indent=2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +265,7 @@ class BackendsOptions:
     """Options of `opcheck backends`."""
 
     addresses: tuple[str, ...]
+    config: Path | None
     timeout: float | None
     format: str
 
@@ -279,6 +301,7 @@ def backends(given: BackendsOptions) -> None:
     from opcheck.execution.workers import each
     from opcheck.report import support as report
 
+    options.use_config(given.config)
     known = profiles(Path.cwd())
     named = each(lambda text: offer(resolve(text, known)), given.addresses)
     chosen, problems = (named, []) if given.addresses else offers(known)
@@ -300,6 +323,7 @@ class SupportOptions:
 
     paths: tuple[Path, ...]
     addresses: tuple[str, ...]
+    config: Path | None
     ops: tuple[str, ...]
     require: str | None
     timeout: float | None
@@ -352,6 +376,7 @@ def support(given: SupportOptions) -> None:
     from opcheck.report import support as report
     from opcheck.suite import Selection, check_case_files
 
+    options.use_config(given.config)
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), given.addresses or DEFAULT)
     check_case_files(given.paths, "support")

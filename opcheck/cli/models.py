@@ -66,6 +66,8 @@ def locate(given: LocateOptions) -> None:
     could not be used, 5 nothing was judged, or neither the model nor a node that its outputs
     depend on.
     """
+    options.use_config(given.backends.config)
+    given.model.apply_limits()
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located
     from opcheck.execution.workers import answers
@@ -229,6 +231,7 @@ def extract(given: ExtractOptions) -> None:
     Exit codes: 0 written, 2 wrong usage or model, 4 the folder cannot be written, 5 there was
     nothing to write.
     """
+    given.model.apply_limits()
     from opcheck.engine.operators import snake
     from opcheck.execution.locate import Extracted, extracted
     from opcheck.grouping import group_by

@@ -10,8 +10,6 @@ a field that is a dataclass itself is a group of options, such as `CaseOptions`:
     def locate(given: LocateOptions) -> None: ...
 
 The parameters of a command and the fields of its dataclass are the same; a test compares them.
-Settings of the whole process, such as --config and --graph-nodes, have no field: a callback applies
-them until the command ends, so that no command can forget one.
 """
 
 import math
@@ -194,10 +192,30 @@ case_options = compose(
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """Sizes and inputs of models: `dims` by name, `inputs` a folder of files."""
+    """Sizes and inputs of models, and limits on what opcheck computes of them.
+
+    Attributes:
+        dims: Sizes that a model leaves open, by name.
+        inputs: A folder of files to feed a model.
+        graph_elements: The most elements of a tensor, None for the default.
+        graph_nodes: The most runs of nodes, None for the default.
+        judge_memory: What opcheck's own processes may take, as `2GiB`, None for the default.
+    """
 
     dims: dict[str, int]
     inputs: Path | None
+    graph_elements: int | None
+    graph_nodes: int | None
+    judge_memory: str | None
+
+    def apply_limits(self) -> None:
+        """Set the limits for the rest of the command."""
+        from opcheck.backends.address import memory
+
+        limits = budget.limited(elements=self.graph_elements, nodes=self.graph_nodes)
+        click.get_current_context().with_resource(limits)
+        if self.judge_memory is not None:
+            own_memory.change(memory(self.judge_memory))
 
 
 def _sizes_by_name(ctx: Context, param: Parameter, values: Sequence[str]) -> dict[str, int]:
@@ -228,46 +246,24 @@ inputs_option = click.option(
 )
 
 
-def _set_graph_limit(ctx: Context, param: Parameter, value: int | None) -> None:
-    """Set a limit on the models that opcheck computes, for the rest of the command."""
-    if value is not None and param.name:
-        ctx.with_resource(budget.limited(**{param.name: value}))
-
-
-def _set_judge_memory(ctx: Context, param: Parameter, value: str | None) -> None:
-    """Set how much memory processes that judge may take, for the rest of the command."""
-    from opcheck.backends.address import memory
-
-    if value is not None:
-        own_memory.change(memory(value))
-
-
 _limits_of_opcheck = compose(
     click.option(
         "--graph-elements",
-        "elements",
         metavar="N",
         type=COUNT,
-        callback=_set_graph_limit,
-        expose_value=False,
         help="The most elements of a tensor that opcheck computes in a model; all that it holds at"
         f" once may have four times as many.  [default: {budget.GraphLimits.elements}]",
     ),
     click.option(
         "--graph-nodes",
-        "nodes",
         metavar="N",
         type=COUNT,
-        callback=_set_graph_limit,
-        expose_value=False,
         help="The most runs of nodes when opcheck computes a model, those in loops included."
         f"  [default: {budget.GraphLimits.nodes}]",
     ),
     click.option(
         "--judge-memory",
         metavar="SIZE",
-        callback=_set_judge_memory,
-        expose_value=False,
         help="Memory limit of opcheck's own processes, all that judge together."
         "  [default: three quarters of the machine's]",
     ),
@@ -277,27 +273,29 @@ model_options = compose(dim_option, inputs_option, _limits_of_opcheck)
 
 @dataclass(frozen=True, kw_only=True)
 class BackendOptions:
-    """Addresses of backends, and limits: `timeout` in seconds, `memory_limit` as `2GiB`."""
+    """Addresses of backends, and limits: `timeout` in seconds, `memory_limit` as `2GiB`.
+
+    A command applies `config`, its settings file, by `use_config` before it reads any address.
+    """
 
     addresses: tuple[str, ...]
+    config: Path | None
     timeout: float | None
     memory_limit: str | None
 
 
-def _use_config(ctx: Context, param: Parameter, value: Path | None) -> None:
-    """Use the settings file that the user names, for the rest of the command."""
-    if value is not None:
-        from opcheck.backends.trust import configured
+def use_config(config: Path | None) -> None:
+    """Use the settings file of the option --config, if any, for the rest of the command."""
+    from opcheck.backends.trust import configured
 
-        ctx.with_resource(configured(value))
+    if config is not None:
+        click.get_current_context().with_resource(configured(config))
 
 
 config_option = click.option(
     "--config",
     metavar="FILE",
     type=PATH,
-    callback=_use_config,
-    expose_value=False,
     help="Settings file, whose code you accept.  [default: the nearest opcheck.toml]",
 )
 backends_option = compose(

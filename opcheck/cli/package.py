@@ -235,6 +235,7 @@ class VerifyOptions:
 
     package: Path
     paths: tuple[Path, ...]
+    config: Path | None
 
 
 @click.command(name="verify", cls=OutputCommand)
@@ -262,6 +263,7 @@ def verify(given: VerifyOptions) -> None:
     from opcheck.analysis import without_ledgers
     from opcheck.execution import package_checks
 
+    options.use_config(given.config)
     with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
         _unpack(given.package, Path(place))
         (run,) = read_runs(Path(place) / _RUN)

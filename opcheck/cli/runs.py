@@ -254,6 +254,8 @@ def run(given: RunOptions) -> NoReturn:
     from opcheck.session import Session
     from opcheck.suite.golden_files import check_pinned
 
+    options.use_config(given.backends.config)
+    given.model.apply_limits()
     case_filter = CaseFilter(
         expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
     )

@@ -16,6 +16,8 @@ from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
 from opcheck.dtypes import DType, half_ulp, round_to
 from opcheck.engine import Room, Tier
+from opcheck.engine.orders import other_orders
+from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.bounded.array import Common
 
@@ -158,7 +160,8 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
-    if not elements.outside(got, want.low, want.high).any():
+    is_vague = _vague_by_overflow(y, room.own, room, tier).any()
+    if not is_vague and not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -204,6 +207,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        fits &= ~_vague_by_overflow(y, slack, room, tier)
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
@@ -220,6 +224,16 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
     return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
+
+
+def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
+    """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
+
+    It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong.
+    """
+    if room.lost is None or tier.ranged or not tier.remark:
+        return np.zeros(y.shape, np.bool_)
+    return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
@@ -313,6 +327,8 @@ _ENOUGH = 100
 #: The largest scatter allowed, in parts of the expected one. Correct implementations (tests/bounds)
 #: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
+#: Honest answers scatter by no more than so much less, on random data and on any that is judged.
+_OF_HONEST = 3
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
 _CUTS = {
     2.0**-8: "bfloat16",
@@ -345,7 +361,7 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter; None for too few elements, or without a theory.
 
-    Of a model's output, a `part` of the elements may be asked about.
+    Only a `part` of the elements may count.
     """
     found: list[_Off] = []
     for off in _scatters(want, got, part=part):
@@ -380,6 +396,22 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
     said = f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
     return Scattering(least.ratio, said)
+
+
+def scatters_independently(want: Want) -> bool:
+    """Return True if on the data of `want` honest orders of computing scatter as the theory says.
+
+    The theory takes roundings for independent, which those of equal or periodic terms are not.
+    """
+    bound = want.expected
+    try:
+        for answer in other_orders(bound.evaluation.node):
+            found = scatter(want, elements.native(answer[bound.place]))
+            if found is not None and not found <= SCATTER / _OF_HONEST:
+                return False
+    except NotSupported:  # It takes too long.
+        return False
+    return True
 
 
 def root_mean_square(x: Floats) -> float:
@@ -454,6 +486,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
             yield from _scatters_of_model(want, error, cut, part)
             return
         counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
+        counts &= True if part is None else part
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.

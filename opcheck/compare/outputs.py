@@ -259,7 +259,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 
     @cache
     def spread() -> bounded.Scattering | None:
-        return bounded.scattering(want, got) if want.drawn and dtype.kind == "float" else None
+        return _spread(want, got) if dtype.kind == "float" else None
 
     if whole := spread() if want.whole else None:
         # What the bound leaves open, the scatter decides, unless it says nothing either.
@@ -286,6 +286,19 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
     comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
+
+
+def _spread(want: Want, got: Array) -> bounded.Scattering | None:
+    """Return how errors scatter; None where that says nothing about the data."""
+    if want.drawn:
+        return bounded.scattering(want, got)
+    ratio = bounded.scatter(want, got) if want.given else None
+    if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):
+        return None
+    # What an engine flushes to 0, or loses to overflow, is no rounding.
+    ranged = (tier for tier in want.expected.tiers() if tier.ranged)
+    kept = ~np.logical_or.reduce([want.expected.range_loss(tier) for tier in ranged])
+    return bounded.scattering(want, got, kept)
 
 
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:

@@ -16,7 +16,16 @@ from opcheck.engine.sizes import check_sizes
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind, expected, narrow, stored
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, minus, reach
+from opcheck.numbers.bounded.array import (
+    VALUES,
+    Bounded,
+    Common,
+    bounded,
+    is_finite,
+    minus,
+    reach,
+    size_of,
+)
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 
@@ -231,9 +240,26 @@ class Evaluation:
             real = (real & poorer) or poorer or real
         return max(real, key=lambda dtype: dtype.precision, default=DTYPES["float32"])
 
-    def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
-        """The tiers as they are tried: those without a remark first; `declared` ones have none."""
-        return _tiers(self.bound.operator, self.node.op.since, self.dtype, frozenset(declared))
+    def tiers(
+        self, declared: Collection[str] = (), output: DType | None = None
+    ) -> tuple[Tier, ...]:
+        """The tiers as they are tried: those without a remark first; `declared` ones have none.
+
+        A node may compute in the 16-bit type of its inputs, or of the `output` in question.
+        """
+        # The nodes of a graph have types of their own, which `dtype` takes into account.
+        types = {self.dtype, output or self.dtype} if self.node.op != GRAPH else {self.dtype}
+        short = sorted(
+            (dtype for dtype in types if dtype.numpy.itemsize == 2),
+            key=lambda dtype: -dtype.precision,
+        )
+        return _tiers(
+            self.bound.operator,
+            self.node.op.since,
+            self.dtype,
+            tuple(short),
+            frozenset(declared),
+        )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
         """The outputs of a tier."""
@@ -286,7 +312,14 @@ class Evaluation:
 
 
 @cache
-def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> tuple[Tier, ...]:
+def _tiers(
+    operator: Operator,
+    since: int,
+    dtype: DType,
+    short: tuple[DType, ...],
+    declared: Set[str],
+) -> tuple[Tier, ...]:
+    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types."""
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)
@@ -297,12 +330,14 @@ def _tiers(operator: Operator, since: int, dtype: DType, declared: Set[str]) -> 
         *(Tier("range", flushing, formula, _OUT_OF_RANGE, ranged=True) for formula in silent),
         *(Tier(name, flushing, s.function, f"right only {s.remark}") for s in sound if s.remark),
     ]
-    if dtype.numpy.itemsize == 2:
-        kept = "stored", f"kept in {dtype} between operations", stored(dtype)
-        computed = "arithmetic", f"computed in {dtype}", narrow(dtype)
+    for narrower in short:
+        kept = "stored", f"kept in {narrower} between operations", stored(narrower)
+        computed = "arithmetic", f"computed in {narrower}", narrow(narrower)
         for word, message, arithmetic in (kept, computed):
-            remark = "" if dtype.name in declared else f"{message}; declare accumulate={dtype}"
-            found += [Tier(f"{dtype} {word}", arithmetic, formula, remark) for formula in silent]
+            everywhere = replace(arithmetic, everywhere=True)
+            is_declared = narrower.name in declared
+            remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
+            found += [Tier(f"{narrower} {word}", everywhere, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
 
 
@@ -420,7 +455,7 @@ class Expected:
 
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """The tiers in the order in which they are tried; those `declared` bring no remark."""
-        return self.evaluation.tiers(declared)
+        return self.evaluation.tiers(declared, self.dtype)
 
     def deviations(self, cut: float = 0.0) -> Iterator[tuple[Any, Any]]:
         """Yield for each sound formulation how far it is from the values, and its scatter.
@@ -479,9 +514,7 @@ class Expected:
             own *= 1.005  # for products of errors
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
-            if self.dtype.name != "float16":
-                floor = tier.arithmetic.floor
-                own += floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0)
+            own += self._flushed(tier, output, own)
         if tier.formula is not None and output.v is not first.v:
             own = own + np.abs(minus(output.v, first.v))
         if size.dtype != np.float64:
@@ -497,6 +530,21 @@ class Expected:
             common = Common(down, up, common.group)
         lost = None if output.lost is None else output.lost > 0
         return Room(own, common, lost, unknown=self.evaluation.unknown(output))
+
+    def _flushed(self, tier: Tier, output: Bounded, own: Any) -> Any:
+        """What each element may be off by because its subnormal numbers are flushed to 0.
+
+        Engines flush outputs of any type but float16. A coarser arithmetic flushes in its own type.
+        `own` is the error that elements are allowed anyway.
+        """
+        if self.dtype.name == "float16":
+            return 0.0
+        floor = expected(self.dtype).floor
+        flushed = floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0.0)
+        if tier.arithmetic.everywhere:
+            size = size_of(output.v)
+            flushed = flushed + np.where(size + own < tier.arithmetic.floor, size, 0.0)
+        return flushed
 
     def range_loss(self, tier: Tier) -> Any:
         """Mask where a tier that may leave the range allows notably more than its formula else."""

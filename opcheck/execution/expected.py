@@ -465,7 +465,8 @@ def _as_judged(
     is_whole = case.op == model.GRAPH
     # Scatter is no mistake on other data, which it is enough to judge once.
     is_drawn = is_whole or (inputs is asked.inputs and _is_drawn(case))
-    return tuple(replace(one, drawn=True, whole=is_whole) for one in wants) if is_drawn else wants
+    is_given = not is_drawn and inputs is asked.inputs
+    return tuple(replace(want, drawn=is_drawn, given=is_given, whole=is_whole) for want in wants)
 
 
 def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:

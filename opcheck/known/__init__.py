@@ -16,13 +16,17 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 import numpy as np
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import VERSION_PATTERN
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import core_schema
 
+import opcheck
 from opcheck import dtypes, model, opset
 from opcheck.errors import did_you_mean, meant
 from opcheck.model import FAILURES, WRONG, BackendInfo, Case, Known, LiveResult, Verdict
-from opcheck.reading import FileNode, Problems, quoted, read_file, shipped_folder, validation
+from opcheck.reading import FileNode, Problems, quoted, read_file, validation
 
+#: The folder of the ledgers that ship with opcheck.
+SHIPPED_LEDGERS = Path(opcheck.__file__).parent / "ledgers"
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
@@ -63,13 +67,32 @@ def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     return AfterValidator(checked)
 
 
-_AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+class _OneOrList:
+    """Annotates a list: one item stands for a list of it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_before_validator_function(self._as_list, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        items = handler(schema)
+        return {"anyOf": [items["items"], items]}
+
+    @staticmethod
+    def _as_list(value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
+
+
+_AsList = _OneOrList()
 _Some = Field(min_length=1)
 Text = Annotated[str, Field(min_length=1)]
 Words = Annotated[list[str], _AsList]
-Failures = Annotated[list[Annotated[str, _one_of(FAILURES, "way to fail")]], _AsList]
-Verdicts = Annotated[list[Annotated[str, _one_of(LISTABLE, "verdict to list")]], _AsList]
+Failure = Annotated[str, _one_of(FAILURES, "way to fail"), WithJsonSchema({"enum": [*FAILURES]})]
+Failures = Annotated[list[Failure], _AsList]
+Listed = Annotated[str, _one_of(LISTABLE, "verdict to list"), WithJsonSchema({"enum": [*LISTABLE]})]
+Verdicts = Annotated[list[Listed], _AsList]
 Versions = Annotated[str, AfterValidator(_specifier)]
+#: The name of a defect, such as ORT-0017: its ledger's prefix, and a number that is given once.
+DefectId = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9]*-[0-9]{4,}$")]
 
 
 class Place(validation.Fields):
@@ -125,6 +148,7 @@ def _plain(value: Any) -> Any:
 class Line(validation.Fields):
     """One known defect: how it fails, since which versions, where, and why."""
 
+    id: DefectId | None = None
     versions: Versions
     failure: Annotated[Failures, _Some]
     #: Depending on the CPU or on the memory's contents: it may also pass.
@@ -133,7 +157,7 @@ class Line(validation.Fields):
     link: str | None = None
     #: docs/known-failures.md explains the fields from here to `clause`, for the scoreboard.
     kind: Literal["legal model", "invalid model"] = "legal model"
-    same_as: Text | None = None
+    same_as: DefectId | None = None
     documented: Text | None = None
     upstream: Text | None = None
     #: Of a defect that no case shows. A stray crash has neither this nor `where`: any case may be
@@ -160,10 +184,20 @@ class Line(validation.Fields):
 
 
 class LedgerFields(validation.Fields):
-    """A ledger that ships with opcheck: the addresses of the backend it is about, and its lines."""
+    """A ledger that ships with opcheck: the addresses of the backend it is about, and its lines.
+
+    `last_id` is the last id that was given. Each id up to it is that of a line, or `retired`: then
+    it leads to the ids of the lines that hold the defect now, or to none if it was no defect.
+    """
 
     backend: Words
+    last_id: DefectId | None = None
+    retired: dict[DefectId, list[DefectId]] = Field(default_factory=dict)
     known: list[Line]
+
+    def holding(self, id: str) -> tuple[str, ...]:
+        """Return the ids of the lines that hold a defect: its own, or those that it leads to."""
+        return tuple(self.retired.get(id, (id,)))
 
 
 class LedgerEntry(validation.Fields):
@@ -180,6 +214,7 @@ class LedgerEntry(validation.Fields):
     sometimes: bool = False
     cause: Text
     link: str | None = None
+    id: Text | None = None
     where: Annotated[list[Place], _Some, BeforeValidator(_not_deleted)]
 
     @model_validator(mode="after")
@@ -211,7 +246,18 @@ class UserFields(validation.Fields):
 
     backend: Annotated[Words, _Some]
     #: A list whose last line was deleted is null.
-    known: Annotated[list[LedgerEntry], BeforeValidator(lambda it: [] if it is None else it)]
+    known: Annotated[
+        list[LedgerEntry],
+        BeforeValidator(
+            lambda it: [] if it is None else it, json_schema_input_type=list[LedgerEntry] | None
+        ),
+    ]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a user's ledger."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **UserFields.model_json_schema(), "title": "opcheck ledger of known failures"}
 
 
 def is_version(version: str) -> bool:
@@ -254,15 +300,47 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     problems = Problems()
     ledgers = []
     for path, node, fields in _read(paths, LedgerFields, problems):
-        # Each `same_as` begins the cause of exactly one independent line.
-        causes = [line.cause for line in fields.known if line.same_as is None]
-        for number, begin in enumerate(line.same_as for line in fields.known):
-            if begin and (count := sum(cause.startswith(begin) for cause in causes)) != 1:
-                message = f"{quoted(begin)} begins {count} causes of other lines, not 1"
-                problems.add(str(path), node.at(("known", number, "same_as")), message)
+        for place, message, hint in _wrong_ids(fields):
+            problems.add(str(path), node.at(place), message, hint)
         ledgers.append(Ledger(path.name, fields))
     problems.raise_if_any()
     return tuple(ledgers)
+
+
+def _wrong_ids(ledger: LedgerFields) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
+    """Yield what is wrong with the ids of a ledger: the place, a message, and a hint."""
+    ids = [line.id for line in ledger.known]
+    roots = [line.id for line in ledger.known if line.id and line.same_as is None]
+    for number, line in enumerate(ledger.known):
+        if line.id and line.id in ids[:number]:
+            yield ("known", number, "id"), f"{line.id} is the id of an earlier line", None
+        if line.id and line.id in ledger.retired:
+            yield ("known", number, "id"), f"{line.id} is retired: an id is given once", None
+        if line.same_as and line.same_as not in roots:
+            hint = did_you_mean(line.same_as, roots) or "a line without same_as of this ledger"
+            yield ("known", number, "same_as"), f"no such defect: {line.same_as}", hint
+    for id, successors in ledger.retired.items():
+        for successor in successors:
+            if successor not in ids:
+                yield ("retired", id), f"no line has the id {successor}", None
+    if ledger.last_id:
+        yield from _lost_ids(ledger, ledger.last_id)
+
+
+def _lost_ids(
+    ledger: LedgerFields, last_id: str
+) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
+    """Yield the ids up to the last one that are gone, and lines without an id of the ledger's."""
+    prefix, _, last = last_id.rpartition("-")
+    given = [f"{prefix}-{number:04d}" for number in range(1, int(last) + 1)]
+    for number, line in enumerate(ledger.known):
+        if line.id not in given:
+            following = f"{prefix}-{int(last) + 1:04d}"
+            hint = f"give it {following}, and write last_id: {following}"
+            yield ("known", number), f"the line has no id from {given[0]} to {last_id}", hint
+    for id in {*given} - {line.id for line in ledger.known} - {*ledger.retired}:
+        hint = f"retired: {{{id}: [the ids that hold it now]}}"
+        yield ("last_id",), f"{id} is gone, and an id is given once", hint
 
 
 def _read(
@@ -280,7 +358,7 @@ def _read(
 @cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
     """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
-    return load_ledgers(sorted(shipped_folder("reports/known").glob("*.yaml")))
+    return load_ledgers(sorted(SHIPPED_LEDGERS.glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
@@ -295,7 +373,7 @@ def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo)
         for line in _lines_of(ledger, backend.version, case.op.name, case.name):
             fails = result.verdict in FAILING and result.failure in line.failure
             if (fails or (passed and not line.sometimes)) and line.is_about(case):
-                known = Known(line.cause, line.link, ledger.file)
+                known = Known(line.cause, line.link, ledger.file, id=line.id)
                 verdict = Verdict.PASS if passed else Verdict.KNOWN
                 return replace(result, verdict=verdict, found=result.verdict, known=known)
     return result
@@ -318,7 +396,9 @@ class UserLedger:
     @cached_property
     def digest(self) -> str:
         """Equal for ledgers of equal contents."""
-        return hashlib.sha256(self.fields.model_dump_json().encode()).hexdigest()[:16]
+        # Ids are names, and decide nothing.
+        text = self.fields.model_dump_json(exclude={"known": {"__all__": {"id"}}})
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def is_unchanged(self) -> bool:
         """Return True if the file is unchanged since it was read."""
@@ -371,7 +451,15 @@ class _Listed(NamedTuple):
         if not text.endswith("}"):  # of a mapping in lines this is but the first
             text += " …"
         entry = self.entry
-        return Known(entry.cause, entry.link, self.ledger.file, self.line, text, entry.expected)
+        return Known(
+            cause=entry.cause,
+            link=entry.link,
+            ledger=self.ledger.file,
+            line=self.line,
+            text=text,
+            expected=entry.expected,
+            id=entry.id,
+        )
 
 
 class Gate:

@@ -137,7 +137,7 @@ class Comparison(ComparedOutput):
 
 @dataclass(frozen=True)
 class Known:
-    """A ledger's explanation of a case: cause, link, and the ledger's file."""
+    """A ledger's explanation of a case: cause, link, the ledger's file, and the defect's id."""
 
     cause: str
     link: str | None
@@ -146,6 +146,7 @@ class Known:
     line: int | None = None
     text: str = ""
     expected: str = ""
+    id: str | None = None
 
     @property
     def at(self) -> str:
@@ -489,11 +490,15 @@ def light(records: Sequence[Record]) -> Sequence[Record]:
 
 @dataclass(frozen=True)
 class Run:
-    """A stored run; without an `ending` if it was killed."""
+    """A stored run; without an `ending` if it was killed.
+
+    `left_out` are fields of its file that this opcheck does not know, and that decide nothing.
+    """
 
     header: Header
     records: Sequence[Record] = ()
     ending: Ending | None = None
+    left_out: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def complete(self) -> bool:

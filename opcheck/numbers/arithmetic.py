@@ -75,6 +75,8 @@ class Arithmetic:
             scatter; 0 for none.
         half: What tensors of 16 bits are computed in, where that is not float32, while others are
             not: see `bounded.astype`.
+        everywhere: Stages for which the text states a wider type are computed in it too; see
+            `bounded.astype`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
             `bounded.array.VALUES`.
     """
@@ -88,6 +90,7 @@ class Arithmetic:
     scatters: bool = False
     cut: float = 0.0
     half: "Arithmetic | None" = None
+    everywhere: bool = False
     values: int = 0
 
     @cached_property
@@ -97,8 +100,12 @@ class Arithmetic:
 
     @cached_property
     def floor(self) -> float:
-        """Limit of flushing to zero: twice the smallest normal number, as one engine does."""
-        return 2 * self.smallest
+        """Limit of flushing to zero; in float32 and wider twice the smallest normal number.
+
+        One engine flushes up to that. In 16 bits it would be a notable part of usual numbers.
+        """
+        is_short = self.grid.dtype.numpy.itemsize == 2
+        return self.smallest if is_short else 2 * self.smallest
 
     def accuracy(self, name: str) -> Accuracy:
         """The accuracy of a library function."""

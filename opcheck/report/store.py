@@ -2,7 +2,7 @@
 
 Files begin with a line that names their type and end with a footer. A reader reports the first
 problem with its line, and reads at most `limit` bytes, also of a file packed by gzip.
-docs/stored-runs.md has the lines of a run.
+docs/stored-runs.md has the lines of a run, and what is promised about files of other formats.
 """
 
 import codecs
@@ -14,7 +14,7 @@ import re
 import typing
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cache, reduce
@@ -24,15 +24,24 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Generic, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 import pydantic
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
+import pydantic_core
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from opcheck import model, reading
 from opcheck.errors import CaseFileError, Problem
 from opcheck.reading.validation import shown
 from opcheck.report.plain_text import one_line, op_record
 
-#: Pydantic's type of error for text that is no JSON.
+#: Pydantic's type of error for text that is no JSON, and those for a field that is not known.
 _NO_JSON = "json_invalid"
+_UNKNOWN_FIELD = ("extra_forbidden", "unexpected_keyword_argument")
 #: An escape of JSON; half of a surrogate pair is in no group.
 _ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: The beginning of a file packed by gzip, and of no JSON.
@@ -45,7 +54,32 @@ Result = TypeVar("Result")
 #: The names of a dataclass's fields.
 _names = cache(lambda kind: [one.name for one in dataclasses.fields(kind)])
 _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-FORMAT = 3
+#: Another number where a reader of the number before would misread a file.
+FORMAT = 4
+#: One more with each field that is added to the lines of a format.
+MINOR = 0
+#: Fields added in a minor format that decide nothing, such as "result.peak_memory": the header
+#: names them, so that a reader of an earlier minor format leaves them out.
+NOT_DECIDING: tuple[str, ...] = ()
+#: Fields of a run by the format from which they are required; earlier files lack them.
+ADDED: Mapping[str, Mapping[int, str]] = {
+    "header": {
+        2: "level named options paths seed shard started suite",
+        3: "ledgers",
+        4: "oracles minor not_deciding",
+    },
+    "result": {
+        2: "digest place rulings",
+        3: "unexpected",
+        4: "against beyond irreproducible oracle verdicts",
+    },
+    "comparison": {2: "picture"},
+    "footer": {2: "accidents partings seconds"},
+}
+#: The time at which a run of format 1 began, which its file does not tell.
+_UNKNOWN_TIME = "1970-01-01T00:00:00+00:00"
+#: The place of a case in a file of format 1, which has none: cases are counted as they come.
+_UNKNOWN_PLACE = -1
 #: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
 LIMIT, LONGEST = 1 << 30, 1 << 24
 #: opcheck writes no blank lines; editors leave some.
@@ -68,25 +102,28 @@ def unpacked(stream: BufferedReader) -> BinaryIO:
     return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
 
 
-def stored(cls: type, make: Any = None, optional: str = "", /, **types: Any) -> Any:
-    """The type of an object in a line, with the fields of `cls`; one may be `optional`.
+def stored(cls: type, make: Any = None, optional: Collection[str] = (), /, **types: Any) -> Any:
+    """The type of an object in a line, with the fields of `cls`; some may be `optional`.
 
     `types` replace the types of fields or add fields; None removes one. `make` is called with the
-    fields that are there, without the `type` and `format` of the line.
+    fields that are there, without those that only say how the file is read.
     """
     fields: Any = {
         # The suffix keeps names of fields apart from the model's own.
-        f"{name}_": (type_, Field(None if name == optional else ..., alias=name))
+        f"{name}_": (type_, Field(None if name in optional else ..., alias=name))
         for name, type_ in {**types, **typing.get_type_hints(cls), **types}.items()
         if type_ is not None
     }
 
     def made(read: pydantic.BaseModel) -> Any:
-        names = read.model_fields_set - {"type_", "format_"}
+        names = read.model_fields_set - {"type_", "format_", "minor_", "not_deciding_"}
         return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
     found = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
     return Annotated[found, AfterValidator(made)]
+
+
+_FieldPath: TypeAlias = Annotated[str, pydantic.StringConstraints(pattern=r"^\w+(\.\w+)+$")]
 
 
 class _Format(pydantic.BaseModel):
@@ -94,6 +131,9 @@ class _Format(pydantic.BaseModel):
 
     type: str
     format: Annotated[int, Field(strict=True)]
+    minor: Annotated[int, Field(strict=True)] = 0
+    #: Fields that decide nothing, as `result.peak_memory`.
+    not_deciding: tuple[_FieldPath, ...] = ()
 
 
 class Reading(Generic[Head, Line, Result]):
@@ -112,14 +152,20 @@ class Reading(Generic[Head, Line, Result]):
     use: Callable[[Head, Iterator[tuple[int, Line]]], Result]
 
     @staticmethod
-    def types() -> Mapping[str, Any]:
-        """Classes of the lines by type, that of the first line first; a footer is a mapping."""
+    def types(format: int) -> Mapping[str, Any]:
+        """Classes of a format's lines by type, the first line's first; a footer is a mapping."""
         raise NotImplementedError
 
     def __init__(self, file: Path) -> None:
         self.file = str(file)
-        self.begins, *self.known = types = self.types()
-        head, *others = types.values()
+        self.begins, *self.known = self.types(self.format)
+        #: Fields that the file's header marks as not deciding.
+        self.not_deciding: Collection[str] = ()
+        #: Those of them that are in the file, that this reader does not know and leaves out.
+        self.left_out: set[str] = set()
+
+    def _use_format(self, format: int) -> None:
+        head, *others = self.types(format).values()
         any_of: Any = Annotated[reduce(or_, others), Field(discriminator="type_")]
         self.head: pydantic.TypeAdapter[Head] = pydantic.TypeAdapter(head)
         self.line: pydantic.TypeAdapter[Line] = pydantic.TypeAdapter(any_of)
@@ -175,29 +221,53 @@ class Reading(Generic[Head, Line, Result]):
         if found.type != self.begins:
             hint = "`opcheck report` shows it" if found.type in ("header", "bench") else self.hint
             self.fail(number, f"this is no stored {self.name}", hint)
-        if found.format != self.format:
+        if not 1 <= found.format <= self.format:
             newer = "a newer opcheck reads it" if found.format > self.format else None
-            message = f"this file has format {found.format}; this opcheck reads {self.format}"
+            known = f"1 to {self.format}" if self.format > 1 else "1"
+            message = f"this file has format {found.format}; this opcheck reads {known}"
             self.fail(number, message, newer)
-        try:
-            return self.head.validate_json(data)
-        except ValidationError as error:
-            self._refuse(number, error)
+        self._use_format(found.format)
+        self.not_deciding = frozenset(found.not_deciding)
+        return cast(Head, self._validated(self.head, self.begins, number, data))
 
     def _items(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, Line]]:
         is_over = False
         for number, data in lines:
             if is_over:
                 self.fail(number, "nothing may follow the footer", _PART)
-            try:
-                item = self.line.validate_json(data.removesuffix(b"\n"), strict=True)
-            except ValidationError as error:
-                is_cut_short = not data.endswith(b"\n") and error.errors()[0]["type"] == _NO_JSON
-                if is_cut_short and self.may_be_cut_short:
-                    return
-                self._refuse(number, error)
+            if self.may_be_cut_short and _is_cut_short(data):
+                return
+            item = self._validated(self.line, "", number, data)
             is_over = isinstance(item, dict)
             yield number, item
+
+    def _validated(
+        self, adapter: pydantic.TypeAdapter[Any], begins: str, number: int, data: bytes
+    ) -> Any:
+        """A line as `adapter` reads it, without unknown fields that decide nothing.
+
+        `begins` is the type of the line, "" if pydantic tells it; CaseFileError for another line.
+        """
+        data = data.removesuffix(b"\n")
+        if self.left_out:  # other lines of the file have these fields too
+            data = _without(data, self.left_out)
+        try:
+            return adapter.validate_json(data, strict=True)
+        except ValidationError as error:
+            unknown = {
+                ".".join(
+                    step for step in (begins, *finding["loc"]) if step and isinstance(step, str)
+                )
+                for finding in error.errors(include_url=False)
+                if finding["type"] in _UNKNOWN_FIELD
+            } & {*self.not_deciding}
+            if not unknown - self.left_out:
+                self._refuse(number, error)
+        self.left_out |= unknown
+        try:
+            return adapter.validate_json(_without(data, self.left_out), strict=True)
+        except ValidationError as error:
+            self._refuse(number, error)
 
     def _refuse(self, number: int, error: ValidationError) -> NoReturn:
         """Report the first problem of a line: others often follow from it."""
@@ -208,6 +278,38 @@ class Reading(Generic[Head, Line, Result]):
         is_short = finding["type"] != _NO_JSON and not isinstance(value, list | dict)
         got = f", got {shown(value)}" if is_short else ""
         self.fail(number, one_line(f"{place}{message}{got}"))
+
+
+def _is_cut_short(data: bytes) -> bool:
+    """Return True if a line is the beginning of one."""
+    if data.endswith(b"\n"):
+        return False
+    try:
+        pydantic_core.from_json(data)
+    except ValueError:
+        return True
+    return False
+
+
+def _without(data: bytes, names: Iterable[str]) -> bytes:
+    """Return a line of JSON without some fields, each named by its path below the line's type."""
+    fields = json.loads(data)
+    for name in names:
+        kind, *path = name.split(".")
+        if fields.get("type") == kind:
+            _remove(fields, path)
+    return json.dumps(fields).encode()
+
+
+def _remove(value: Any, path: Sequence[str]) -> None:
+    """Remove the field at `path` from an object, in each item of the lists on the way."""
+    if isinstance(value, list):
+        for item in value:
+            _remove(item, path)
+    elif isinstance(value, dict) and len(path) == 1:
+        value.pop(path[0], None)
+    elif isinstance(value, dict) and path[0] in value:
+        _remove(value[path[0]], path[1:])
 
 
 def _finite_or_spelt(value: Any) -> Any:
@@ -223,12 +325,24 @@ def _finite_or_spelt(value: Any) -> Any:
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
 _Bits = Annotated[int, Field(ge=0, le=64)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12)]
-_Share = Annotated[float, Field(ge=0, allow_inf_nan=True), BeforeValidator(_finite_or_spelt)]
-_Time = Annotated[str, AfterValidator(lambda text: datetime.fromisoformat(text) and text)]
+_Share = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=True),
+    BeforeValidator(_finite_or_spelt),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"const": "inf"}]}),
+]
+_Time = Annotated[
+    str,
+    AfterValidator(lambda text: datetime.fromisoformat(text) and text),
+    Field(json_schema_extra={"format": "date-time"}),
+]
 _Cells = Annotated[str, pydantic.StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
 
 
 def _header(**fields: Any) -> model.Header:
+    # A header of format 1 has neither.
+    fields.setdefault("suite", model.Suite("", fields["cases"]))
+    fields.setdefault("started", _UNKNOWN_TIME)
     header = model.Header(**fields)
     if len({backend.address for backend in header.backends}) < len(header.backends):
         raise ValueError("a backend must occur once")
@@ -248,6 +362,9 @@ def _picture(**fields: Any) -> model.Picture:
 
 def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields: Any) -> Any:
     version = model.OpVersion(domain, op, since)
+    # A result of format 1 has neither.
+    fields.setdefault("place", _UNKNOWN_PLACE)
+    fields.setdefault("digest", "")
     record = model.Record(op=version, self_check=fields.pop("self"), **fields)
     if (used, unjudged) != (record.used, record.unjudged):
         raise ValueError("used and unjudged must be those of the comparisons")
@@ -256,7 +373,8 @@ def _result(domain: str, op: str, since: int, used: Any, unjudged: int, **fields
 
 def header(run: model.Header) -> str:
     """The first line."""
-    return line({"type": "header", "format": FORMAT, **dataclasses.asdict(run)})
+    format = {"format": FORMAT, "minor": MINOR, "not_deciding": NOT_DECIDING}
+    return line({"type": "header", **format, **dataclasses.asdict(run)})
 
 
 def record(result: model.Record) -> str:
@@ -306,6 +424,34 @@ def _number(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else str(value)
 
 
+def _missing(kind: str, format: int) -> frozenset[str]:
+    """The fields of a line that files of a format may lack."""
+    return frozenset(
+        name for since, names in ADDED[kind].items() if format < since for name in names.split()
+    )
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a line of a stored run, in today's format."""
+    any_of: Any = Annotated[
+        reduce(or_, _RunReading.types(FORMAT).values()), Field(discriminator="type_")
+    ]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **pydantic.TypeAdapter(any_of).json_schema(),
+        "title": f"A line of a stored run of opcheck, format {FORMAT}.{MINOR}",
+        "description": "The first line is a header; results follow; the last is a footer.",
+    }
+
+
+def left_out_note(path: Path, run: model.Run) -> str:
+    """Name the fields of a run's file that were left out as unknown, "" without any."""
+    if not run.left_out:
+        return ""
+    names = ", ".join(run.left_out)
+    return f"{path}: fields of a newer opcheck are ignored, as they decide nothing: {names}"
+
+
 def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
     """The run in a file, or in a stream of this name; raises CaseFileError."""
     return _RunReading(path).read(stream)
@@ -319,9 +465,14 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
 
     @staticmethod
     @cache
-    def types() -> Mapping[str, Any]:
-        begin = {"type": Literal["header"], "format": Literal[3]}
-        header = stored(model.Header, _header, **begin, cases=_Count, started=_Time)
+    def types(format: int) -> Mapping[str, Any]:
+        missing = {kind: _missing(kind, format) for kind in ADDED}
+        begin: dict[str, Any] = {"type": Literal["header"], "format": Literal[format]}
+        if format >= 4:
+            begin |= {"minor": _Count, "not_deciding": tuple[str, ...]}
+        header = stored(
+            model.Header, _header, missing["header"], **begin, cases=_Count, started=_Time
+        )
         drawn: dict[str, Any] = {
             "ulps": Annotated[tuple[tuple[_Bits, _Count], ...], Field(max_length=65)],
             "cells": Annotated[tuple[_Cells, ...], Field(max_length=64)],
@@ -330,10 +481,13 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         picture = stored(model.Picture, _picture, shape=shape, unordered=_Count, **drawn)
         counts: dict[str, Any] = dict.fromkeys(("wrong", "total", "unjudged"), _Count)
         counts |= {"max_ulp": _Count | None, "used": _Share}
-        comparison = stored(model.ComparisonRecord, **counts, picture=picture | None)
+        comparison = stored(
+            model.ComparisonRecord, None, missing["comparison"], **counts, picture=picture | None
+        )
         result = stored(
             model.Record,
             _result,
+            missing["result"],
             type=Literal["result"],
             self=bool,
             self_check=None,
@@ -347,7 +501,8 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         revised = stored(dict, case=str, backend=str, diagnoses=tuple[model.Diagnosis, ...])
         ended = {"type": Literal["footer"], "totals": dict[str, dict[str, int]]}
         ended["revised"] = tuple[revised, ...]  # type: ignore[valid-type]
-        footer = stored(model.Ending, dict, "revised", seconds=_Seconds, **ended)
+        optional = {"revised", *missing["footer"]}
+        footer = stored(model.Ending, dict, optional, seconds=_Seconds, **ended)
         return {"header": header, "result": result, "footer": footer}
 
     def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:
@@ -375,10 +530,13 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             for pair in revised:
                 diagnoses = revised[pair]["diagnoses"]
                 self.records[pair] = dataclasses.replace(self.records[pair], diagnoses=diagnoses)
-        return model.Run(header, tuple(self.records.values()), ending)
+        return model.Run(header, tuple(self.records.values()), ending, tuple(sorted(self.left_out)))
 
     def _add(self, number: int, record: model.Record) -> None:
         """Add a result, which must not contradict the header and earlier results."""
+        if record.place == _UNKNOWN_PLACE:
+            place, _ = self.cases.get(record.case, (len(self.cases), ""))
+            record = dataclasses.replace(record, place=place)
         case, about = record.case, (record.place, record.digest)
         if record.backend not in self.addresses:
             self.fail(number, f"the header knows no backend {shown(record.backend)}")

@@ -101,7 +101,7 @@ class _BenchReading(Reading[Bench, Timed | dict[str, Any], Stored]):
 
     @staticmethod
     @cache
-    def types() -> Mapping[str, Any]:
+    def types(format: int) -> Mapping[str, Any]:
         columns: dict[str, Any] = dict.fromkeys(("round", "worker"), list[_Count])
         columns |= {"loops": list[Annotated[_Count, Field(ge=1)]]}
         columns |= {"seconds": list[_Seconds], "waited": list[_Waited]}
@@ -111,10 +111,10 @@ class _BenchReading(Reading[Bench, Timed | dict[str, Any], Stored]):
         row |= {"timings": tuple[timing, ...]}  # type: ignore[valid-type]
         machine = stored(Machine, cores=_Count, memory=_Count)
         bench = stored(Bench, machine=machine, threads=_Count, workers=_Count)
-        begin = {"type": Literal["bench"], "format": Literal[1], "bench": bench}
+        begin = {"type": Literal["bench"], "format": Literal[format], "bench": bench}
         return {
             "bench": stored(dict, lambda bench: bench, **begin),
-            "timed": stored(Timed, _timed, "host", **row),
+            "timed": stored(Timed, _timed, {"host"}, **row),
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
 

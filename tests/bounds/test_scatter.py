@@ -1,13 +1,14 @@
 """On random data errors scatter as roundings of the expected arithmetic do, or are warned of."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from opcheck.compare import Want
-from opcheck.compare.bounded import SCATTER, scatter
+from opcheck.compare import Want, compare
+from opcheck.compare.bounded import SCATTER, scatter, scatters_independently
 from opcheck.engine import Expected
 from opcheck.model import Attrs, OpVersion
 from tests.asking import scatter_message
@@ -77,6 +78,64 @@ def test_factors_of_fewer_bits_are_named(bits: int, name: str | None) -> None:
     got = reference(CONV, {}, *cut).values.astype(np.float32)
     told = scatter_message(of, got)
     assert told.endswith(f"as if factors were rounded to {name}") if name else told == ""
+
+
+MATMUL = OpVersion("", "MatMul", 13)
+
+
+def given(op: OpVersion, *inputs: Any) -> Want:
+    return replace(reference(op, {}, *inputs), given=True)
+
+
+def in_sequence(a: Any, b: Any) -> Any:
+    """The product of float32 matrices, with one running sum for each element."""
+    total = np.zeros((len(a), b.shape[1]), np.float32)
+    for k in range(len(b)):
+        total = total + a[:, k : k + 1] * b[k : k + 1]
+    return total
+
+
+def test_narrow_factors_of_given_data_are_warned_of_though_the_bound_admits_them() -> None:
+    a = RNG.standard_normal((12, 4096)).astype(np.float32)
+    b = RNG.standard_normal((4096, 12)).astype(np.float32)
+    of = given(MATMUL, a, b)
+    narrow = [ar.keep_bits(one, 11) for one in (a, b)]
+    found = compare(of, (narrow[0].astype(float) @ narrow[1]).astype(np.float32))
+    assert found.used < 1
+    assert found.problem == "precision"
+    assert "float16 or TF32" in found.remark
+    assert compare(replace(of, given=False), of.values.astype(np.float32)).problem is None
+    assert compare(of, in_sequence(a, b)).problem is None
+
+
+def test_equal_terms_whose_roundings_are_alike_accuse_no_running_sum() -> None:
+    a = np.full((10, 25_000), 0.1, np.float32)
+    b = np.full((25_000, 10), 0.3, np.float32)
+    of, honest = given(MATMUL, a, b), in_sequence(a, b)
+    far = scatter(of, honest)
+    assert far is not None
+    assert far > SCATTER
+    assert not scatters_independently(of)
+    assert compare(of, honest).problem is None
+    assert compare(replace(of, drawn=True), honest).problem == "precision"
+
+
+def test_too_many_terms_to_add_up_one_by_one_are_not_judged(monkeypatch) -> None:
+    a = RNG.standard_normal((12, 64)).astype(np.float32)
+    b = RNG.standard_normal((64, 12)).astype(np.float32)
+    of = given(MATMUL, a, b)
+    assert scatters_independently(of)
+    monkeypatch.setattr("opcheck.engine.orders.MOST_TERMS", 1000)
+    assert not scatters_independently(of)
+
+
+def test_what_an_engine_flushes_to_zero_does_not_count_as_scatter() -> None:
+    x = (3e-19 * RNG.standard_normal((200, 512))).astype(np.float32)
+    squares = x * x
+    squares[np.abs(squares) < np.finfo(np.float32).tiny] = 0
+    of = given(OpVersion("", "ReduceSumSquare", 18), x, np.array([1]))
+    found = compare(of, squares.sum(1, keepdims=True))
+    assert "scatter" not in found.remark
 
 
 def test_a_constant_of_float32_in_a_function_body_is_no_scatter(monkeypatch) -> None:

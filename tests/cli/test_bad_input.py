@@ -158,7 +158,7 @@ def test_a_broken_ledger_is_told_with_its_place(run, tmp_path, monkeypatch):
     ledgers = tmp_path / "ledgers"
     ledgers.mkdir()
     (ledgers / "acme.yaml").write_text("backend: acme\nknow: []\n")
-    monkeypatch.setattr("opcheck.known.shipped_folder", lambda *_: ledgers)
+    monkeypatch.setattr("opcheck.known.SHIPPED_LEDGERS", ledgers)
     shipped_ledgers.cache_clear()
     shipped = ["run", "--op", "Hardmax", "-k", "worked_example", "--opset", "13", "-b", "right"]
     found = run(*shipped, code=2)

@@ -5,6 +5,7 @@ import pytest
 
 import opcheck
 from opcheck.cli.group import COMMANDS, program
+from opcheck.cli.list import SCHEMAS
 from opcheck.errors import Exit
 
 
@@ -40,10 +41,15 @@ def test_no_command_is_the_help(run):
     assert found.exit_code == 2
 
 
-def test_the_schema_is_one_and_printed_as_ascii(run):
-    found = run("schema", code=0)
+@pytest.mark.parametrize("words", [[], *([name] for name in SCHEMAS)])
+def test_every_schema_is_one_and_printed_as_ascii(run, words):
+    found = run("schema", *words, code=0)
     assert found.stdout.isascii()
     jsonschema.Draft202012Validator.check_schema(json.loads(found.stdout))
+
+
+def test_an_unknown_format_has_no_schema(run):
+    assert "'ledger'" in run("schema", "ledgers", code=2).stderr
 
 
 @pytest.mark.parametrize(

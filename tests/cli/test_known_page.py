@@ -2,9 +2,12 @@
 
 import re
 
+import jsonschema
 import pytest
+import yaml
 
-from opcheck.known import LISTABLE, LedgerEntry
+from opcheck.errors import CaseFileError
+from opcheck.known import LISTABLE, LedgerEntry, json_schema, load_user_ledgers
 from tests.shell import ROOT
 
 PAGE = (ROOT / "docs" / "known-failures.md").read_text(encoding="utf-8")
@@ -13,6 +16,8 @@ OTHERWISE, PASSING, DROPPED, BAD = re.findall(r"```text\n(.*?)```", PAGE, re.DOT
 UPDATE, GATE = (
     line.partition("#")[0].split()[1:] for line in re.findall(r"^opcheck .*", PAGE, re.MULTILINE)
 )
+
+SCHEMA = jsonschema.Draft202012Validator(json_schema())
 
 HARDMAX = """\
 op: Hardmax
@@ -109,7 +114,35 @@ def test_every_field_and_verdict_is_told():
     table = PAGE[PAGE.index("| field | meaning |") :].split("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [
         *("verdict", "failure", "looks", "reason", "versions"),
-        *("sometimes", "cause", "link", "where"),
+        *("sometimes", "cause", "link", "id", "where"),
     ]
     assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == {*LedgerEntry.model_fields}
     assert all(f"*{verdict}*" in table for verdict in LISTABLE)
+
+
+def test_the_ledger_shown_fits_the_schema():
+    SCHEMA.validate(yaml.safe_load(LEDGER))
+    SCHEMA.validate({"backend": ["mine", "mine:gpu"], "known": None})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"verdict": "excused"},
+        {"failure": ["values", "slow"]},
+        {"where": []},
+        {"where": [{"op": "Hardmax", "version": 13}]},
+        {"because": "of this"},
+        {"cause": ""},
+    ],
+)
+def test_the_schema_of_a_ledger_refuses_what_its_reader_refuses(fields, tmp_path):
+    entry = {"verdict": "fail", "cause": "Because.", "where": [{"op": "Hardmax"}]}
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"backend": "mine", "known": [entry]}))
+    assert load_user_ledgers([path])
+    wrong = {"backend": "mine", "known": [{**entry, **fields}]}
+    path.write_text(yaml.safe_dump(wrong))
+    with pytest.raises(CaseFileError):
+        load_user_ledgers([path])
+    assert not SCHEMA.is_valid(wrong)

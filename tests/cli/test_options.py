@@ -1,7 +1,4 @@
-"""A command's click parameters and the fields of its dataclass of options are the same.
-
-Settings of the whole process, such as --config, have no field: their callbacks apply them.
-"""
+"""A command's click parameters and the fields of its dataclass of options are the same."""
 
 import inspect
 from collections.abc import Iterator
@@ -38,10 +35,6 @@ each_command = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMAND
 def options_of(command: click.Command) -> type:
     hints = get_type_hints(inspect.unwrap(command.callback))  # type: ignore[arg-type]
     return hints["given"]
-
-
-def parameters_of(command: click.Command) -> list[click.Parameter]:
-    return [parameter for parameter in command.params if parameter.expose_value]
 
 
 def flat_fields(kind: type) -> dict[str, Any]:
@@ -90,27 +83,24 @@ def without_choices(hint: Any) -> Any:
 
 @each_command
 def test_its_parameters_are_the_fields_of_its_options(command: click.Command) -> None:
-    names = [str(parameter.name) for parameter in parameters_of(command)]
+    names = [str(parameter.name) for parameter in command.params]
     assert sorted(names) == sorted(flat_fields(options_of(command)))
 
 
 @each_command
 def test_each_field_has_the_type_of_its_parameter(command: click.Command) -> None:
     hints = flat_fields(options_of(command))
-    for parameter in parameters_of(command):
+    for parameter in command.params:
         hint = without_choices(hints[str(parameter.name)])
         assert hint == type_of(parameter), parameter.name
-
-
-@each_command
-def test_a_parameter_without_a_field_is_applied_by_its_callback(command: click.Command) -> None:
-    without_fields = [one for one in command.params if not one.expose_value]
-    assert all(parameter.callback for parameter in without_fields)
 
 
 @options.compose(
     click.option("--dim", "dims", multiple=True, callback=options._sizes_by_name),
     click.option("--inputs"),
+    click.option("--graph-elements"),
+    click.option("--graph-nodes"),
+    click.option("--judge-memory"),
 )
 @options.takes(options.ModelOptions)
 def model_command(given: options.ModelOptions) -> None:
@@ -124,7 +114,9 @@ taken: list[options.ModelOptions] = []
 def test_a_command_takes_its_options_as_one_frozen_object() -> None:
     click.command(model_command).main(["--dim", "n=3"], standalone_mode=False)
     [given] = taken
-    assert given == options.ModelOptions(dims={"n": 3}, inputs=None)
+    assert given == options.ModelOptions(
+        dims={"n": 3}, inputs=None, graph_elements=None, graph_nodes=None, judge_memory=None
+    )
     with pytest.raises(FrozenInstanceError):
         given.inputs = Path("elsewhere")  # type: ignore[misc]
 

@@ -4,12 +4,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
+import click
 import pytest
 
+from opcheck.backends import trust
 from opcheck.backends.address import profiles
 from opcheck.backends.offers import offers, tried
 from opcheck.backends.trust import UntrustedCode
+from opcheck.cli import group
 from tests.cli.test_oracles import oracle, write
 
 TOML = """\
@@ -51,6 +55,42 @@ HARMLESS = {
     "mutate": "mutate . -j 1",
     "locate": "locate cases.yaml -b numpy",
 }
+
+
+#: The commands that take --config, with what they need on the command line.
+WITH_CONFIG = {
+    "run": "",
+    "bench": "",
+    "locate": "model.onnx -b numpy",
+    "verify": "package.zip",
+    "support": "",
+    "backends": "",
+}
+
+
+class Configured(Exception):
+    """A command uses a settings file."""
+
+
+def test_every_command_with_config_is_listed_here() -> None:
+    context = click.Context(group.program)
+    commands = {name: group.program.get_command(context, name) for name in group.COMMANDS}
+    takes_config = {
+        name
+        for name, command in commands.items()
+        if command and any(parameter.name == "config" for parameter in command.params)
+    }
+    assert takes_config == WITH_CONFIG.keys()
+
+
+@pytest.mark.parametrize("name", WITH_CONFIG)
+def test_a_command_uses_the_named_settings_before_all_else(name, run, monkeypatch) -> None:
+    def configured(path: Path) -> NoReturn:
+        raise Configured(path)
+
+    monkeypatch.setattr(trust, "configured", configured)
+    with pytest.raises(Configured, match=r"mine\.toml"):
+        run(name, *WITH_CONFIG[name].split(), "--config", "mine.toml")
 
 
 @pytest.fixture

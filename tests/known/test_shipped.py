@@ -1,5 +1,3 @@
-import gzip
-import json
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
@@ -17,6 +15,7 @@ from opcheck.errors import CaseFileError
 from opcheck.known import VALUES, explain, load_ledgers, shipped_ledgers, within
 from opcheck.model import FAILURES, BackendInfo, LiveResult, OpVersion, Rejected, Source, Verdict
 from opcheck.report import store
+from reports.results import head, read
 from tests import inline
 from tests.asking import every_line, loses, shipped_cases
 from tests.node_tests import needs_known_releases
@@ -28,9 +27,10 @@ pytestmark = pytest.mark.reads_all_suites
 SHIPPED = Source("cases/onnx/softmax.hardmax.yaml", 1, 1, shipped=True)
 LINE = "{versions: '>=1', failure: values, cause: Because., where: [{op: Hardmax}]}"
 RELEASES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
-#: The stored runs of the optional engines.
+#: The published results of the optional engines.
 PUBLISHED = {
-    name: ROOT / "reports" / "runs" / f"{name}.jsonl.gz" for name in ("openvino", "torch", "tract")
+    name: ROOT / "reports" / "results" / f"{name}.json.gz"
+    for name in ("openvino", "torch", "tract")
 }
 PLACE = ("op", "name", "row", "opset", "dtype", "attrs")
 STRAY = ["stray_crash"]
@@ -214,6 +214,56 @@ def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions
     assert [is_known(failure(), said, version=one) for one in ("", version)] == [False, within]
 
 
+def numbered(folder: Path, head: str, *ids: str):
+    """A ledger with a head, and a line for each id."""
+    lines = "".join(f"- {line(id=id)}\n" if id else f"- {line()}\n" for id in ids)
+    (folder / "acme.yaml").write_text(f"backend: acme\n{head}known:\n{lines}")
+    return load_ledgers([folder / "acme.yaml"])
+
+
+def test_the_id_of_a_line_is_that_of_the_defect_that_it_explains(tmp_path):
+    said = numbered(tmp_path, "last_id: ACME-0001\n", "ACME-0001")
+    assert explained(failure(), said).known.id == "ACME-0001"
+    assert explained(failure(), ledgers(tmp_path, line())).known.id is None
+
+
+def test_a_retired_id_leads_to_the_lines_that_hold_the_defect(tmp_path):
+    retired = "retired: {ACME-0002: [ACME-0001, ACME-0003], ACME-0004: []}\n"
+    (ledger,) = numbered(tmp_path, f"last_id: ACME-0004\n{retired}", "ACME-0001", "ACME-0003")
+    assert ledger.fields.holding("ACME-0002") == ("ACME-0001", "ACME-0003")
+    assert ledger.fields.holding("ACME-0003") == ("ACME-0003",)
+    assert ledger.fields.holding("ACME-0004") == ()
+
+
+@pytest.mark.parametrize(
+    ("head", "ids", "place"),
+    [
+        # An id that was given is gone: it would be given again.
+        ("last_id: ACME-0002\n", ["ACME-0001"], ":2:10: "),
+        ("last_id: ACME-0002\n", ["ACME-0002"], ":2:10: "),
+        # A line has an id of nobody's, or none.
+        ("last_id: ACME-0001\n", ["ACME-0001", "ACME-0002"], ":5:3: "),
+        ("last_id: ACME-0001\n", ["ACME-0001", ""], ":5:3: "),
+        ("last_id: ACME-0001\n", ["ACME-0001", "BOLT-0001"], ":5:3: "),
+        # An id is retired and used, or leads to none that is there.
+        ("retired: {ACME-0001: []}\n", ["ACME-0001"], ":4:"),
+        ("retired: {ACME-0002: [ACME-0003]}\n", ["ACME-0001"], ":2:"),
+    ],
+)
+def test_an_id_is_given_once_and_never_lost(tmp_path, head, ids, place):
+    with pytest.raises(CaseFileError) as caught:
+        numbered(tmp_path, head, *ids)
+    assert any(f"acme.yaml{place}" in said for said in caught.value.lines())
+
+
+def test_every_shipped_line_has_an_id_that_no_other_has():
+    ids = [line.id for ledger in shipped_ledgers() for line in ledger.fields.known]
+    assert all(ids)
+    assert len({*ids}) == len(ids)
+    prefixes = [ledger.fields.last_id.partition("-")[0] for ledger in shipped_ledgers()]
+    assert len({*prefixes}) == len(shipped_ledgers()) == 5
+
+
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
@@ -221,9 +271,10 @@ def test_a_line_holds_for_its_versions_not_another_s(tmp_path, version, versions
         (line(versions="'>=x'"), ":3:14: ", "versions"),
         (line(failure="pass"), ":3:30: ", "'pass' is no way to fail: one of count, type, dtype, "),
         (line(kind="invalid"), ":3:61: ", "must be 'legal model' or 'invalid model'"),
-        (line(same_as="Why"), ":3:64: ", "'Why' begins 0 causes of other lines, not 1"),
-        (line(same_as="Because"), ":3:64: ", "'Because' begins 0 causes"),
-        (f"{line()}\n- {line()}\n- {line(same_as='Be')}", ":5:64: ", "'Be' begins 2 causes"),
+        (line(same_as="Because"), ":3:64: ", "must match"),
+        (line(same_as="ACME-0001"), ":3:64: ", "no such defect: ACME-0001"),
+        (line(id="ACME-1"), ":3:59: ", "must match"),
+        (f"{line(id='ACME-0001')}\n- {line(id='ACME-0001')}", ":4:59: ", "an earlier line"),
         (line(clause="x"), ":3:3: ", "state 'where', the cases that fail, or 'clause'"),
         (LINE.replace("values", "stray_crash"), ":3:3: ", "a stray crash may hit any case"),
         ("{op: Hardmax}", ":3:3: ", "'versions' is missing"),
@@ -257,16 +308,25 @@ def judged(cases, deep, first_run):
     """
     by_id = {case.id: case for case in cases}
     results = []
-    for run in map(store.read, (first_run.stored, *PUBLISHED.values())):
-        infos = {info.address: info for info in run.header.backends}
-        assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
+    run = store.read(first_run.stored)
+    infos = {info.address: info for info in run.header.backends}
+    assert {record.case for record in run.records} == {c.id for c in cases if c.level != "deep"}
+    results += [
+        (
+            LiveResult(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
+            infos[r.backend],
+        )
+        for r in run.records
+        if r.backend != "numpy"
+    ]
+    for name, path in PUBLISHED.items():
+        published = read(path)
+        info = BackendInfo(name, name, published.head.version)
+        # Of cases that were edited since, or are new, nothing is known.
         results += [
-            (
-                LiveResult(by_id[r.case], r.backend, r.found or r.verdict, failure=r.failure),
-                infos[r.backend],
-            )
-            for r in run.records
-            if r.backend != "numpy"
+            (LiveResult(case, name, r.plain, failure=r.kind.failure), info)
+            for r in published.results
+            if (case := by_id.get(r.case)) and suite.case_digest(case).startswith(r.digest)
         ]
     for address in RELEASES:
         backend = backends.connect(address)
@@ -310,10 +370,8 @@ def of_whole_types(stated):
 
 
 def published_release(path):
-    """The version in the header of a stored run, of which the rest takes long to read."""
-    with gzip.open(path) as lines:
-        (backend,) = json.loads(next(lines))["backends"]
-    return backend["version"]
+    """The version of an engine that was run."""
+    return head(path).version
 
 
 def shipped_lines():

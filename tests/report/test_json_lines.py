@@ -19,7 +19,7 @@ class Kind:
 
     name: str
     begins: str
-    format: int
+    formats: str
     hint: str
     read: Callable[[Path], Any]
     reading: type[Any]
@@ -30,11 +30,11 @@ class Kind:
 
 
 RUN = Kind(
-    *("run", "header", 3, "`opcheck run --report json=FILE` writes one"),
+    *("run", "header", "1 to 4", "`opcheck run --report json=FILE` writes one"),
     *(store.read, store._RunReading, test_store_reading.LINES),
 )
 BENCH = Kind(
-    *("benchmark", "bench", 1, "`opcheck bench --save FILE` writes one"),
+    *("benchmark", "bench", "1", "`opcheck bench --save FILE` writes one"),
     *(timings.read, timings._BenchReading, test_timing_store.LINES),
 )
 
@@ -84,7 +84,7 @@ def test_of_the_other_kind_it_is_told_what_shows_it(kind, file):
 )
 def test_another_format_is_named_whatever_else_is_in_it(kind, file, number, hint):
     other = f'{{"type": "{kind.begins}", "format": {number}, "where": "elsewhere"}}'
-    told = f":1:1: this file has format {number}; this opcheck reads {kind.format}{hint}"
+    told = f":1:1: this file has format {number}; this opcheck reads {kind.formats}{hint}"
     assert kind.complaint(file([other, "{}"])) == [told]
 
 

@@ -24,7 +24,9 @@ def worst(mismatch, dtype):
 def test_the_header_tells_format_machine_and_backends():
     assert strict(store.header(header("acme", "bolt", cases=3))) == {
         "type": "header",
-        "format": 3,
+        "format": 4,
+        "minor": 0,
+        "not_deciding": [],
         "environment": {
             "opcheck": "0.0",
             "python": "3.11",
@@ -111,6 +113,7 @@ def test_a_known_failure_keeps_what_was_found():
         "line": None,
         "text": "",
         "expected": "",
+        "id": None,
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import Windows, check_size, elements_at, listed, windows_of
+from opcheck.engine.axes import Windows, check_size, elements_at, listed, up, windows_of
 from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.numbers.faulty import bare, seen
@@ -77,7 +77,7 @@ def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ce
     rest = any((a.length if is_same else a.length - a.width + 1) % a.stride for a in axes)
     if auto_pad != "NOTSET" and since == 11 and rest and not ceil_mode:
         leave_open("version 11 rounds down what all others round up")
-    inside = [min(a.size, -(-(a.length + a.begin) // a.stride)) for a in axes]
+    inside = _started_within(axes)
     if auto_pad == "NOTSET" and inside != [a.size for a in axes]:
         if since < 22 or not ceil_mode:
             leave_open(ENDS)
@@ -85,6 +85,11 @@ def _planned(since, X, kernel_shape, strides, pads, auto_pad, dilations=None, ce
             axes = tuple(replace(a, size=size) for a, size in zip(axes, inside, strict=True))
     ends = [a.span for a in axes] if is_same else (pads or [0] * 2 * len(axes))[len(axes) :]
     return replace(windows, axes=axes), ends
+
+
+def _started_within(axes):
+    """How many windows along each axis start before the padding at its end."""
+    return [min(axis.size, up(axis.length + axis.begin, axis.stride)) for axis in axes]
 
 
 @formula_builder(each={1: 1, 7: 1, 10: 1, 11: 11, 19: 19, 22: 22})
@@ -345,7 +350,18 @@ def by_windows(norms, since, X, *, p, kernel_shape, **asked):
     allowed = "numbers that are above 0 in float32" if since == 1 else "integers from 1 on"
     reject(p < 1 if since > 1 else not 0 < p < inf, f"p {p}; allowed: {allowed}")
     reject(kernel_shape is None, "attribute kernel_shape is mandatory")
-    return norms(X, float(p), windows_of(X.shape, kernel_shape, **asked))
+    windows = windows_of(X.shape, kernel_shape, **asked)
+    if asked.get("ceil_mode"):
+        _check_rounded_up(windows.axes, asked["auto_pad"])
+    return norms(X, float(p), windows)
+
+
+def _check_rounded_up(axes, auto_pad):
+    """Leave open what the text leaves open of LpPool's sizes under ceil_mode."""
+    if auto_pad == "NOTSET" and _started_within(axes) != [axis.size for axis in axes]:
+        leave_open(ENDS)
+    if auto_pad == "VALID" and any((axis.length - axis.width) % axis.stride for axis in axes):
+        leave_open("the formula of VALID knows no ceil_mode")
 
 
 @LP_POOL.formula(build=by_windows)

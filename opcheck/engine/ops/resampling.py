@@ -15,6 +15,7 @@ from opcheck import numbers as xp, opset
 from opcheck.engine import operators
 from opcheck.engine.axes import check_size, from_either_end, listed
 from opcheck.engine.operators import check_one_of, leave_open, raise_unspecified
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
 
 NAMES = """AffineGrid Resize Upsample"""
@@ -30,6 +31,11 @@ NEAREST = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
+PART_OR_WHOLE = Ruling(
+    "scaled-part",
+    "The formula scales a part alone, and ONNX's shape inference its axis as a whole.",
+    ("part_scaled", "axis_scaled"),
+)
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
@@ -256,6 +262,11 @@ class Way(NamedTuple):
         return ceil({"linear": 1, "cubic": 2}.get(self.mode, 0) * self.stretch(axis))
 
 
+def by_lengths(axis):
+    """The axis with the scale of its lengths in place of the scale as it is given."""
+    return axis._replace(scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
+
+
 def along(X, number, axis, way, terms):
     """X with an axis resized, by averages of so many terms over all axes."""
     at = places(way.transform, axis)
@@ -266,7 +277,7 @@ def along(X, number, axis, way, terms):
     if axis.size == 1 and way.transform == "align_corners":
         leave_open("which corners one element has")
     # It is not said whether the scale is that of the lengths, or as it is given.
-    lengths = axis._replace(scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
+    lengths = by_lengths(axis)
     other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
     if way.mode == "nearest":
         rule = NEAREST[way.nearest]
@@ -285,15 +296,25 @@ def along(X, number, axis, way, terms):
     )
 
 
+def lost_places(axis):
+    """True for each place along an axis whose coordinate is outside of the input."""
+    at = places("tf_crop_and_resize", axis)
+    off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
+    last = axis.length - 1
+    lost, sure = ((at.at < -way) | (at.at > last + way) for way in (0, off))
+    kept = (at.at < off) | (at.at > last - off)
+    if not at.exact and (kept & ~sure).any():
+        leave_open("float32 cannot tell what is outside")
+    return lost
+
+
 def outside(X, y, axes, value):
     """`y` with a value where a coordinate is outside of the input."""
     for number, axis in enumerate(axes):
-        at = places("tf_crop_and_resize", axis)
-        off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
-        lost, sure = ((at.at < -way) | (at.at > axis.length - 1 + way) for way in (0, off))
-        kept = (at.at < off) | (at.at > axis.length - 1 - off)
-        if not at.exact and (kept & ~sure).any():
-            leave_open("float32 cannot tell what is outside")
+        lost = lost_places(axis)
+        is_cut_off = axis.width != axis.size and axis.size
+        if is_cut_off and not np.array_equal(lost, lost_places(by_lengths(axis))):
+            leave_open("it is not said which scale counts")
         if lost.any():
             if not is_real(X):
                 raise_unspecified("an extrapolation that is no real number")
@@ -320,7 +341,10 @@ def sized(X, axes, roi, scales, sizes, policy):
         for n, (start, end), scale in zip(numbers, parts, given, strict=True):
             if end < start:
                 raise_unspecified("a part that ends before it starts")
+            whole = axis_of(found[n].length, scale)
             found[n] = axis_of(found[n].length, scale, end - start)._replace(start=start, end=end)
+            if found[n].width != whole.width and PART_OR_WHOLE.reading() == "axis_scaled":
+                found[n] = whole._replace(start=start, end=end)
         return found
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:

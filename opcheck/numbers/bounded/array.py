@@ -169,9 +169,8 @@ class Bounded(Number):
 
     def _settle(self) -> "Bounded":
         before, arithmetic, roundoff = self.errors, self.arithmetic, self.k * self.grid.u
-        size = size_of(self.v)
-        if before.e is not None:
-            size = size + before.e
+        magnitude = size_of(self.v)
+        size = magnitude if before.e is None else magnitude + before.e
         error = size * roundoff
         if self.k and self.grid.step:
             error += self.grid.step
@@ -185,7 +184,8 @@ class Bounded(Number):
         if arithmetic.flushes and self.k:
             small = (size < arithmetic.floor) & ((self.v != 0) | (size > 0))
             if np.count_nonzero(small):
-                error += np.where(small, arithmetic.floor, 0.0)
+                # What becomes 0 is off by its whole value.
+                error += np.where(small, magnitude, 0.0)
         # False for NaN too, so that whatever is strange is looked at.
         if not size.max(initial=0) < min(CUT, arithmetic.largest):
             finite = is_finite(self.v)

@@ -47,9 +47,27 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
     return np.where(over if lost is None else over | (lost > 0), arrays.ANYTHING, 0)
 
 
-def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any = 1) -> Any:
-    """Error of sums whose small terms, each or `terms` together, are flushed to 0."""
+def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any) -> Any:
+    """Error of sums whose small terms, `terms` together, are flushed to 0."""
     return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
+
+
+def _flushed_in_sum(x: Bounded, size: Floats, add_up: Callable[[Any], Any]) -> Any:
+    """Error of sums of `x`, in any order, whose small partial sums are flushed to 0.
+
+    Partial sums of one sign grow, so that only small terms are lost. Any other flushed sum is one
+    of a positive and a negative partial sum, which are gone then. So there are at most as many of
+    these as there are terms of either sign, and each loses less than the floor.
+    """
+    if not x.arithmetic.flushes:
+        return None
+    floor = x.arithmetic.floor
+    small = np.where(size < floor, size, 0.0)
+    low, high = x.ends()
+    positive = add_up((high > 0).astype(np.float64))
+    negative = add_up((low < 0).astype(np.float64))
+    cancelled = floor * np.minimum(positive, negative)
+    return np.minimum(add_up(small) + cancelled, add_up(np.minimum(size, floor)))
 
 
 def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
@@ -93,9 +111,8 @@ def _added(
         u, size = old.arithmetic.u, size_of(old.v)
         size = size if old.e is None else size + old.e
         total = add_up(size)
-        more = (old.e, _flushed(size, old.arithmetic))
         e = digits(size, total, u) * _SECOND_ORDER
-        e = plus(e, *(None if part is None else add_up(part) for part in more))
+        e = plus(e, None if old.e is None else add_up(old.e), _flushed_in_sum(old, size, add_up))
         q = None
         if old.arithmetic.scatters:
             q = np.reshape(walk(old, total, u), np.shape(v))
@@ -403,11 +420,18 @@ def _arithmetic(old: Arithmetic, dtype: dtypes.DType, computes: bool) -> Arithme
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == 2
     half = old.half or (old if is_half else None)
     if dtype.numpy.itemsize > 2:
-        new = expected(dtype)
+        new = half if half and computes and old.everywhere else expected(dtype)
     else:
         new = narrow(dtype) if computes else half or FLOAT32
     values = builtins.max(new.values, old.values)
-    return replace(new, flushes=old.flushes, scatters=old.scatters, values=values, half=half)
+    return replace(
+        new,
+        flushes=old.flushes,
+        scatters=old.scatters,
+        values=values,
+        half=half,
+        everywhere=old.everywhere,
+    )
 
 
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:

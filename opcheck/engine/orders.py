@@ -1,0 +1,153 @@
+"""A node's plain answer in other honest ways: sums in sequence, functions off by what they may be.
+
+The errors of independent roundings grow as the root of their number. Those of sums of equal terms
+may grow as the number itself. These answers show on given data how far an honest one may be off.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from opcheck.engine.evaluate import evaluate
+from opcheck.errors import decline
+from opcheck.model import Array
+from opcheck.numbers.arithmetic import LIBRARY, PLAIN
+
+if TYPE_CHECKING:
+    from opcheck.engine.node import Node
+
+#: A function of formulas, its operands and options, and what it gives.
+Fault: TypeAlias = Callable[..., Any]
+#: The most products or terms that are added up one by one.
+MOST_TERMS = 1 << 28
+#: The most parts into which sums of windows are divided, each of which takes a whole evaluation.
+_PARTS = 64
+#: Functions whose errors have a sign of their own, which equal operands share.
+_FUNCTIONS = (
+    "acos acosh asin asinh atan atanh cos cosh erf exp expm1 log log1p pow sin sinh tan tanh"
+)
+
+
+def other_orders(node: "Node") -> Iterator[tuple[Array, ...]]:
+    """Yield the outputs of a node in honest ways of computing them in the tensors' own types.
+
+    Raises what `evaluate` raises, and NotSupported for more than `MOST_TERMS`.
+    """
+    yield node.plain
+    for backwards in (False, True):
+        yield evaluate(node, faults=in_sequence(backwards))
+    for sign in (-1, 1):
+        faults = {name: partial(_off, sign, name) for name in _FUNCTIONS.split()}
+        yield evaluate(node, faults=faults)
+
+
+def in_sequence(backwards: bool = False) -> dict[str, Fault]:
+    """Return what takes the place of functions that add up, by their names: loops over terms."""
+    return {
+        "sum": partial(_sum, backwards),
+        "mean": partial(_mean, backwards),
+        "matmul": partial(_matmul, backwards),
+        "sums": partial(_sums, backwards),
+        "bilinear": partial(_bilinear, backwards),
+    }
+
+
+def _is_float(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "f"
+
+
+def _total(terms: Iterator[Any]) -> Any:
+    """The running sum of arrays, rounded to their own type after each addition."""
+    total = next(terms)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def _ordered(count: int, backwards: bool) -> range:
+    return range(count - 1, -1, -1) if backwards else range(count)
+
+
+def _check_terms(count: int) -> None:
+    decline(count > MOST_TERMS, f"adding up {count} terms one by one takes too long")
+
+
+def _sum(
+    backwards: bool,
+    original: Fault,
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Any:
+    if not _is_float(x) or not x.size:
+        return original(x, axis=axis, keepdims=keepdims)
+    _check_terms(x.size)
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    places = tuple(place % x.ndim for place in axes)
+    lined = np.moveaxis(x, places, range(len(places)))
+    lined = lined.reshape(prod(lined.shape[: len(places)]), *lined.shape[len(places) :])
+    total = np.asarray(_total(lined[n] for n in _ordered(len(lined), backwards)), x.dtype)
+    return np.expand_dims(total, places) if keepdims else total
+
+
+def _mean(
+    backwards: bool,
+    original: Fault,
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Any:
+    if not _is_float(x) or not x.size:
+        return original(x, axis=axis, keepdims=keepdims)
+    total = _sum(backwards, np.sum, x, axis, keepdims)
+    return total / x.dtype.type(x.size // max(1, total.size))
+
+
+def _matmul(backwards: bool, original: Fault, a: Any, b: Any) -> Any:
+    if not (_is_float(a) and _is_float(b)) or min(a.ndim, b.ndim) < 2 or not a.shape[-1]:
+        return original(a, b)
+    _check_terms(a.size * b.shape[-1])
+    rows, columns = np.moveaxis(a, -1, 0)[..., None], np.moveaxis(b, -2, 0)[..., None, :]
+    return _total(rows[n] * columns[n] for n in _ordered(len(rows), backwards))
+
+
+def _parted(backwards: bool, x: Array, terms: int) -> Iterator[Array]:
+    """Yield `x` with all but one part of its elements 0, for each part of `terms` in a row."""
+    count = min(terms, _PARTS)
+    part = np.arange(x.size).reshape(x.shape) % terms * count // terms
+    for n in _ordered(count, backwards):
+        yield np.where(part == n, x, x.dtype.type(0))
+
+
+def _sums(backwards: bool, original: Fault, x: Any, add_up: Any, terms: Any) -> Any:
+    most = int(np.max(terms, initial=0))
+    if not _is_float(x) or most < 2:
+        return original(x, add_up, terms)
+    return _total(add_up(part) for part in _parted(backwards, x, most))
+
+
+def _bilinear(
+    backwards: bool,
+    original: Fault,
+    a: Any,
+    b: Any,
+    product: Any,
+    terms: int,
+    more: Any = None,
+) -> Any:
+    if not (_is_float(a) and _is_float(b)) or terms < 2:
+        return original(a, b, product, terms, more)
+    total = _total(product(part, b) for part in _parted(backwards, a, terms))
+    return total if more is None else total + more
+
+
+def _off(sign: int, name: str, original: Fault, x: Any, *others: Any) -> Any:
+    """The function, off by as much as it may be, always to the same side."""
+    found = original(x, *others)
+    if not _is_float(found):
+        return found
+    ulp = LIBRARY.get(name, PLAIN).ulp
+    return found * found.dtype.type(1 + sign * ulp * np.finfo(found.dtype).eps)

@@ -1,0 +1,267 @@
+"""Published results in columns: what the pages need of each run, and nothing else.
+
+    results/cases/LEVEL.json.gz    the cases of a suite: ids, digests, and the cell of each
+    results/ENGINE.json.gz         one engine: the kind of each case's result, and examples
+
+A run of 90,536 cases takes 6 MB; its columns take 0.1 MB. Whole runs are made by `regenerate.py`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from opcheck.analysis import reds
+from opcheck.errors import UsageError
+from opcheck.model import Failure, OpVersion, Record, Run, Suite, Verdict
+
+FOLDER = Path(__file__).parent / "results"
+CASES = "cases"
+FORMAT = 1
+#: So many digits tell an edited case from the one that was run.
+DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Head:
+    """What was run: an engine's release, by which opcheck, where, and on which suite."""
+
+    address: str
+    version: str
+    started: str
+    opcheck: str
+    python: str
+    platform: str
+    level: str
+    suite: Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What results have in common: `defect` is the id of the ledger's line that explains them."""
+
+    verdict: Verdict
+    found: Verdict | None = None
+    failure: Failure | None = None
+    refused: bool = False
+    defect: str | None = None
+    #: Of a warning that no ledger explains.
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a page says of the case that is the example of a defect."""
+
+    clause: str
+    question: str
+    repeat: str
+    rulings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case's result on one engine; with `words` if it is an example of its defect."""
+
+    case: str
+    digest: str
+    op: OpVersion
+    dtype: str | None
+    kind: Kind
+    words: Words | None = None
+
+    @property
+    def plain(self) -> Verdict:
+        """The verdict without regard to any ledger."""
+        return self.kind.found or self.kind.verdict
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one engine, in the order of the suite."""
+
+    head: Head
+    results: tuple[Result, ...]
+
+
+def pack(runs: Mapping[str, Run], folder: Path = FOLDER) -> None:
+    """Write the columns of runs, by the engines' names; raises UsageError for unsound runs.
+
+    Runs of one level share the cases of one suite: with those of another suite, the columns of
+    other engines of the level would say something else.
+    """
+    by_level: dict[str, dict[str, Run]] = {}
+    for name, run in runs.items():
+        if not run.complete or len(run.header.backends) != 1 or run.header.shard:
+            raise UsageError(f"the run of {name} is not whole, or not of one backend")
+        by_level.setdefault(run.header.level, {})[name] = run
+    for level, those in by_level.items():
+        suites = {run.header.suite.digest for run in those.values()}
+        others = {head(path).suite.digest for path in _engines(folder, level) - {*those}}
+        if len(suites | others) > 1:
+            raise UsageError("runs of different suites: make those of all engines of the level")
+        _write(folder / CASES / f"{level}.json.gz", _cases(next(iter(those.values()))))
+        for name, run in those.items():
+            _write(folder / f"{name}.json.gz", _columns(run))
+
+
+def read(path: Path) -> Results:
+    """Return the results of an engine's file."""
+    told, about = _read(path), head(path)
+    cases = _read(path.parent / CASES / f"{about.level}.json.gz")
+    if cases["digest"] != about.suite.digest:
+        raise UsageError(f"{path.name} is not of the suite of {about.level}.json.gz")
+    cells = [
+        (OpVersion(domain, name, since), dtype) for domain, name, since, dtype in cases["cells"]
+    ]
+    kinds = [_kind(*fields) for fields in told["kinds"]]
+    words = {place: _words(**fields) for place, fields in told["examples"]}
+    columns = zip(cases["ids"], cases["digests"], cases["cell"], told["kind"], strict=True)
+    return Results(
+        about,
+        tuple(
+            Result(case, digest, cells[cell][0], cells[cell][1], kinds[kind], words.get(place))
+            for place, (case, digest, cell, kind) in enumerate(columns)
+        ),
+    )
+
+
+def head(path: Path) -> Head:
+    """Return what an engine's file is about."""
+    told = _read(path)
+    if told["format"] != FORMAT:
+        raise UsageError(f"{path.name} has format {told['format']}, not {FORMAT}")
+    fields = told["head"]
+    return Head(**{**fields, "suite": Suite(**fields["suite"])})
+
+
+def _engines(folder: Path, level: str) -> set[Path]:
+    return {path for path in folder.glob("*.json.gz") if head(path).level == level}
+
+
+def _cases(run: Run) -> dict[str, Any]:
+    """The columns of a suite's cases, by their places."""
+    records = _by_place(run)
+    cells = [(*_op(record.op), record.dtype) for record in records]
+    distinct, column = _numbered(cells)
+    return {
+        "digest": run.header.suite.digest,
+        "cells": distinct,
+        "cell": column,
+        "ids": [record.case for record in records],
+        "digests": [record.digest[:DIGITS] for record in records],
+    }
+
+
+def _columns(run: Run) -> dict[str, Any]:
+    """The column of an engine's results, and its examples."""
+    records = _by_place(run)
+    distinct, column = _numbered([astuple(_kind_of(record)) for record in records])
+    header, (backend,) = run.header, run.header.backends
+    machine = header.environment
+    about = Head(
+        address=backend.address,
+        version=backend.version,
+        started=header.started,
+        opcheck=machine.opcheck,
+        python=machine.python,
+        platform=machine.platform,
+        level=header.level,
+        suite=header.suite,
+    )
+    return {
+        "format": FORMAT,
+        "head": asdict(about),
+        "kinds": distinct,
+        "kind": column,
+        "examples": [(record.place, _words_of(record)) for record in _examples(records)],
+    }
+
+
+def _kind_of(record: Record) -> Kind:
+    known = record.known
+    return Kind(
+        verdict=record.verdict,
+        found=record.found,
+        failure=record.failure,
+        refused=record.refused,
+        defect=known.id if known else None,
+        reason=record.reason if record.verdict is Verdict.WARN else "",
+    )
+
+
+def _examples(records: Iterable[Record]) -> list[Record]:
+    """The result of each defect that needs the fewest words, if possible where the text decides."""
+    by_defect: dict[str, list[Record]] = {}
+    for record in records:
+        if record.known and record.known.id and record.found is not Verdict.PASS:
+            by_defect.setdefault(record.known.id, []).append(record)
+    return [
+        min(
+            [record for record in those if record.found in reds()] or those,
+            key=lambda record: (record.rule != "must", len(record.question), record.place),
+        )
+        for those in by_defect.values()
+    ]
+
+
+def _words_of(record: Record) -> dict[str, Any]:
+    return {
+        "clause": record.clause,
+        "question": record.question,
+        "repeat": record.repeat,
+        "rulings": record.rulings,
+    }
+
+
+def _words(clause: str, question: str, repeat: str, rulings: Sequence[str]) -> Words:
+    return Words(clause, question, repeat, tuple(rulings))
+
+
+def _kind(
+    verdict: str,
+    found: str | None,
+    failure: Failure | None,
+    refused: bool,
+    defect: str | None,
+    reason: str,
+) -> Kind:
+    return Kind(
+        verdict=Verdict(verdict),
+        found=Verdict(found) if found else None,
+        failure=failure,
+        refused=refused,
+        defect=defect,
+        reason=reason,
+    )
+
+
+def _by_place(run: Run) -> list[Record]:
+    return sorted(run.records, key=attrgetter("place"))
+
+
+def _op(op: OpVersion) -> tuple[str, str, int]:
+    return op.domain, op.name, op.since
+
+
+def _numbered(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """The distinct values in their order, and the number of each value among them."""
+    numbers: dict[Any, int] = {}
+    column = [numbers.setdefault(value, len(numbers)) for value in values]
+    return [*numbers], column
+
+
+def _write(path: Path, fields: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+    # Without a time or a name, so that equal results are equal files.
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def _read(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))

@@ -1,0 +1,161 @@
+"""Stored runs of every format that was ever written are read, and those of formats to come."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import opcheck
+from opcheck.cli.group import program
+from opcheck.errors import CaseFileError
+from opcheck.model import Verdict
+from opcheck.report import store
+from tests.expecting import error_of
+from tests.report.made import changed
+from tests.report.runs import every_verdict, run_of
+
+FOLDER = Path(__file__).parent / "stored_formats"
+FILES = sorted(FOLDER.glob("*.jsonl"))
+LATER = FOLDER / "4-later.jsonl"
+LINES = (FOLDER / "4.jsonl").read_text("utf-8").splitlines()
+SCHEMA = jsonschema.Draft202012Validator(store.json_schema())
+
+
+def read(lines: list[str]) -> Any:
+    return store.read(Path("run.jsonl"), io.BytesIO("\n".join(lines).encode()))
+
+
+def refusal(lines: list[str]) -> str:
+    (problem,) = error_of(CaseFileError, read, lines).problems
+    return str(problem)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_run_of_every_format_is_read_with_its_verdicts(path):
+    run = store.read(path)
+    assert run.complete
+    # By hand from what each release printed: three of four axes fail as the ledger lists it.
+    verdicts = [(record.backend, record.verdict) for record in run.records]
+    assert verdicts.count(("onnxruntime", Verdict.PASS)) == 4
+    assert verdicts.count(("reference", Verdict.KNOWN)) == 3
+    assert verdicts.count(("reference", Verdict.PASS)) == 1
+    assert [record.place for record in run.records] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert all(record.found is Verdict.FAIL for record in run.records if record.known)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_is_read_of_any_format_is_written_in_the_format_of_today(path):
+    run = store.read(path)
+    again = read([*store.lines(run)])
+    assert again == run
+    assert again.left_out == ()
+
+
+def test_there_is_a_file_of_every_format():
+    formats = {json.loads(path.read_text("utf-8").splitlines()[0])["format"] for path in FILES}
+    assert formats == {*range(1, store.FORMAT + 1)}
+
+
+def test_fields_that_decide_nothing_are_ignored_and_named_once():
+    run = store.read(LATER)
+    assert run == store.read(FOLDER / "4.jsonl")
+    assert run.left_out == (
+        "footer.cpu_seconds",
+        "header.backends.driver",
+        "header.host",
+        "result.comparisons.worst.lane",
+        "result.peak_memory",
+    )
+
+
+def test_the_command_names_ignored_fields_on_one_line():
+    found = CliRunner().invoke(program, ["report", str(LATER)])
+    assert found.exit_code == 0
+    (said,) = [line for line in found.stderr.splitlines() if "result.peak_memory" in line]
+    assert said.startswith(f"opcheck: {LATER}: fields of a newer opcheck are ignored")
+    assert CliRunner().invoke(program, ["report", str(FOLDER / "4.jsonl")]).stderr == ""
+
+
+def test_python_is_warned_of_ignored_fields():
+    with pytest.warns(UserWarning, match=r"result\.peak_memory"):
+        opcheck.read(LATER)
+
+
+@pytest.mark.parametrize(
+    ("number", "path"),
+    [
+        (1, ("peak_memory",)),
+        (1, ("backends", 0, "peak_memory")),
+        (2, ("peak_memory",)),
+        (3, ("comparisons", 0, "peak_memory")),
+        (10, ("peak_memory",)),
+    ],
+)
+def test_a_field_that_no_header_marks_may_decide_and_is_refused(number, path):
+    assert f"run.jsonl:{number}:1: " in refusal(changed(LINES, number, path, 1))
+    marked = changed(LINES, 1, ("not_deciding",), ["result.other", "header.other"])
+    assert f"run.jsonl:{number}:1: " in refusal(changed(marked, number, path, 1))
+
+
+def test_a_mark_frees_no_other_field_of_the_line():
+    lines = LATER.read_text("utf-8").splitlines()
+    assert "run.jsonl:3:1: weight: " in refusal(changed(lines, 3, ("weight",), 1))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [(("verdict",), "excused"), (("failure",), "slow"), (("type",), "note"), (("rule",), "may")],
+)
+def test_an_unknown_verdict_failure_or_type_of_line_is_refused_whatever_is_marked(path, value):
+    marked = changed(LINES, 1, ("not_deciding",), ["result.verdict", "result.failure"])
+    assert "run.jsonl:2:1: " in refusal(changed(marked, 2, path, value))
+
+
+def test_a_known_field_is_read_even_if_it_is_marked():
+    marked = changed(LINES, 1, ("not_deciding",), ["result.verdict", "result.printed"])
+    assert read(marked) == read(LINES)
+    assert read(marked).left_out == ()
+
+
+@pytest.mark.parametrize("format", [0, -1, store.FORMAT + 1])
+def test_another_format_is_refused(format):
+    assert "run.jsonl:1:1: this file has format" in refusal(changed(LINES, 1, ("format",), format))
+
+
+@pytest.mark.parametrize("kind", ["header", "result", "footer"])
+def test_a_file_of_today_has_every_field_of_today(kind):
+    """Only files of earlier formats lack fields: elsewhere one is lost."""
+    number = {"header": 1, "result": 2, "footer": 10}[kind]
+    for names in store.ADDED[kind].values():
+        for name in names.split():
+            fields = json.loads(LINES[number - 1])
+            del fields[name]
+            lines = [*LINES[: number - 1], json.dumps(fields), *LINES[number:]]
+            assert f"run.jsonl:{number}:1: {name}: " in refusal(lines)
+
+
+def test_the_schema_is_that_of_every_line_that_is_written():
+    for line in [*LINES, *store.lines(run_of(*every_verdict()))]:
+        SCHEMA.validate(json.loads(line))
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "value"),
+    [
+        (1, ("suite", "cases"), "4"),
+        (1, ("more",), 1),
+        (2, ("verdict",), "excused"),
+        (2, ("type",), "note"),
+        (2, ("used",), "infinite"),
+        (3, ("comparisons", 0, "more"), 1),
+        (10, ("complete",), 1),
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(number, path, value):
+    lines = changed(LINES, number, path, value)
+    assert refusal(lines)
+    assert not SCHEMA.is_valid(json.loads(lines[number - 1]))

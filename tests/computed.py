@@ -1,7 +1,8 @@
 from collections.abc import Sequence
 
 from opcheck.engine import Drawn, Expected, Node, rounded
-from opcheck.engine.evaluate import exactly as exactly_node
+from opcheck.engine.evaluate import each_answer, exactly as exactly_node
+from opcheck.errors import InvalidNode
 from opcheck.model import Array, Attrs, OpVersion
 
 
@@ -17,3 +18,16 @@ def evaluate(
 ) -> tuple[Array, ...]:
     """The same outputs, each value rounded once to its type."""
     return tuple(map(rounded, exactly(op, inputs, attrs, outputs)))
+
+
+def by_reading(
+    op: OpVersion, inputs: Sequence[Array | None], attrs: Attrs
+) -> dict[str, tuple[Array, ...] | None]:
+    """The outputs by the names of the readings that they follow; None for a refusal."""
+    answers = each_answer(Node(op, tuple(inputs), attrs))
+    return {
+        ", ".join(one.chosen.values()): None
+        if isinstance(one.answer, InvalidNode)
+        else tuple(map(rounded, one.answer))
+        for one in answers
+    }

@@ -31,7 +31,7 @@ def test_the_wrong_answer_is_real_and_its_last_line_repeats_it(tmp_path: Path) -
 @pytest.mark.gate
 @needs_known_releases
 def test_what_is_wrong_with_a_backend_is_told_as_shown(tmp_path: Path) -> None:
-    words = re.findall(r"`opcheck (run -b reference .*)` says:", VERDICTS.read_text("utf-8"))[0]
+    words = re.findall(r"`opcheck (run -b reference .*)` prints:", VERDICTS.read_text("utf-8"))[0]
     left = iter(numberless(opcheck(tmp_path, *words.split())).splitlines())
     for line in numberless(block("What is wrong", VERDICTS)).splitlines():
         assert line == "…" or line in left, line

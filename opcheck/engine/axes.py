@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import check_one_of, formula_builder, leave_open
+from opcheck.engine.operators import check_one_of, leave_open
 from opcheck.engine.rulings import NEGATIVE_AXIS
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
@@ -140,22 +140,6 @@ def stretches(name: str, x: Any, other: Any) -> None:
 
 def _range(low: int, end: int) -> str:
     return f"[{low}, {end - 1}]" if low < end else f"the empty range of a rank-{end} tensor"
-
-
-@formula_builder(each={1: 1, 11: 11, 13: 13})
-def by_rows(function: Callable[[Any, int], Any], since: int, input: Any, *, axis: int) -> Any:
-    """The formulas of versions 1, 11 and 13 of an operator of rows, from `function(x, axis)`.
-
-    Versions 1 and 11 coerce their input to a matrix, whose lines are the rows; in version 13 they
-    run along one axis. Version 1 documents no negative axis.
-    """
-    counted = (from_the_front if since == 1 else from_either_end)(axis, input.ndim)
-    matrix = matrix_of(input.shape, counted) if since < 13 else None
-    if not input.size:
-        return input
-    if matrix is None:
-        return function(input, counted)
-    return xp.reshape(function(xp.reshape(input, matrix), 1), input.shape)
 
 
 def slices(count: int, step: int) -> list[slice]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import in_graph, setting
+from opcheck.numbers import setting
 
 T = TypeVar("T")
 
@@ -67,13 +67,7 @@ class Reader:
     met: dict[str, Ruling] = field(default_factory=dict)
 
     def reading(self, ruling: Ruling) -> str:
-        """Return the name of the reading of `ruling`, and remember the ruling.
-
-        Raises NotSupported within a graph for a reading that binds whole outputs: each node may
-        follow another, and their combinations are not listed.
-        """
-        if in_graph.get() and not ruling.by_element:
-            raise NotSupported(ruling.text)
+        """Return the name of the reading of `ruling`, and remember the ruling."""
         self.met.setdefault(ruling.id, ruling)
         return self.chosen.get(ruling.id, ruling.readings[0])
 

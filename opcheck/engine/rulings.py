@@ -1,8 +1,8 @@
 """Rulings that several operators share, and the functions that follow them.
 
 A ruling of one operator stands in that operator's file. Here are those that come up in many texts:
-what NaN is next to a number, on which side of a limit it lies, and what a negative axis means that
-no sentence mentions (`axes.from_the_front` follows that one).
+what NaN is next to a number, where it stands in their order, on which side of a limit it lies, and
+what a negative axis means that no sentence mentions (`axes.from_the_front` follows that one).
 
 The functions take and return numbers of any kind, as `opcheck.numbers` has them, and broadcast.
 """
@@ -10,9 +10,11 @@ The functions take and return numbers of any kind, as `opcheck.numbers` has them
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.readings import Ruling
+from opcheck.numbers.faulty import seen
 
 NAN_IN_MAXIMUM = Ruling(
     "nan-in-maximum",
@@ -31,6 +33,12 @@ NAN_ON_NO_SIDE = Ruling(
     "The text defines the function on either side of a limit, and NaN lies on neither.",
     ("nan", "zero"),
     by_element=True,
+)
+NAN_IN_ORDER = Ruling(
+    "nan-in-order",
+    "The text does not define where NaN stands in the order of numbers: above or below them all, "
+    "or nowhere, so that no comparison with it is true.",
+    ("largest", "smallest", "never_exceeded"),
 )
 NEGATIVE_AXIS = Ruling(
     "negative-axis",
@@ -96,3 +104,25 @@ def with_limit(x: Any, y: Any, limit: Any) -> Any:
     if np.any(is_made) and LIMIT_AT_INFINITY.reading() == "limit":
         return xp.where(is_made, limit, y)
     return y
+
+
+def extremes_beside_nan(x: Any, axis: int, reading: str, *, largest: bool) -> NDArray[np.bool_]:
+    """Return a mask of the largest or smallest elements along `axis`, by a reading of NAN_IN_ORDER.
+
+    If NaN is never exceeded, one that comes first stays the extreme, and any later one is passed
+    over. In a row of NaN alone each is an extreme.
+    """
+    values = seen(x)
+    is_nan = np.asarray(values != values, bool)
+    worst, choose = (-np.inf, np.max) if largest else (np.inf, np.min)
+    numbers = np.where(is_nan, np.full_like(values, worst), values)
+    is_best = (numbers == choose(numbers, axis=axis, keepdims=True)) & ~is_nan
+    if reading == "never_exceeded":
+        is_first = np.zeros(is_nan.shape, bool)
+        np.moveaxis(is_first, axis, 0)[:1] = True
+        begins_with_nan = (is_nan & is_first).any(axis=axis, keepdims=True)
+        return np.where(begins_with_nan, is_first, is_best)
+    nan_is_best = (reading == "largest") == largest
+    has_only_nan = is_nan.all(axis=axis, keepdims=True)
+    takes_nan = is_nan.any(axis=axis, keepdims=True) if nan_is_best else has_only_nan
+    return np.where(takes_nan, is_nan, is_best)

@@ -4,7 +4,6 @@ import pytest
 
 from opcheck.engine.readings import MAX_ANSWERS, Ruling, each_reading
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import in_graph, setting
 
 FIRST = Ruling("first", "The text leaves this open.", ("a", "b"))
 SECOND = Ruling("second", "The text leaves that open.", ("x", "y", "z"))
@@ -62,10 +61,3 @@ def test_more_answers_than_a_judge_compares_are_declined() -> None:
     many = Ruling("many", "This is open.", tuple(map(str, range(MAX_ANSWERS + 1))))
     with pytest.raises(NotSupported):
         answers(many.reading)
-
-
-def test_in_a_graph_readings_of_whole_outputs_are_declined_and_those_of_elements_are_not() -> None:
-    with setting(in_graph, True):
-        assert sorted(answers(FREE.reading)) == ["0", "1"]
-        with pytest.raises(NotSupported):
-            answers(FIRST.reading)

@@ -1,28 +1,37 @@
-"""e^x of each row in shares of their sum, their logarithms, losses by these, and the first maximum.
+"""Softmax, LogSoftmax and Hardmax of ONNX and DirectML, and ONNX's losses of class scores.
 
-DirectML's operators whose names end in 1 have a row along several axes together. The joint index of
-DML_ACTIVATION_HARDMAX1 runs over these in increasing dimension order, row-major; the first maximum
-in that order (DML_AXIS_DIRECTION_INCREASING) gets the 1. Unsorted axes, which the text leaves open,
-count as sorted.
+All of them compute with rows. What a row is depends on the operator: a line of the matrix to which
+the first versions of ONNX coerce their input; the elements along one axis, in version 13; or those
+along several axes together, in DirectML's operators whose names end in 1.
+
+The parts of the file: rows; shares and their logarithms; the first maximum; losses. Each is
+followed by its operators and their mutants. A function of rows takes a tensor and an axis, and
+returns a tensor of the same shape: each row of it depends on that row of the input alone.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from math import ceil, prod
-from typing import Any
+from math import ceil, inf, nan, prod
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import numbers as xp
-from opcheck.engine.axes import by_rows
+from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
 from opcheck.engine.operators import (
+    FormulaBuilder,
+    Operator,
     check_one_of,
     check_shape,
     formula_builder,
-    leave_open,
     operator,
     raise_unspecified,
 )
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import NAN_IN_ORDER, extremes_beside_nan, has_nan
 from opcheck.errors import InvalidNode
+from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import MAX_RANK, invalid_axes, invalid_sizes
 
@@ -30,261 +39,593 @@ NAMES = """DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_LOG_SOF
 DML_ACTIVATION_LOG_SOFTMAX1 DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1 Hardmax LogSoftmax
 NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss"""
 
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+#: Makes a tensor of the same shape, row by row, from a tensor and the axis of its rows.
+RowFunction: TypeAlias = Callable[[Array, int], Array]
+#: Wrong functions of rows by the name of the mutant, each with a text.
+RowMutants: TypeAlias = Mapping[str, tuple[str, RowFunction]]
 
-def jointly(x, axes, of_rows):
-    """Apply `of_rows(x, axis)` to rows along `axes`; the last axis runs fastest."""
+AXIS_BEHIND_THE_LAST = Ruling(
+    "axis-behind-the-last",
+    "Version 1 states no range for an axis that equals the rank: no dimensions are left, and the "
+    "matrix has rows of one element.",
+    ("refused", "rows_of_one"),
+)
+INFINITE_SHARE = Ruling(
+    "infinite-share",
+    "The share of infinity is ∞ / ∞. The text does not state whether the other elements of the "
+    "row are 0, or NaN as well.",
+    ("all_nan", "nan_at_infinity"),
+)
+INFINITE_SHARE_OR_LIMIT = Ruling(
+    "infinite-share",
+    "The text does not define the shares of a row with infinity: ∞ / ∞ is NaN, and in the limit "
+    "infinity has it all.",
+    ("all_nan", "nan_at_infinity", "it_has_all"),
+)
+NAN_IS_MARKED = Ruling(
+    "nan-is-marked",
+    "Where NaN is the maximum, the text does not state whether it has the one: NaN equals nothing.",
+    ("first_nan", "no_one"),
+)
+UNSORTED_AXES = Ruling(
+    "unsorted-axes",
+    "The text does not state whether the joint index of Axes that do not increase runs through "
+    "them in increasing order, or in the order in which they are listed.",
+    ("as_sorted", "as_written"),
+)
+IGNORED_IN_THE_MEAN = Ruling(
+    "ignored-in-the-mean",
+    "The text has ignored samples in the mean, and the function body leaves them out.",
+    ("left_out", "counted"),
+)
+
+
+# ── rows of ONNX ──────────────────────────────────────────────────────────────────────────────
+
+
+def matrix_axis(since: int, axis: int, rank: int) -> int:
+    """Return k of the matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], in [0, rank].
+
+    Version 1 mentions no negative axis and no range: NEGATIVE_AXIS, AXIS_BEHIND_THE_LAST. Version
+    11 accepts [-r, r-1]. Raises InvalidNode for what is refused.
+    """
+    if since > 1:
+        return from_either_end(axis, rank)
+    if 0 < rank == axis and AXIS_BEHIND_THE_LAST.reading() == "rows_of_one":
+        return rank
+    return from_the_front(axis, rank)
+
+
+@formula_builder(each={1: 1, 11: 11, 13: 13})
+def by_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
+    """Return `of_rows` of the input's rows, in the input's shape.
+
+    Versions 1 and 11: "input will be coerced into a 2-dimensional tensor with dimensions [a_0 * …
+    * a_{k-1}, a_k * … * a_{n-1}]", whose lines are the rows. Version 13: "The "axis" attribute
+    indicates the dimension along which" the operator is performed.
+    """
+    if since == 13:
+        counted = from_either_end(axis, input.ndim)
+        return of_rows(input, counted) if input.size else input
+    matrix = matrix_of(input.shape, matrix_axis(since, axis, input.ndim))
+    if not input.size:
+        return input
+    return xp.reshape(of_rows(xp.reshape(input, matrix), 1), input.shape)
+
+
+# ── rows of DirectML ──────────────────────────────────────────────────────────────────────────
+
+
+def jointly(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Array:
+    """Return `of_rows` of rows along several axes together, the last of which runs fastest."""
     if not x.size:
         return x
-    order = [*(axis for axis in range(x.ndim) if axis not in axes), *axes]
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    order = [*kept, *axes]
     moved = xp.permute_dims(x, order)
-    rows = xp.reshape(moved, (prod(moved.shape[: x.ndim - len(axes)]), -1))
+    rows = xp.reshape(moved, (prod(moved.shape[: len(kept)]), -1))
     return xp.permute_dims(xp.reshape(of_rows(rows, 1), moved.shape), np.argsort(order))
 
 
-@formula_builder(1, options=["accepted", "begin"])
-def along_the_last(of_rows, InputTensor, *, accepted=lambda rank: False, begin=-1):
-    x = InputTensor
-    if (problem := invalid_sizes(x.shape)) and not accepted(x.ndim):
+def no_other_rank(rank: int) -> bool:
+    """Return False: no rank is accepted beyond those of the text."""
+    return False
+
+
+def as_listed(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Return the axes as they are."""
+    return axes
+
+
+def increasing(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Return the axes in increasing order."""
+    return sorted(axes)
+
+
+@dataclass(frozen=True)
+class LastAxis:
+    """An operator without Axes; the fields after the first are what mutants do otherwise.
+
+    Attributes:
+        of_rows: What is computed of the rows.
+        accepts: Ranks that are accepted though the text forbids the tensor.
+        first_axis: The first of the axes that compete, up to the last; counted from the end if
+            negative.
+    """
+
+    of_rows: RowFunction
+    accepts: Callable[[int], bool] = no_other_rank
+    first_axis: int = -1
+
+
+@dataclass(frozen=True)
+class JointAxes:
+    """An operator with Axes; the fields after `joined` are what mutants do otherwise.
+
+    Attributes:
+        of_rows: What is computed of the rows.
+        joined: Computes that along several axes together; see `jointly`.
+        order: The axes that compete, in the order of the joint index, from legal ones and the rank.
+        read: The axes that are checked, from those of the node and the rank.
+        accepts: Ranks that are accepted though the text forbids them.
+    """
+
+    of_rows: RowFunction
+    joined: Callable[[Array, Sequence[int], RowFunction], Array] = jointly
+    order: Callable[[Sequence[int], int], Sequence[int]] = increasing
+    read: Callable[[Sequence[int], int], Sequence[int]] = as_listed
+    accepts: Callable[[int], bool] = no_other_rank
+
+
+@formula_builder(1)
+def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
+    """Return OutputTensor, of rows along the last axis; InvalidNode by `invalid_sizes`."""
+    rank = InputTensor.ndim
+    problem = invalid_sizes(InputTensor.shape)
+    if problem and not rows.accepts(rank):
         raise InvalidNode(problem)
-    return jointly(x, [*range(x.ndim)][begin:], of_rows)
+    return jointly(InputTensor, range(rank)[rows.first_axis :], rows.of_rows)
 
 
-@formula_builder(1, options=["accepted", "read", "change", "joined"])
-def over_axes(
-    of_rows,
-    InputTensor,
-    *,
-    Axes,
-    accepted=lambda rank: False,
-    read=lambda axes, rank: axes,
-    change=lambda axes, rank: sorted(axes),
-    joined=jointly,
-):
-    """Rows along Axes. Mutants `read` others, `change` legal ones, or have ranks `accepted`."""
-    x, axes = InputTensor, read(Axes, InputTensor.ndim)
-    if accepted(x.ndim):
-        axes = {axis for axis in axes if 0 <= axis < x.ndim}
-    elif problem := invalid_axes(axes, x.ndim):
+@formula_builder(1)
+def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Array:
+    """Return OutputTensor, of rows along Axes together; InvalidNode by `invalid_axes`."""
+    rank = InputTensor.ndim
+    axes = rows.read(Axes, rank)
+    if rows.accepts(rank):
+        axes = sorted({axis for axis in axes if 0 <= axis < rank})
+    elif problem := invalid_axes(axes, rank):
         raise InvalidNode(problem)
-    return joined(x, change(axes, x.ndim), of_rows)
+    return rows.joined(InputTensor, rows.order(axes, rank), rows.of_rows)
 
 
-def of_each_domain(name, dml_name, **options):
-    """An operator of ONNX, and DirectML's two like it, with what makes their formulas."""
-    of_dml = [operator(f"DML_ACTIVATION_{dml_name}{one}", DML, **options) for one in ("", "1")]
-    ops = [operator(name, **options), *of_dml]
-    return [*zip(ops, (by_rows, along_the_last, over_axes), strict=True)]
+def by_last_axis(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
+    """Return the formulas of an operator without Axes."""
+    return over_the_last(LastAxis(of_rows))
 
 
-SOFTMAX = of_each_domain("Softmax", "SOFTMAX", low=0.0, high=1.0)
-LOG_SOFTMAX = of_each_domain("LogSoftmax", "LOG_SOFTMAX")
-HARDMAX = of_each_domain("Hardmax", "HARDMAX", low=0.0, high=1.0, exact=True)
-NLL, CROSS_ENTROPY = map(operator, ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
-RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
+def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
+    """Return the formulas of an operator with Axes."""
+    return over_axes(JointAxes(of_rows))
 
 
-def plain(x, axis):
-    """e^(x − max) over its sum, as the function body of version 13 says."""
+# ── e^x of each row in shares of their sum, and the logarithms of these ───────────────────────
+
+
+def plain(x: Array, axis: int) -> Array:
+    """Return e^(x − max) over its sum, as the function body of version 13 does."""
     e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-def logarithms(x, axis):
+def logarithms(x: Array, axis: int) -> Array:
+    """Return (x − max) − ln(sum of e^(x − max)): no share vanishes."""
     d = x - xp.max(x, axis=axis, keepdims=True)
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 
 
-def without_maxima(x, axis):
-    """e^x over its sum: to find maxima takes longer, and is needed for other sums than these."""
-    e = np.exp(x)
-    total = np.sum(e, axis=axis, keepdims=True)
-    # Below, shares lose digits where e^x is subnormal; NaN is in no range.
-    return e / total if total.min() >= 2.0**-20 and total.max() < np.inf else plain(x, axis)
+def exponentials_of_logarithms(x: Array, axis: int) -> Array:
+    """Return the shares with one exponential more for each element, and without a division."""
+    return xp.exp(logarithms(x, axis))
 
 
-def in_blocks(x, axis):
-    """e^(x − m) below the maximum m of a block or so far, then brought down to the row's own.
-
-    That takes each element another exponential and a product, and the sum what `rescaled` says.
-    """
-    _, e, total = terms_in_blocks(x, axis)
-    return e / total
+def logarithms_of_shares(x: Array, axis: int) -> Array:
+    """Return the logarithms by the text's own words: -inf where a share vanishes."""
+    return xp.log(plain(x, axis))
 
 
-def terms_in_blocks(x, axis):
-    d = x - xp.max(x, axis=axis, keepdims=True)
-    e = xp.inexact(xp.exp(d), np.where(xp.values_of(d) < 0, EXP_AND_PRODUCT, 0.0))
-    total = xp.sum(e, axis=axis, keepdims=True)
-    lost = EXP_AND_PRODUCT * rescaled(xp.values_of(d), xp.values_of(xp.exp(d) / total), axis)
-    return d, e, xp.inexact(total, lost)
+#: How the alternative of subtracting max + ln(sum) computes.
+RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
-def raw_logarithms(x, axis):
-    """x − (max + ln s), in which the rounding of max + ln s stays."""
+def raw_logarithms(x: Array, axis: int) -> Array:
+    """Return x − (max + ln(sum)), in which the rounding of max + ln(sum) stays."""
     top = xp.max(x, axis=axis, keepdims=True)
     return x - (top + xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)))
 
 
-for _op, _by in SOFTMAX:
-    # One exponential for each element, and no division; and in blocks.
-    _op.formula_and_alternatives(_by, plain, lambda x, axis: xp.exp(logarithms(x, axis)), in_blocks)
-    _op.fast_path(build=_by)(without_maxima)
-    _op.alternative(RAW, build=_by)(lambda x, axis: xp.exp(raw_logarithms(x, axis)))
+def exponentials_of_raw_logarithms(x: Array, axis: int) -> Array:
+    """Return e^(x − (max + ln(sum)))."""
+    return xp.exp(raw_logarithms(x, axis))
+
+
+def without_maxima(x: Array, axis: int) -> Array:
+    """Return e^x over its sum, where that is in range; maxima take time."""
+    e = np.exp(x)
+    total = np.sum(e, axis=axis, keepdims=True)
+    # Below, shares lose digits where e^x is subnormal. NaN is in no range.
+    is_in_range = total.min() >= 2.0**-20 and total.max() < np.inf
+    return e / total if is_in_range else plain(x, axis)
+
+
+# In blocks: an online algorithm takes e^(x − m) with the maximum m so far, or of a block, and
+# multiplies it by e^(m − max) in the end.
 
 #: Unit roundoffs of another exponential and its product.
 EXP_AND_PRODUCT = 9.0
 
 
-def rescaled(d, y, axis):
-    """The mass that an online algorithm multiplies by e^(old − new maximum), in shares of the sum.
+def in_blocks(x: Array, axis: int) -> Array:
+    """Return the shares as an online algorithm does; see `terms_in_blocks`."""
+    _, e, total = terms_in_blocks(x, axis)
+    return e / total
+
+
+def logarithms_in_blocks(x: Array, axis: int) -> Array:
+    """Return the logarithms as an online algorithm does; see `terms_in_blocks`."""
+    d, _, total = terms_in_blocks(x, axis)
+    return d - xp.log(total)
+
+
+def terms_in_blocks(x: Array, axis: int) -> tuple[Array, Array, Array]:
+    """Return x − max, e to its power, and the sum of that, with the errors of rescaling.
+
+    Each element takes another exponential and a product; the sum takes what `rescaled` returns.
+    """
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    e = xp.inexact(xp.exp(d), np.where(xp.values_of(d) < 0, EXP_AND_PRODUCT, 0.0))
+    total = xp.sum(e, axis=axis, keepdims=True)
+    mass = rescaled(xp.values_of(d), xp.values_of(xp.exp(d) / total), axis)
+    return d, e, xp.inexact(total, EXP_AND_PRODUCT * mass)
+
+
+def rescaled(d: Array, y: Array, axis: int) -> Array:
+    """Return the mass that an online algorithm multiplies by e^(old − new maximum).
 
     It does so at each new maximum, along a row or in L = 2, 4, 8, … lanes, strided or contiguous,
-    and where lanes are merged in pairs: the largest of all of these.
+    and where lanes are merged in pairs: the largest of all of these. d: x − max; y: the shares;
+    the mass is in shares of the sum too, with size 1 along `axis`.
     """
-    d, y = (np.moveaxis(part, axis, -1) for part in (d, y))
-    ways = [climbed(d, y), climbed(d[..., ::-1], y[..., ::-1])]
+    d = np.moveaxis(d, axis, -1)
+    y = np.moveaxis(y, axis, -1)
+    masses = [climbed(d, y), climbed(d[..., ::-1], y[..., ::-1])]
     for power in range(1, d.shape[-1].bit_length()):
-        ways += [in_lanes(d, y, 2**power, strided) for strided in (False, True)]
-    return np.moveaxis(np.maximum.reduce(ways), -1, axis)
+        masses.append(in_lanes(d, y, 2**power, strided=False))
+        masses.append(in_lanes(d, y, 2**power, strided=True))
+    return np.moveaxis(np.maximum.reduce(masses), -1, axis)
 
 
-def climbed(d, y):
-    """The mass rescaled on the way along the last axis, which is kept with size 1."""
+def climbed(d: Array, y: Array) -> Array:
+    """Return the mass rescaled on the way along the last axis, which is kept with size 1."""
     running = np.maximum.accumulate(d, axis=-1)
-    higher = running[..., 1:] > running[..., :-1]
-    return np.where(higher, np.cumsum(y, axis=-1)[..., :-1], 0.0).sum(axis=-1, keepdims=True)
+    is_new_maximum = running[..., 1:] > running[..., :-1]
+    so_far = np.cumsum(y, axis=-1)[..., :-1]
+    return np.where(is_new_maximum, so_far, 0.0).sum(axis=-1, keepdims=True)
 
 
-def in_lanes(d, y, lanes, strided):
-    """The mass rescaled within `lanes` lanes, a power of two, and when they are merged."""
-    heights, masses = (cut(part, lanes, strided, fill) for part, fill in ((d, -np.inf), (y, 0.0)))
+def in_lanes(d: Array, y: Array, lanes: int, *, strided: bool) -> Array:
+    """Return the mass rescaled within `lanes` lanes, a power of two, and when they are merged."""
+    heights = cut(d, lanes, -np.inf, strided=strided)
+    masses = cut(y, lanes, 0.0, strided=strided)
     total = climbed(heights, masses).sum(axis=-2)
-    top, mass = heights.max(axis=-1), masses.sum(axis=-1)
+    top = heights.max(axis=-1)
+    mass = masses.sum(axis=-1)
     while top.shape[-1] > 1:
         left, right = top[..., ::2], top[..., 1::2]
-        losing = np.where(left < right, mass[..., ::2], 0.0)
-        losing += np.where(right < left, mass[..., 1::2], 0.0)
-        total = total + losing.sum(axis=-1, keepdims=True)
-        top, mass = np.maximum(left, right), mass[..., ::2] + mass[..., 1::2]
+        of_left = np.where(left < right, mass[..., ::2], 0.0)
+        of_right = np.where(right < left, mass[..., 1::2], 0.0)
+        total = total + (of_left + of_right).sum(axis=-1, keepdims=True)
+        top = np.maximum(left, right)
+        mass = mass[..., ::2] + mass[..., 1::2]
     return total
 
 
-def cut(rows, lanes, strided, fill):
-    """Rows (…, N) as (…, lanes, ⌈N/lanes⌉), the last of it filled up."""
-    *others, length = rows.shape
+def cut(rows: Array, lanes: int, fill: float, *, strided: bool) -> Array:
+    """Return rows (…, N) as (…, lanes, ⌈N/lanes⌉), the last of it filled up."""
+    *outer, length = rows.shape
     each = ceil(length / lanes)
-    padded = np.full((*others, lanes * each), fill)
+    padded = np.full((*outer, lanes * each), fill)
     padded[..., :length] = rows
     if strided:
-        return padded.reshape(*others, each, lanes).swapaxes(-1, -2)
-    return padded.reshape(*others, lanes, each)
+        return padded.reshape(*outer, each, lanes).swapaxes(-1, -2)
+    return padded.reshape(*outer, lanes, each)
 
 
-def plainly(x, axis):
+@dataclass(frozen=True)
+class Ends:
+    """What an element without any share has, and one that has it all."""
+
+    nothing: float
+    everything: float
+
+
+OF_SHARES = Ends(nothing=0.0, everything=1.0)
+OF_LOGARITHMS = Ends(nothing=-inf, everything=0.0)
+
+
+def with_infinity(of_rows: RowFunction, ruling: Ruling, ends: Ends, x: Array, axis: int) -> Array:
+    """Return `of_rows`, in rows with infinity as `ruling` reads them: INFINITE_SHARE.
+
+    A row with NaN is NaN, whatever else is in it. Of several infinities none has it all.
+    """
+    y = of_rows(x, axis)
+    is_infinite = xp.isinf(x) & (xp.values_of(x) > 0)
+    count = is_infinite.sum(axis=axis, keepdims=True)
+    has_others = count < x.shape[axis]
+    may_have_all = (count == 1) & ("it_has_all" in ruling.readings)
+    is_row_of_numbers = ~xp.isnan(x).any(axis=axis, keepdims=True)
+    is_open = (count > 0) & (has_others | may_have_all) & is_row_of_numbers
+    if not is_open.any():
+        return y
+    reading = ruling.reading()
+    if reading == "all_nan":
+        return y
+    of_infinity = xp.full_like(y, nan)
+    if reading == "it_has_all":
+        of_infinity = xp.where(count == 1, xp.full_like(y, ends.everything), of_infinity)
+    of_others = xp.full_like(y, ends.nothing)
+    return xp.where(is_open, xp.where(is_infinite, of_infinity, of_others), y)
+
+
+# The operators.
+
+
+@dataclass(frozen=True)
+class RowOperators:
+    """An operator of ONNX, and DirectML's two like it: without Axes, and with them."""
+
+    onnx: Operator
+    last: Operator
+    joint: Operator
+
+    @property
+    def with_builders(self) -> tuple[tuple[Operator, FormulaBuilder], ...]:
+        """Each operator with what makes its formulas of a function of rows."""
+        return (self.onnx, by_rows), (self.last, by_last_axis), (self.joint, by_joint_axes)
+
+
+def row_operators(name: str, dml_name: str, **options: Any) -> RowOperators:
+    """Declare an operator of ONNX and DirectML's two like it; see `operator`."""
+    return RowOperators(
+        onnx=operator(name, **options),
+        last=operator(f"DML_ACTIVATION_{dml_name}", DML, **options),
+        joint=operator(f"DML_ACTIVATION_{dml_name}1", DML, **options),
+    )
+
+
+@dataclass(frozen=True)
+class RowFormulas:
+    """A formula of rows and others that are as right, of which the `remarked` one is a warning."""
+
+    formula: RowFunction
+    alternatives: Sequence[RowFunction]
+    remarked: RowFunction
+    ends: Ends
+
+    def declare(self, op: Operator, build: FormulaBuilder, ruling: Ruling) -> None:
+        """Declare them of an operator; `ruling` reads the rows with infinity."""
+        op.formula(build=build)(self.reading(self.formula, ruling))
+        for alternative in self.alternatives:
+            op.alternative("", build=build)(self.reading(alternative, ruling))
+        op.alternative(RAW, build=build)(self.reading(self.remarked, ruling))
+
+    def reading(self, of_rows: RowFunction, ruling: Ruling) -> RowFunction:
+        """Return `of_rows`, in rows with infinity as `ruling` reads them."""
+        return partial(with_infinity, of_rows, ruling, self.ends)
+
+
+SHARES = RowFormulas(
+    formula=plain,
+    alternatives=(exponentials_of_logarithms, in_blocks),
+    remarked=exponentials_of_raw_logarithms,
+    ends=OF_SHARES,
+)
+LOGARITHMS = RowFormulas(
+    formula=logarithms,
+    alternatives=(logarithms_of_shares, logarithms_in_blocks),
+    remarked=raw_logarithms,
+    ends=OF_LOGARITHMS,
+)
+
+SOFTMAX = row_operators("Softmax", "SOFTMAX", low=0.0, high=1.0)
+LOG_SOFTMAX = row_operators("LogSoftmax", "LOG_SOFTMAX")
+# "Exp(input) / ReduceSum(Exp(input))", by which infinity is NaN; DirectML's text has no such code.
+SHARES.declare(SOFTMAX.onnx, by_rows, INFINITE_SHARE)
+SHARES.declare(SOFTMAX.last, by_last_axis, INFINITE_SHARE_OR_LIMIT)
+SHARES.declare(SOFTMAX.joint, by_joint_axes, INFINITE_SHARE_OR_LIMIT)
+for _op, _build in SOFTMAX.with_builders:
+    _op.fast_path(build=_build)(without_maxima)
+for _op, _build in LOG_SOFTMAX.with_builders:
+    LOGARITHMS.declare(_op, _build, INFINITE_SHARE_OR_LIMIT)
+
+
+# Mutants of Softmax.
+
+
+def shares_without_exponential(x: Array, axis: int) -> Array:
+    """Mutant: the elements themselves are divided by their sum."""
+    return x / xp.sum(x, axis=axis, keepdims=True)
+
+
+def shares_without_maximum(x: Array, axis: int) -> Array:
+    """Mutant: e^x over its sum, which overflows."""
     e = xp.exp(x)
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-def in_masked_rows(share, x, axis):
-    """The formula, where rows of -inf alone get a share of their own, from their length."""
-    masked = x.max(axis, keepdims=True) == -np.inf
-    return np.where(masked, np.full_like(x, share(x.shape[axis])), plain(x, axis))
+def every_maximum(x: Array, axis: int) -> Array:
+    """Mutant: each element equal to the maximum has a one."""
+    return xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype)
 
 
-def where_nan(x, then, y):
-    return np.where(np.isnan(x), then, y).astype(x.dtype)
+def shares_of_shares(x: Array, axis: int) -> Array:
+    """Mutant: Softmax is applied twice."""
+    return plain(plain(x, axis), axis)
 
 
-so_far = np.maximum.accumulate
+def clipped_shares(x: Array, axis: int) -> Array:
+    """Mutant: the shares are clipped to [1e-7, 1 - 1e-7]."""
+    return np.clip(plain(x, axis), 1e-7, 1 - 1e-7)
 
 
-def equal_maxima_counted_once(x, axis):
+def masked_rows_with(share: float, x: Array, axis: int) -> Array:
+    """Mutant: each element of a row of -inf alone has this share."""
+    is_masked = x.max(axis, keepdims=True) == -np.inf
+    return np.where(is_masked, np.full_like(x, share), plain(x, axis))
+
+
+def masked_rows_empty(x: Array, axis: int) -> Array:
+    """Mutant: a row of -inf alone has no share."""
+    return masked_rows_with(0.0, x, axis)
+
+
+def masked_rows_in_equal_shares(x: Array, axis: int) -> Array:
+    """Mutant: a row of -inf alone has equal shares."""
+    return masked_rows_with(1 / x.shape[axis], x, axis)
+
+
+def where_nan(x: Array, of_nan: Any, y: Array) -> Array:
+    """Return `of_nan` where `x` is NaN, else `y`."""
+    return np.where(np.isnan(x), of_nan, y).astype(x.dtype)
+
+
+def nan_beside_zeros(x: Array, axis: int) -> Array:
+    """Mutant: NaN stays where it is, and the other elements of its row are 0."""
+    has_nan_in_row = np.isnan(x).any(axis, keepdims=True)
+    return where_nan(x, x, np.where(has_nan_in_row, 0, plain(x, axis)))
+
+
+def nan_as_minus_infinity(x: Array, axis: int) -> Array:
+    """Mutant: NaN is -inf, and has no share."""
+    return where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis))
+
+
+def nan_left_out(x: Array, axis: int) -> Array:
+    """Mutant: NaN is left out of the maximum and of the sum, and stays where it is."""
+    e = np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True))
+    return e / np.nansum(e, axis=axis, keepdims=True)
+
+
+def shares_of_magnitudes(x: Array, axis: int) -> Array:
+    """Mutant: the signs are lost."""
+    return plain(abs(x), axis)
+
+
+def shares_of_negatives(x: Array, axis: int) -> Array:
+    """Mutant: the signs are changed."""
+    return plain(-x, axis)
+
+
+def single_elements_kept(x: Array, axis: int) -> Array:
+    """Mutant: a row of one element stays as it is."""
+    return x if x.shape[axis] == 1 else plain(x, axis)
+
+
+def shares_of_clamped(x: Array, axis: int) -> Array:
+    """Mutant: the elements are clamped to [-88, 88], and no maximum is subtracted."""
+    return shares_without_maximum(np.where(np.isinf(x), x, np.clip(x, -88, 88)), axis)
+
+
+def running_maximum(x: Array, axis: int) -> Array:
+    """Return the maximum of the elements up to each one."""
+    return np.maximum.accumulate(x, axis)
+
+
+def sum_not_rescaled(x: Array, axis: int) -> Array:
+    """Mutant: the running sum is not rescaled at a new maximum."""
+    total = np.exp(x - running_maximum(x, axis)).sum(axis, keepdims=True)
+    return np.exp(x - x.max(axis, keepdims=True)) / total
+
+
+def equal_maxima_counted_once(x: Array, axis: int) -> Array:
+    """Mutant: an element equal to the running maximum is left out of the sum."""
     e = np.exp(x - x.max(axis, keepdims=True))
     added = np.moveaxis(e.copy(), axis, -1)
-    x, before = np.moveaxis(x, axis, -1), np.moveaxis(so_far(x, axis), axis, -1)
-    added[..., 1:][x[..., 1:] == before[..., :-1]] = 0
+    before = np.moveaxis(running_maximum(x, axis), axis, -1)[..., :-1]
+    added[..., 1:][np.moveaxis(x, axis, -1)[..., 1:] == before] = 0
     return e / np.moveaxis(added.sum(-1, keepdims=True), -1, axis)
 
 
-def minus_infinity_less_minus_infinity(x, axis):
-    top, before = x.max(axis, keepdims=True), so_far(x, axis)
+def minus_infinity_less_minus_infinity(x: Array, axis: int) -> Array:
+    """Mutant: -inf is subtracted from -inf at the start of a row, which is NaN."""
+    top = x.max(axis, keepdims=True)
+    before = running_maximum(x, axis)
     total = (np.exp(x - before) * np.exp(before - top)).sum(axis, keepdims=True)
     return np.exp(x - top) / total
 
 
-def first_block_masked(width, x, axis):
+def first_block_masked(width: int, x: Array, axis: int) -> Array:
+    """Mutant: a longer row is NaN if its first `width` elements are all -inf."""
     first = np.take(x, range(min(width, x.shape[axis])), axis)
-    masked = np.isneginf(first).all(axis, keepdims=True) & (x.shape[axis] > width)
-    return np.where(masked, np.nan, plain(x, axis)).astype(x.dtype)
+    is_masked = np.isneginf(first).all(axis, keepdims=True) & (x.shape[axis] > width)
+    return np.where(is_masked, np.nan, plain(x, axis)).astype(x.dtype)
 
 
-def padded_with_zeros(width, x, axis):
+def padded_with_zeros(width: int, x: Array, axis: int) -> Array:
+    """Mutant: the last vector of `width` is filled up with zeros, which are added up too."""
     missing = -x.shape[axis] % width
-    top = np.maximum(x.max(axis, keepdims=True), 0) if missing else x.max(axis, keepdims=True)
+    top = x.max(axis, keepdims=True)
+    if missing:
+        top = np.maximum(top, 0)
     e = np.exp(x - top)
     return e / (e.sum(axis, keepdims=True) + missing * np.exp(-top)).astype(x.dtype)
 
 
-MUTANTS = {
+SOFTMAX_MUTANTS: RowMutants = {
     "no_exponential": (
         "the elements themselves were divided by their sum, without an exponential",
-        lambda x, axis: x / xp.sum(x, axis=axis, keepdims=True),
+        shares_without_exponential,
     ),
-    "nothing_subtracted": ("e^x was taken without subtracting the maximum", plainly),
+    "nothing_subtracted": (
+        "e^x was taken without subtracting the maximum",
+        shares_without_maximum,
+    ),
     "logarithms": ("LogSoftmax was computed", logarithms),
-    "one_hot": (
-        "the maxima were marked with 1, as Hardmax does",
-        lambda x, axis: xp.astype(xp.equal(x, xp.max(x, axis=axis, keepdims=True)), x.dtype),
-    ),
-    "twice": ("Softmax was applied twice", lambda x, axis: plain(plain(x, axis), axis)),
-    "clipped": (
-        "the shares were clipped to [1e-7, 1 - 1e-7]",
-        lambda x, axis: np.clip(plain(x, axis), 1e-7, 1 - 1e-7),
-    ),
-    "no_share_in_a_masked_row": (
-        "a row of -inf alone got no share",
-        partial(in_masked_rows, lambda n: 0),
-    ),
+    "one_hot": ("the maxima were marked with 1, as Hardmax does", every_maximum),
+    "twice": ("Softmax was applied twice", shares_of_shares),
+    "clipped": ("the shares were clipped to [1e-7, 1 - 1e-7]", clipped_shares),
+    "no_share_in_a_masked_row": ("a row of -inf alone got no share", masked_rows_empty),
     "equal_shares_in_a_masked_row": (
         "a row of -inf alone got equal shares",
-        partial(in_masked_rows, lambda n: 1 / n),
+        masked_rows_in_equal_shares,
     ),
     "nan_alone": (
         "NaN stayed where it was, and made 0 of the other elements of its row",
-        lambda x, axis: where_nan(
-            x, x, np.where(np.isnan(x).any(axis, keepdims=True), 0, plain(x, axis))
-        ),
+        nan_beside_zeros,
     ),
-    "nan_masked": (
-        "NaN was taken for -inf, and got no share",
-        lambda x, axis: where_nan(x, 0, plain(where_nan(x, -np.inf, x), axis)),
-    ),
+    "nan_masked": ("NaN was taken for -inf, and got no share", nan_as_minus_infinity),
     "nan_skipped": (
         "NaN was left out of the maximum and the sum, and stayed where it was",
-        lambda x, axis: (
-            (e := np.exp(x - np.fmax.reduce(x, axis=axis, keepdims=True)))
-            / np.nansum(e, axis=axis, keepdims=True)
-        ),
+        nan_left_out,
     ),
-    "sign_lost": ("the magnitudes of the elements were taken", lambda x, axis: plain(abs(x), axis)),
+    "sign_lost": ("the magnitudes of the elements were taken", shares_of_magnitudes),
     "sign_changed": (
         "the signs were changed, and the smallest element got the largest share",
-        lambda x, axis: plain(-x, axis),
+        shares_of_negatives,
     ),
     "row_of_one_element_kept": (
         "a row of one element was left as it was",
-        lambda x, axis: x if x.shape[axis] == 1 else plain(x, axis),
+        single_elements_kept,
     ),
     "clamped_not_shifted": (
         "the elements were clamped to [-88, 88], and nothing subtracted",
-        lambda x, axis: plainly(np.where(np.isinf(x), x, np.clip(x, -88, 88)), axis),
+        shares_of_clamped,
     ),
     "new_maximum_does_not_rescale": (
         "the running sum was not rescaled at a new maximum",
-        lambda x, axis: (
-            np.exp(x - x.max(axis, keepdims=True))
-            / np.exp(x - so_far(x, axis)).sum(axis, keepdims=True)
-        ),
+        sum_not_rescaled,
     ),
     "equal_maxima_counted_once": (
         "an element equal to the running maximum was left out of the sum",
@@ -309,293 +650,636 @@ MUTANTS = {
         for width in (4, 8, 16, 32)
     },
 }
-for _op, _by in SOFTMAX:
-    _op.mutant_table(MUTANTS, build=_by)
 
 
-def logarithms_in_blocks(x, axis):
-    d, _, total = terms_in_blocks(x, axis)
-    return d - xp.log(total)
+# Mutants of LogSoftmax.
 
 
-LOG_MUTANTS: dict[str, Any] = {
-    # The logarithm of wrong shares, which float64 holds where the tensor's type does not.
+def logarithms_of(shares: RowFunction, x: Array, axis: int) -> Array:
+    """Mutant: the logarithms of wrong shares, which float64 holds where the type does not."""
+    return np.log(shares(x.astype(np.float64), axis)).astype(x.dtype)
+
+
+def logarithms_without_maximum(x: Array, axis: int) -> Array:
+    """Mutant: x − ln(sum of e^x), which overflows."""
+    return x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True))
+
+
+def logarithms_and_maximum(x: Array, axis: int) -> Array:
+    """Mutant: the maximum is subtracted in the sum, and not from the elements."""
+    return logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True)
+
+
+def decimal_logarithms(x: Array, axis: int) -> Array:
+    """Mutant: the logarithms are decimal."""
+    return logarithms(x, axis) / np.log(10.0, dtype=x.dtype)
+
+
+#: Mutants of Softmax whose logarithms are no mistake that LogSoftmax could have.
+WITHOUT_LOGARITHM = ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")
+LOG_SOFTMAX_MUTANTS: RowMutants = {
     **{
-        name: (
-            text,
-            lambda x, axis, shares=shares: np.log(shares(x.astype(np.float64), axis)).astype(
-                x.dtype
-            ),
-        )
-        for name, (text, shares) in MUTANTS.items()
-        if name not in ("no_exponential", "logarithms", "one_hot", "clamped_not_shifted")
+        name: (text, partial(logarithms_of, shares))
+        for name, (text, shares) in SOFTMAX_MUTANTS.items()
+        if name not in WITHOUT_LOGARITHM
     },
     "nothing_subtracted": (
         "e^x was taken without subtracting the maximum",
-        lambda x, axis: x - xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=True)),
+        logarithms_without_maximum,
     ),
     "shares": ("Softmax was computed, without a logarithm", plain),
     "maximum_lost": (
         "the maximum was subtracted in the sum, and not from the elements",
-        lambda x, axis: logarithms(x, axis) + xp.max(x, axis=axis, keepdims=True),
+        logarithms_and_maximum,
     ),
-    "base_10": (
-        "the decimal logarithm was taken",
-        lambda x, axis: logarithms(x, axis) / np.log(10.0, dtype=x.dtype),
-    ),
+    "base_10": ("the decimal logarithm was taken", decimal_logarithms),
 }
-for _op, _by in LOG_SOFTMAX:
-    _op.mutant_table(LOG_MUTANTS, build=_by)
+for _op, _build in SOFTMAX.with_builders:
+    _op.mutant_table(SOFTMAX_MUTANTS, build=_build)
+for _op, _build in LOG_SOFTMAX.with_builders:
+    _op.mutant_table(LOG_SOFTMAX_MUTANTS, build=_build)
 
 
-def one_hot(x, axis):
-    """1 at the first maximum along `axis`, which is the first NaN where there is one."""
-    places = np.arange(x.shape[axis]).reshape([-1 if a == axis else 1 for a in range(x.ndim)])
-    return xp.astype(xp.equal(places, xp.argmax(x, axis=axis, keepdims=True)), x.dtype)
+# ── the first maximum of each row ─────────────────────────────────────────────────────────────
 
 
-def put(x, axis):
+def one_hot(x: Array, axis: int) -> Array:
+    """Return "1 for the first maximum value, and 0 for all others" along `axis`.
+
+    In a row with NaN the place of NaN in the order decides: NAN_IN_ORDER, NAN_IS_MARKED.
+    """
+    y = marked(x, xp.argmax(x, axis=axis, keepdims=True), axis)
+    if not has_nan(x):
+        return y
+    reading = NAN_IN_ORDER.reading()
+    if reading != "largest":
+        is_maximum = extremes_beside_nan(x, axis, reading, largest=True)
+        return marked(x, is_maximum.argmax(axis=axis, keepdims=True), axis)
+    if NAN_IS_MARKED.reading() == "no_one":
+        return xp.where(xp.isnan(x).any(axis=axis, keepdims=True), xp.zeros_like(y), y)
+    return y
+
+
+def marked(x: Array, place: Array, axis: int) -> Array:
+    """Return 1 at `place` along `axis`, which has size 1 there, and 0 elsewhere."""
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    places = np.arange(x.shape[axis]).reshape(shape)
+    return xp.astype(xp.equal(places, place), x.dtype)
+
+
+def one_put(x: Array, axis: int) -> Array:
+    """Return the same, with ones put into zeros."""
     y = np.zeros(x.shape, x.dtype)
     np.put_along_axis(y, xp.argmax(x, axis=axis, keepdims=True), 1, axis)
     return y
 
 
-OF_ROWS = {
-    "all_maxima": ("every maximum of a row had a one", MUTANTS["one_hot"][1]),
-    "maximum_in_place_of_one": (
-        "the maximum itself stood in place of a one",
-        lambda x, axis: np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype),
-    ),
-    "nan_passed_on": (
-        "NaN of the input was passed on to the output",
-        lambda x, axis: np.where(np.isnan(x), x, one_hot(x, axis)),
-    ),
+def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Array:
+    """Return `jointly`, where the order of the axes decides which of equal maxima is the first.
+
+    "axisDirection = DML_AXIS_DIRECTION_INCREASING": the joint index runs through the axes in
+    increasing order. UNSORTED_AXES where they do not increase, and that matters.
+    """
+    y = jointly(x, sorted(axes), of_rows)
+    if [*axes] == sorted(axes):
+        return y
+    as_written = jointly(x, axes, of_rows)
+    if np.array_equal(seen(y), seen(as_written)) or UNSORTED_AXES.reading() == "as_sorted":
+        return y
+    return as_written
+
+
+def by_ordered_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
+    """Return the formulas of an operator with Axes, whose order matters."""
+    return over_axes(JointAxes(of_rows, joined=jointly_by_order, order=as_listed))
+
+
+HARDMAX = row_operators("Hardmax", "HARDMAX", low=0.0, high=1.0, exact=True)
+HARDMAX_BUILDERS: Sequence[tuple[Operator, FormulaBuilder]] = (
+    (HARDMAX.onnx, by_rows),
+    (HARDMAX.last, by_last_axis),
+    (HARDMAX.joint, by_ordered_axes),
+)
+for _op, _build in HARDMAX_BUILDERS:
+    _op.formula(build=_build)(one_hot)
+    _op.fast_path(build=_build)(one_put)
+
+
+# Mutants of Hardmax.
+
+
+def maximum_itself(x: Array, axis: int) -> Array:
+    """Mutant: the maximum itself stands in place of a one."""
+    return np.where(one_hot(x, axis) == 1, x, 0).astype(x.dtype)
+
+
+def nan_passed_on(x: Array, axis: int) -> Array:
+    """Mutant: NaN of the input comes out."""
+    return np.where(np.isnan(x), x, one_hot(x, axis))
+
+
+def single_elements_copied(x: Array, axis: int) -> Array:
+    """Mutant: rows of one element are the input's."""
+    return x if x.shape[axis] == 1 else one_hot(x, axis)
+
+
+HARDMAX_MUTANTS: RowMutants = {
+    "all_maxima": ("every maximum of a row had a one", every_maximum),
+    "maximum_in_place_of_one": ("the maximum itself stood in place of a one", maximum_itself),
+    "nan_passed_on": ("NaN of the input was passed on to the output", nan_passed_on),
     "rows_of_one_copied": (
         "rows of one element were left out as nothing to do, and the input copied",
-        lambda x, axis: x if x.shape[axis] == 1 else one_hot(x, axis),
+        single_elements_copied,
     ),
 }
-for _op, _by in HARDMAX:
-    _op.formula(build=_by)(one_hot)
-    _op.fast_path(build=_by)(put)
-    _op.mutant_table(OF_ROWS, build=_by)
+for _op, _build in HARDMAX_BUILDERS:
+    _op.mutant_table(HARDMAX_MUTANTS, build=_build)
 
 
 @formula_builder(each={1: 1, 11: 11})
-def transposed(of_rows, since, input, *, axis):
-    """Versions 1 and 11 of what competes in the order of the last axis first."""
-    competing = range(axis % max(1, input.ndim), input.ndim)
-    order = [*range(input.ndim - len(competing)), *reversed(competing)]
-    return by_rows(of_rows)[since](input.transpose(order), axis=axis).transpose(np.argsort(order))
+def by_transposed_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
+    """Mutant of versions 1 and 11: the axes of a row are in the reverse order, last axis first."""
+    rank = input.ndim
+    competing = range(axis % max(1, rank), rank)
+    order = [*range(rank - len(competing)), *reversed(competing)]
+    of_version = by_rows(of_rows)[since]
+    return of_version(input.transpose(order), axis=axis).transpose(np.argsort(order))
 
 
-HARDMAX[0][0].mutant(
+HARDMAX.onnx.mutant(
     "the first of equal maxima was that of the transposed tensor",
-    build=transposed,
+    build=by_transposed_rows,
     name="ties_in_column_major_order",
 )(one_hot)
 
 
-OF_RANKS: dict[str, Any] = {
-    "nine_dimensions_accepted": (
-        "more than 8 dimensions were accepted",
-        {"accepted": lambda rank: rank > MAX_RANK},
-    ),
-    "no_dimension_accepted": (
-        "a tensor without dimensions was accepted",
-        {"accepted": lambda rank: rank < 1},
-    ),
-}
-OF_THE_LAST: dict[str, Any] = {
-    **OF_RANKS,
-    "any_effective_rank": (
-        "more than two sizes other than 1 were accepted",
-        {"accepted": lambda rank: 2 < rank <= MAX_RANK},
-    ),
-    "coercion": ("all axes but the first competed, as in ONNX before version 13", {"begin": 1}),
-    "whole_tensor": ("all elements of the tensor competed", {"begin": 0}),
-}
-OF_AXES: dict[str, Any] = {
-    **OF_RANKS,
-    "refuses_unsorted_axes": (
-        "axes that do not increase were refused",
-        {"read": lambda axes, rank: axes if [*axes] == sorted(axes) else [rank]},
-    ),
-    "repeated_axes_counted_once": (
-        "an axis that is listed twice was taken once",
-        {"read": lambda axes, rank: sorted({*axes})},
-    ),
-    "no_axes_are_all": (
-        "no axes at all were taken for all of them",
-        {"read": lambda axes, rank: axes or range(rank)},
-    ),
-    "negative_axes_accepted": (
-        "negative axes were counted from the back",
-        {"read": lambda axes, rank: [a % rank if -rank <= a < 0 else a for a in axes]},
-    ),
-    "axes_between_too": (
-        "all axes from the first to the last of those stated competed",
-        {"change": lambda axes, rank: [*range(min(axes), max(axes) + 1)]},
-    ),
-    "axes_complemented": (
-        "the axes stated were kept apart, and the others competed",
-        {"change": lambda axes, rank: [*sorted({*range(rank)} - {*axes})]},
-    ),
-    "first_of_the_axes_only": (
-        "only the first of the axes competed",
-        {"change": lambda axes, rank: [min(axes)]},
-    ),
-    "last_of_the_axes_only": (
-        "only the last of the axes competed",
-        {"change": lambda axes, rank: [max(axes)]},
-    ),
-    "coercion": (
-        "all axes from the first stated competed, as in ONNX before version 13",
-        {"change": lambda axes, rank: [*range(min(axes), rank)]},
-    ),
-    "one_axis_after_another": (
-        "the operator was computed along one axis, and of that along the next",
-        {
-            "joined": lambda x, axes, of_rows: reduce(
-                lambda y, axis: jointly(y, [axis], of_rows), axes, x
-            )
-        },
-    ),
-}
-OF_TIES: dict[str, Any] = {
-    "axes_in_the_order_stated": (
-        "joint indices ran through the axes in the order in which they are stated",
-        {"change": lambda axes, rank: axes},
-    ),
-    "ties_in_column_major_order": (
-        "the first of equal maxima was that of the transposed tensor",
-        {"change": lambda axes, rank: sorted(axes)[::-1]},
-    ),
-}
-for _ops, _of_rows, _more in (
-    (SOFTMAX, plain, {}),
-    (LOG_SOFTMAX, logarithms, {}),
-    (HARDMAX, one_hot, OF_TIES),
-):
-    for (_op, _by), _table in zip(_ops[1:], (OF_THE_LAST, OF_AXES | _more), strict=True):
-        _op.mutant_table(_table, build=lambda changed, by=_by, step=_of_rows: by(step, **changed))
+# ── mutants of DirectML's rows ────────────────────────────────────────────────────────────────
 
 
-def _loss(averaged, logs, target, weight, ignore_index, reduction, literal=False):
-    """The loss, with means by `averaged(losses, applied, ignored, weights)`.
+def above_the_most(rank: int) -> bool:
+    """Mutant: more than 8 dimensions are accepted."""
+    return rank > MAX_RANK
 
-    Of ignored samples no weight is applied, though by the `literal` text it is in the mean.
+
+def without_dimensions(rank: int) -> bool:
+    """Mutant: a tensor without dimensions is accepted."""
+    return rank < 1
+
+
+def any_effective_rank(rank: int) -> bool:
+    """Mutant: more than two sizes other than 1 are accepted."""
+    return 2 < rank <= MAX_RANK
+
+
+def last_axis_mutants(rows: LastAxis) -> dict[str, tuple[str, LastAxis]]:
+    """Return the mutants of an operator without Axes."""
+    return {
+        "nine_dimensions_accepted": (
+            "more than 8 dimensions were accepted",
+            replace(rows, accepts=above_the_most),
+        ),
+        "no_dimension_accepted": (
+            "a tensor without dimensions was accepted",
+            replace(rows, accepts=without_dimensions),
+        ),
+        "any_effective_rank": (
+            "more than two sizes other than 1 were accepted",
+            replace(rows, accepts=any_effective_rank),
+        ),
+        "coercion": (
+            "all axes but the first competed, as in ONNX before version 13",
+            replace(rows, first_axis=1),
+        ),
+        "whole_tensor": ("all elements of the tensor competed", replace(rows, first_axis=0)),
+    }
+
+
+def refused_if_unsorted(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: axes that do not increase are refused; here, for an axis that no tensor has."""
+    return axes if [*axes] == sorted(axes) else [rank]
+
+
+def without_repetition(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: an axis that is listed twice is taken once."""
+    return sorted({*axes})
+
+
+def all_if_empty(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: no axes are all axes."""
+    return axes or range(rank)
+
+
+def counted_from_the_back(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: negative axes count from the back."""
+    return [axis + rank if -rank <= axis < 0 else axis for axis in axes]
+
+
+def with_axes_between(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: the axes between the first and the last compete too."""
+    return range(min(axes), max(axes) + 1)
+
+
+def complement(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: the other axes compete."""
+    return sorted({*range(rank)} - {*axes})
+
+
+def first_alone(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: only the first of the axes competes."""
+    return [min(axes)]
+
+
+def last_alone(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: only the last of the axes competes."""
+    return [max(axes)]
+
+
+def from_the_first_on(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: all axes from the first one compete."""
+    return range(min(axes), rank)
+
+
+def decreasing(axes: Sequence[int], rank: int) -> Sequence[int]:
+    """Mutant: the joint index runs through the axes in decreasing order."""
+    return sorted(axes, reverse=True)
+
+
+def one_after_another(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Array:
+    """Mutant: the operator is computed along one axis, and of that along the next."""
+    return reduce(lambda y, axis: jointly(y, [axis], of_rows), sorted(axes), x)
+
+
+def joint_axes_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
+    """Return the mutants that all operators with Axes have."""
+    # Mutants of the order of the axes take them in that order.
+    in_order = replace(rows, joined=jointly)
+    return {
+        "nine_dimensions_accepted": (
+            "more than 8 dimensions were accepted",
+            replace(rows, accepts=above_the_most),
+        ),
+        "no_dimension_accepted": (
+            "a tensor without dimensions was accepted",
+            replace(rows, accepts=without_dimensions),
+        ),
+        "refuses_unsorted_axes": (
+            "axes that do not increase were refused",
+            replace(rows, read=refused_if_unsorted),
+        ),
+        "repeated_axes_counted_once": (
+            "an axis that is listed twice was taken once",
+            replace(rows, read=without_repetition),
+        ),
+        "no_axes_are_all": (
+            "no axes at all were taken for all of them",
+            replace(rows, read=all_if_empty),
+        ),
+        "negative_axes_accepted": (
+            "negative axes were counted from the back",
+            replace(rows, read=counted_from_the_back),
+        ),
+        "axes_between_too": (
+            "all axes from the first to the last of those stated competed",
+            replace(in_order, order=with_axes_between),
+        ),
+        "axes_complemented": (
+            "the axes stated were kept apart, and the others competed",
+            replace(in_order, order=complement),
+        ),
+        "first_of_the_axes_only": (
+            "only the first of the axes competed",
+            replace(in_order, order=first_alone),
+        ),
+        "last_of_the_axes_only": (
+            "only the last of the axes competed",
+            replace(in_order, order=last_alone),
+        ),
+        "coercion": (
+            "all axes from the first stated competed, as in ONNX before version 13",
+            replace(in_order, order=from_the_first_on),
+        ),
+        "one_axis_after_another": (
+            "the operator was computed along one axis, and of that along the next",
+            replace(rows, joined=one_after_another),
+        ),
+    }
+
+
+def tie_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
+    """Return the mutants where the order of the axes decides which maximum is the first."""
+    return {
+        "axes_in_the_order_stated": (
+            "joint indices ran through the axes in the order in which they are stated",
+            replace(rows, joined=jointly, order=as_listed),
+        ),
+        "ties_in_column_major_order": (
+            "the first of equal maxima was that of the transposed tensor",
+            replace(rows, joined=jointly, order=decreasing),
+        ),
+    }
+
+
+for _operators, _of_rows in ((SOFTMAX, plain), (LOG_SOFTMAX, logarithms), (HARDMAX, one_hot)):
+    _operators.last.mutant_table(last_axis_mutants(LastAxis(_of_rows)), build=over_the_last)
+    _operators.joint.mutant_table(joint_axes_mutants(JointAxes(_of_rows)), build=over_axes)
+HARDMAX.joint.mutant_table(tie_mutants(JointAxes(one_hot)), build=over_axes)
+
+
+# ── losses of class scores ────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a loss is taken of.
+
+    Attributes:
+        logs: The log-probabilities of the classes, [N, C] or [N, C, d1, …].
+        target: The class of each sample, [N] or [N, d1, …].
+        weight: The weight of each class, [C]; None if it is left out.
+        ignore_index: The target of samples that are left out; None for none.
     """
-    classes = logs.shape[1] if logs.ndim > 1 else -1
+
+    logs: Array
+    target: Array
+    weight: Array
+    ignore_index: int | None
+
+    @property
+    def classes(self) -> int:
+        """C, the number of classes."""
+        return int(self.logs.shape[1])
+
+    @property
+    def is_class(self) -> Array:
+        """A mask of the samples whose target is in [0, C - 1]."""
+        return (self.target >= 0) & (self.target < self.classes)
+
+    @property
+    def is_ignored(self) -> Array:
+        """A mask of the samples whose target is ignore_index."""
+        if self.ignore_index is None:
+            return np.zeros(self.target.shape, bool)
+        return self.target == self.ignore_index
+
+
+def check_samples(samples: Samples) -> None:
+    """Raise InvalidNode for shapes that do not fit, and for a target outside of the classes."""
+    logs, target = samples.logs, samples.target
     if logs.ndim < 2 or target.shape != (logs.shape[0], *logs.shape[2:]):
         raise InvalidNode(f"classes {list(target.shape)} of values {list(logs.shape)}")
-    check_shape("weights", weight, (classes,))
+    check_shape("weights", samples.weight, (samples.classes,))
+    is_wrong = ~(samples.is_class | samples.is_ignored)
+    if is_wrong.any():
+        wrong = target[is_wrong][0]
+        raise InvalidNode(f"class {wrong} is outside [0, {samples.classes - 1}]")
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The losses of samples, and by what their mean divides.
+
+    Attributes:
+        each: The loss of each sample, in the target's shape; 0 if it is ignored.
+        applied: The weight of each sample, 0 if it is left out of the mean; None without weights.
+        is_left_out: A mask of the samples that are left out of the mean.
+        weight: The weight of each class, [C]; None if it is left out.
+    """
+
+    each: Array
+    applied: Array
+    is_left_out: Array
+    weight: Array
+
+
+#: Makes one number of losses, by their weights.
+Mean: TypeAlias = Callable[[Losses], Array]
+
+
+def losses_of(samples: Samples) -> Losses:
+    """Return "-weight[c] * log(p)[c]" of each sample of class c, 0 of one that is ignored."""
+    is_ignored = samples.is_ignored
+    # Ignored samples are of one class more, of zeros.
+    at = np.where(is_ignored, samples.classes, samples.target)
+    padding = [(0, 0)] * samples.logs.ndim
+    padding[1] = (0, 1)
+    logs = xp.pad(samples.logs, padding)
+    each = -xp.squeeze(xp.take_along_axis(logs, np.expand_dims(at, 1), axis=1), axis=1)
+    if samples.weight is None:
+        return Losses(each, None, is_ignored, None)
+    applied = xp.take(xp.pad(samples.weight, [(0, 1)]), at, axis=0)
+    return Losses(each * applied, applied, is_ignored, samples.weight)
+
+
+def with_ignored_counted(samples: Samples, losses: Losses) -> Losses:
+    """Return the losses with no sample left out of the mean."""
+    applied = losses.applied
+    if applied is not None:
+        applied = xp.take(samples.weight, samples.target, axis=0)
+    return replace(losses, applied=applied, is_left_out=np.zeros(samples.target.shape, bool))
+
+
+def mean(losses: Losses) -> Array:
+    """Return the sum of the losses, divided by that of the weights applied: their number."""
+    if losses.applied is None:
+        divisor = np.float64((~losses.is_left_out).sum())
+    else:
+        divisor = xp.sum(losses.applied)
+    return xp.astype(xp.sum(losses.each) / divisor, losses.each.dtype)
+
+
+def reduced(
+    samples: Samples, reduction: str, mean_of: Mean, *, may_count_ignored: bool = False
+) -> Array:
+    """Return the losses, their sum or their mean; `may_count_ignored`: IGNORED_IN_THE_MEAN.
+
+    Raises InvalidNode for another reduction, NotSupported for a mean of nothing.
+    """
     check_one_of("reduction", reduction, "none", "sum", "mean")
-    inside = (target >= 0) & (target < classes)
-    ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
-    if (wrong := ~(inside | ignored)).any():
-        raise InvalidNode(f"class {target[wrong][0]} is outside [0, {classes - 1}]")
-    if reduction == "mean" and not target.size:
+    check_samples(samples)
+    if reduction == "mean" and not samples.target.size:
         raise_unspecified("means of nothing")
-    if reduction == "mean" and literal and (ignored & (inside | (weight is None))).any():
-        leave_open(
-            "the text has ignored samples in the mean, and the function body leaves them out"
-        )
-    # Ignored elements are of one class more, of zeros.
-    at, more = np.where(ignored, classes, target), [(0, int(n == 1)) for n in range(logs.ndim)]
-    picked = xp.take_along_axis(xp.pad(logs, more), np.expand_dims(at, 1), axis=1)
-    losses, applied = -xp.squeeze(picked, axis=1), None
-    if weight is not None:
-        applied = xp.take(xp.pad(weight, [(0, 1)]), at, axis=0)
-        losses = losses * applied
+    losses = losses_of(samples)
     if reduction == "none":
-        return losses
-    return xp.sum(losses) if reduction == "sum" else averaged(losses, applied, ignored, weight)
+        return losses.each
+    if reduction == "sum":
+        return xp.sum(losses.each)
+    # A weight is known of a class alone.
+    is_countable = samples.is_ignored & (samples.is_class | (samples.weight is None))
+    is_open = may_count_ignored and is_countable.any()
+    if is_open and IGNORED_IN_THE_MEAN.reading() == "counted":
+        losses = with_ignored_counted(samples, losses)
+    return mean_of(losses)
 
 
-@formula_builder(12, 13, 22, options=["change"])
-def of_likelihood(
-    averaged, input, target, weight=None, *, ignore_index, reduction, change=lambda *of: of
-):
-    """All versions of the loss of log-probabilities; see `_loss`. `change` is of what it takes."""
-    logs, target, weight, ignore_index = change(input, target, weight, ignore_index)
-    return _loss(averaged, logs, target, weight, ignore_index, reduction)
+def as_given(samples: Samples) -> Samples:
+    """Return the samples as they are."""
+    return samples
 
 
-@formula_builder(12, 13, options=["averaged"])
-def of_scores(logarithms, scores, labels, weights=None, *, ignore_index, reduction, averaged):
-    """Both versions of the loss of scores, from `logarithms(x, axis)` of their shares."""
-    logs = scores if scores.ndim < 2 or not scores.size else logarithms(scores, 1)
-    return _loss(averaged, logs, labels, weights, ignore_index, reduction, True), logs
+@dataclass(frozen=True)
+class LikelihoodLoss:
+    """How NegativeLogLikelihoodLoss is computed; mutants do otherwise.
+
+    Attributes:
+        mean: Makes one number of the losses.
+        taken: The samples that are computed with.
+    """
+
+    mean: Mean = mean
+    taken: Callable[[Samples], Samples] = as_given
 
 
-def mean(losses, applied, ignored, weight):
-    """Their sum, divided by that of the weights applied."""
-    count = np.float64((~ignored).sum())
-    return xp.astype(xp.sum(losses) / (count if applied is None else xp.sum(applied)), losses.dtype)
+@formula_builder(12, 13, 22)
+def of_likelihoods(
+    loss: LikelihoodLoss,
+    input: Array,
+    target: Array,
+    weight: Array = None,
+    *,
+    ignore_index: int | None,
+    reduction: str,
+) -> Array:
+    """Return the loss of log-probabilities; see `reduced`."""
+    samples = loss.taken(Samples(input, target, weight, ignore_index))
+    return reduced(samples, reduction, loss.mean)
 
 
-NLL.formula(build=of_likelihood)(mean)
-_by_scores = partial(of_scores, averaged=mean)
-for _op, _by in (*LOG_SOFTMAX, (CROSS_ENTROPY, _by_scores)):
-    # As the function bodies say: so no share vanishes. By the text's own words -inf may come of one
-    # that does, of which one is warned.
-    _op.formula_and_alternatives(
-        _by, logarithms, lambda x, axis: xp.log(plain(x, axis)), logarithms_in_blocks
-    )
-    _op.alternative(RAW, build=_by)(raw_logarithms)
+@dataclass(frozen=True)
+class ScoreLoss:
+    """How SoftmaxCrossEntropyLoss is computed; mutants do otherwise.
 
-#: Wrong means, of either operator.
-MEANS = {
+    Attributes:
+        logarithms: Makes log-probabilities of the scores of each sample.
+        mean: Makes one number of the losses.
+    """
+
+    logarithms: RowFunction
+    mean: Mean = mean
+
+
+@formula_builder(12, 13)
+def of_scores(
+    loss: ScoreLoss,
+    scores: Array,
+    labels: Array,
+    weights: Array = None,
+    *,
+    ignore_index: int | None,
+    reduction: str,
+) -> tuple[Array, Array]:
+    """Return the loss of scores, see `reduced`, and their log-probabilities along axis 1."""
+    has_rows = scores.ndim > 1 and scores.size
+    log_prob = loss.logarithms(scores, 1) if has_rows else scores
+    samples = Samples(log_prob, labels, weights, ignore_index)
+    return reduced(samples, reduction, loss.mean, may_count_ignored=True), log_prob
+
+
+def by_logarithms(function: RowFunction) -> Mapping[int, Callable[..., Any]]:
+    """Return the formulas of SoftmaxCrossEntropyLoss from what makes log-probabilities."""
+    return of_scores(ScoreLoss(function))
+
+
+NLL = operator("NegativeLogLikelihoodLoss")
+CROSS_ENTROPY = operator("SoftmaxCrossEntropyLoss")
+NLL.formula(build=of_likelihoods)(LikelihoodLoss())
+LOGARITHMS.declare(CROSS_ENTROPY, by_logarithms, INFINITE_SHARE_OR_LIMIT)
+
+
+# Mutants of losses.
+
+
+def mean_of_all(losses: Losses) -> Array:
+    """Mutant: the sum is divided by the number of samples, though weighted or ignored."""
+    return xp.mean(losses.each)
+
+
+def mean_of_batches(losses: Losses) -> Array:
+    """Mutant: the sum is divided by the number of batches."""
+    return xp.sum(losses.each) / len(losses.each)
+
+
+def mean_by_all_weights(losses: Losses) -> Array:
+    """Mutant: the sum is divided by that of all weights, applied or not."""
+    return mean(replace(losses, applied=losses.weight))
+
+
+def mean_weighted_twice(losses: Losses) -> Array:
+    """Mutant: the weights are applied twice."""
+    if losses.applied is None:
+        return mean(losses)
+    return mean(replace(losses, each=losses.each * losses.applied))
+
+
+def mean_of_means(losses: Losses) -> Array:
+    """Mutant: the mean of the means of all batches."""
+    weights = ~losses.is_left_out if losses.applied is None else losses.applied
+    pairs = zip(losses.each, weights, strict=True)
+    return np.mean([np.sum(loss) / np.sum(weight) for loss, weight in pairs])
+
+
+def classes_last(samples: Samples) -> Samples:
+    """Mutant: the classes are along the last axis if it is as long as axis 1."""
+    shape = samples.logs.shape
+    is_ambiguous = len(shape) > 1 and shape[1] == shape[-1]
+    return replace(samples, logs=samples.logs.swapaxes(1, -1)) if is_ambiguous else samples
+
+
+def classes_never_ignored(samples: Samples) -> Samples:
+    """Mutant: ignore_index is ignored where it is a class other than 0."""
+    is_class = samples.ignore_index is not None and samples.ignore_index > 0
+    return replace(samples, ignore_index=None) if is_class else samples
+
+
+def logarithms_along_the_last(x: Array, axis: int) -> Array:
+    """Mutant: the classes are along the last axis."""
+    return logarithms(x, x.ndim - 1)
+
+
+def scores_themselves(x: Array, axis: int) -> Array:
+    """Mutant: the scores are log-probabilities already."""
+    return x
+
+
+MEANS: Mapping[str, tuple[str, Mean]] = {
     "mean_of_all": (
         "the sum was divided by the number of samples, though weighted or ignored",
-        lambda losses, *of: xp.mean(losses),
+        mean_of_all,
     ),
-    "mean_of_batches": (
-        "the sum was divided by the number of batches",
-        lambda losses, *of: xp.sum(losses) / len(losses),
-    ),
+    "mean_of_batches": ("the sum was divided by the number of batches", mean_of_batches),
     "mean_by_all_weights": (
         "the sum was divided by that of all weights, applied or not",
-        lambda losses, applied, ignored, weight: mean(losses, weight, ignored, weight),
+        mean_by_all_weights,
     ),
     "mean_weighted_twice": (
         "the weights were applied twice before the mean",
-        lambda x, applied, *of: mean(x if applied is None else x * applied, applied, *of),
+        mean_weighted_twice,
     ),
-    "mean_of_means": (
-        "the mean of the means of all batches was taken",
-        lambda losses, applied, ignored, weight: np.mean(
-            [
-                np.sum(x) / np.sum(w)
-                for x, w in zip(losses, ~ignored if applied is None else applied, strict=True)
-            ]
-        ),
-    ),
+    "mean_of_means": ("the mean of the means of all batches was taken", mean_of_means),
 }
-NLL.mutant_table(MEANS, build=of_likelihood)
-CROSS_ENTROPY.mutant_table(MEANS, build=lambda averaged: of_scores(logarithms, averaged=averaged))
 NLL.mutant_table(
     {
+        **{name: (text, LikelihoodLoss(mean=wrong)) for name, (text, wrong) in MEANS.items()},
         "classes_last": (
             "the classes were taken along the last axis where it is as long",
-            lambda x, *of: (x.swapaxes(1, -1) if () != x.shape[1:2] == x.shape[-1:] else x, *of),
+            LikelihoodLoss(taken=classes_last),
         ),
         "class_never_ignored": (
             "ignore_index was ignored where it is a class",
-            lambda x, target, weight, i: (x, target, weight, None if i and i >= 0 else i),
+            LikelihoodLoss(taken=classes_never_ignored),
         ),
     },
-    build=lambda change: of_likelihood(mean, change=change),
+    build=of_likelihoods,
 )
 CROSS_ENTROPY.mutant_table(
     {
+        **{name: (text, ScoreLoss(logarithms, wrong)) for name, (text, wrong) in MEANS.items()},
         "shares_along_last_axis": (
             "the scores' last axis was that of their classes",
-            lambda x, axis: logarithms(x, x.ndim - 1),
+            ScoreLoss(logarithms_along_the_last),
         ),
-        "shares_of_no_logarithm": ("the shares were taken without a logarithm", plain),
-        "no_shares": ("the scores were log-probabilities already", lambda x, axis: x),
+        "shares_of_no_logarithm": ("the shares were taken without a logarithm", ScoreLoss(plain)),
+        "no_shares": ("the scores were log-probabilities already", ScoreLoss(scores_themselves)),
     },
-    build=_by_scores,
+    build=of_scores,
 )

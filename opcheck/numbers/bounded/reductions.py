@@ -374,7 +374,8 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
 
 def full_like(x: Bounded, value: float) -> Bounded:
     """A constant in the shape of `x`."""
-    return Bounded(np.full_like(x.v, value), x.dtype, x.arithmetic)
+    v = arrays.as_values(np.full(x.v.shape, value), x.v.dtype)
+    return Bounded(v, x.dtype, x.arithmetic)
 
 
 zeros_like = partial(full_like, value=0)

@@ -18,7 +18,7 @@ from opcheck.engine import Expected, dtypes_of
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests import brute
-from tests.computed import evaluate, exactly
+from tests.computed import by_reading, evaluate, exactly
 from tests.engine.ops.layouts import LAYOUTS
 from tests.examples import examples
 from tests.precise.by_the_text import MP, in_rows, nearest
@@ -133,6 +133,97 @@ def test_a_row_with_nan_has_its_one_at_the_first_nan_and_no_warning() -> None:
             x = np.array([[1, np.inf, 0, 0], [3, 3, 1, 0]], dtype)
             x[0, 2:] = nan
             assert floats(answer("Hardmax", x, 1)) == [0, 0, 1, 0, 1, 0, 0, 0]
+
+
+def readings(op: str, x: Any, axis: int, since: int = 13) -> dict[str, Any]:
+    """The tensor of each reading as a list; None for a refusal."""
+    found = by_reading(OpVersion("", op, since), [np.array(x, np.float32)], {"axis": axis})
+    return {
+        name: None if outputs is None else outputs[0].tolist() for name, outputs in found.items()
+    }
+
+
+def test_nan_is_above_all_numbers_or_below_them_or_stays_where_nothing_comes_before_it() -> None:
+    x = [[NAN, 2, 3], [1, NAN, 3], [NAN, -INF, NAN], [3, 3, 1]]
+    assert readings("Hardmax", x, 1) == {
+        "largest, first_nan": [[1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0]],
+        "largest, no_one": [[0, 0, 0], [0, 0, 0], [0, 0, 0], [1, 0, 0]],
+        "smallest": [[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 0, 0]],
+        "never_exceeded": [[1, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 0]],
+    }
+
+
+def test_infinity_leaves_the_others_nothing_or_nan_and_in_the_limit_it_has_all() -> None:
+    none, half = [NAN] * 3, [0.5, 0.5, 0]
+    x = [[1, INF, 3], [INF, INF, 3], [1, NAN, INF], [INF] * 3, [0, 0, -1000]]
+    np.testing.assert_equal(
+        readings("Softmax", x, 1),
+        {
+            "all_nan": [none, none, none, none, half],
+            "nan_at_infinity": [[0, NAN, 0], [NAN, NAN, 0], none, none, half],
+        },
+    )
+    np.testing.assert_equal(
+        readings("LogSoftmax", [[1, INF, 3], [INF, INF, 3], [1, NAN, INF]], 1),
+        {
+            "all_nan": [none, none, none],
+            "nan_at_infinity": [[-INF, NAN, -INF], [NAN, NAN, -INF], none],
+            "it_has_all": [[-INF, 0, -INF], [NAN, NAN, -INF], none],
+        },
+    )
+
+
+def test_infinity_is_nan_by_every_reading_where_nothing_is_beside_it() -> None:
+    np.testing.assert_equal(
+        readings("Softmax", [[INF, INF], [0, 0]], 1), {"": [[NAN] * 2, [0.5] * 2]}
+    )
+    np.testing.assert_equal(
+        readings("LogSoftmax", [[INF]], 1),
+        {"all_nan": [[NAN]], "nan_at_infinity": [[NAN]], "it_has_all": [[0]]},
+    )
+
+
+@pytest.mark.parametrize(("op", "alone"), [("Hardmax", 1), ("Softmax", 1), ("LogSoftmax", 0)])
+def test_an_axis_that_version_1_does_not_mention_is_refused_or_as_later_texts_read_it(op, alone):
+    behind = {"refused": None, "rows_of_one": [[alone, alone]]}
+    assert readings(op, [[0, 1000]], 2, since=1) == behind
+    refused, from_the_back = readings(op, [[0, 1000]], -1, since=1).items()
+    assert refused == ("refused", None)
+    assert from_the_back == ("from_the_back", readings(op, [[0, 1000]], 1)[""])
+
+
+@pytest.mark.parametrize("axes", [[2, 0], [0, 2]])
+def test_the_order_of_axes_matters_where_they_do_not_increase_and_maxima_are_equal(axes) -> None:
+    op = OpVersion("com.microsoft.dml", "DML_ACTIVATION_HARDMAX1", 1)
+    x = np.array([[[1, 5]], [[5, 2]]], np.float32)
+    found = by_reading(op, [x], {"Axes": axes})
+    by_rows, by_columns = [[[0, 1]], [[0, 0]]], [[[0, 0]], [[1, 0]]]
+    answers = {name: outputs[0].tolist() for name, outputs in found.items() if outputs}
+    if axes == [0, 2]:
+        assert answers == {"": by_rows}
+    else:
+        assert answers == {"as_sorted": by_rows, "as_written": by_columns}
+    (alone,) = by_reading(op, [x + np.float32([[[0, 1]]])], {"Axes": axes})
+    assert alone == ""
+
+
+@pytest.mark.parametrize(("weights", "left_out", "counted"), [(None, 2, 3), ([3, 1], 6, 7)])
+def test_an_ignored_sample_is_left_out_of_the_mean_or_counted_by_its_weight(
+    weights, left_out, counted
+):
+    total = math.log(2) * (2 if weights is None else 6)
+    scores, labels = np.zeros((3, 2), np.float32), np.array([1, 0, 0])
+    weight = None if weights is None else np.array(weights, np.float32)
+    found = by_reading(
+        OpVersion("", "SoftmaxCrossEntropyLoss", 13),
+        [scores, labels, weight],
+        {"ignore_index": 1, "reduction": "mean"},
+    )
+    values = {name: outputs[0].item() for name, outputs in found.items() if outputs}
+    assert values == {
+        "left_out": pytest.approx(total / left_out),
+        "counted": pytest.approx(total / counted),
+    }
 
 
 def lowest(name: str) -> float:

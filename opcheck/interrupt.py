@@ -15,6 +15,8 @@ from typing import Any
 #: True where a copy of a process works; elsewhere system libraries may not survive it.
 CAN_FORK = sys.platform == "linux"
 
+#: The variable by which Python leaves the working directory out of its path for modules.
+_SAFE_PATH = "PYTHONSAFEPATH"
 _asked = False
 _shielded = _urgent = False
 
@@ -79,6 +81,24 @@ def processors() -> int:
 
 
 @contextmanager
+def safe_path() -> Iterator[None]:
+    """Have Python's own helper processes, started here, import nothing from the working directory.
+
+    `multiprocessing` starts them by `python -c`, which looks there first: a `random.py` of a folder
+    of strangers' case files would run.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+@contextmanager
 def processes(
     count: int, start: str, begin: Callable[..., object], given: tuple[object, ...]
 ) -> Iterator[Any]:
@@ -86,7 +106,9 @@ def processes(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(count, get_context(start), begin, given) as pool:
+    with safe_path():  # it starts a process that tracks semaphores
+        executor = ProcessPoolExecutor(count, get_context(start), begin, given)
+    with executor as pool:
         try:
             yield pool
         except BaseException:  # whatever it is, nobody waits for jobs, which may take minutes
@@ -100,7 +122,7 @@ def processes(
 
 def submitted(pool: Any, work: Callable[..., object], jobs: Iterable[object]) -> list[Any]:
     """The futures of `work` for each of `jobs`; a signal waits till all processes are known."""
-    with shielded():
+    with shielded(), safe_path():
         return [pool.submit(work, job) for job in jobs]
 
 

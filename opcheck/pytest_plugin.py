@@ -7,9 +7,10 @@ that has opcheck installed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,19 @@ if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Case
     from opcheck.session import BackendLike, Session
 
-#: What a case file has at the beginning of a line, and other YAML files seldom have.
+#: What a case file usually has at the beginning of a line, and other YAML files seldom have.
 _CASES = re.compile(r"^(cases|op) *:", re.MULTILINE)
+_SUFFIXES = (".yaml", ".yml")
+#: The folders that pytest leaves out by itself, unless a project's setting names others. Case files
+#: in them are collected all the same: a folder `build` may hold cases, as `opcheck run` takes them.
+_LEFT_OUT_BY_DEFAULT = ["*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv"]
+_LEFT_OUT_BY_DEFAULT.append("{arch}")
+#: Fields with the files that were passed over.
+_PASSED_OVER = ("idle", "left_out", "without_cases", "foreign")
+#: Options that make no sense without a backend.
+_FOR_BACKENDS = ("known", "level", "timeout", "config", "require_supported")
+#: The most files that the summary names.
+_NAMED = 5
 
 
 class OpcheckWarning(pytest.PytestWarning):
@@ -41,6 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--opcheck-level", help=about, choices=("smoke", "core", "deep"))
     about = "Seconds that a backend has for a case; 30 by default."
     option("--opcheck-timeout", help=about, type=float)
+    about = "The settings file, whose code you accept, in place of the nearest opcheck.toml."
+    option("--opcheck-config", help=about, type=Path)
     about = "Fail where a backend does not support a case, instead of skipping it."
     option("--opcheck-require-supported", help=about, action="store_true")
     parser.addini("opcheck_backend", "Backends, as --opcheck-backend.", "linelist", [])
@@ -57,12 +71,20 @@ class _Judges:
     sessions: dict[tuple[object, ...], Session] = field(default_factory=dict)
     #: Results on all backends of cases that compare them with each other, by id.
     compared: dict[str, list[Result]] = field(default_factory=dict)
-    #: Case files, and the cases in them, that were collected; and files that nothing judges.
+    #: Case files, and the cases in them, that were collected; and files that no backend judges.
     files: int = 0
     cases: list[Case] = field(default_factory=list)
-    idle: int = 0
+    idle: list[Path] = field(default_factory=list)
+    #: Real paths of the case files that were collected; YAML files that are none; case files that
+    #: are hidden or that the project has pytest leave out; those without a case of the level.
+    collected: set[Path] = field(default_factory=set)
+    foreign: list[Path] = field(default_factory=list)
+    left_out: list[Path] = field(default_factory=list)
+    without_cases: list[Path] = field(default_factory=list)
     #: Backends that support none of their cases.
     lacking: list[str] = field(default_factory=list)
+    #: Cases were collected, and something removed all of their tests.
+    is_unrun: bool = False
     _gates: dict[tuple[Path, ...], Gate] = field(default_factory=dict)
 
     @property
@@ -97,6 +119,18 @@ class _Judges:
             results += [*map(as_result, LiveRun(session, request).results())]
         return results[backends.index(backend)]
 
+    def case_file(
+        self, path: Path, parent: pytest.Collector, *, is_named: bool = False
+    ) -> CollectedCaseFile | None:
+        """Collect a YAML file if it is a case file; None, and noted as foreign, if it is not."""
+        from opcheck.suite.discovery import holds_cases
+
+        if is_named or holds_cases(path):
+            return CollectedCaseFile.from_parent(parent, path=path)
+        if _is_asked(self.config, path):
+            self.foreign.append(path)
+        return None
+
     def _session(self, backends: Sequence[BackendLike]) -> Session:
         from opcheck.session import Session
 
@@ -108,6 +142,27 @@ class _Judges:
             timeout = self.config.getoption("opcheck_timeout") if is_limited else None
             self.sessions[key] = self.stack.enter_context(Session(backends, timeout=timeout))
         return self.sessions[key]
+
+    def ran_nothing(self, stats: Mapping[str, Sequence[Any]]) -> bool:
+        """Return True if cases were collected, and neither run nor deselected."""
+        ids = {str(getattr(one, "nodeid", "")) for ends in stats.values() for one in ends}
+        is_run = any(id.endswith(f"[{backend}]") for id in ids for backend in self.backends)
+        is_meant = self.config.getoption("collectonly") or "deselected" in stats
+        return bool(self.cases) and not (is_run or is_meant)
+
+    def passed_over(self) -> dict[str, list[str]]:
+        """Return the files from which no case was taken, by field."""
+        return {name: [*map(str, getattr(self, name))] for name in _PASSED_OVER}
+
+    def not_judged(self) -> dict[str, list[Path]]:
+        """Return the files from which no case was taken, by why not."""
+        reasons = {
+            "case files not judged, as --opcheck-backend names no backend": self.idle,
+            "case files left out, as hidden or by the settings of pytest": self.left_out,
+            f"case files without a case of level {self.setting('level')}": self.without_cases,
+            "YAML files that are no case files": self.foreign,
+        }
+        return {why: paths for why, paths in reasons.items() if paths}
 
     def check_ledgers(self) -> None:
         """Raise CaseFileError where a ledger lists something in vain."""
@@ -160,6 +215,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare the judges, whose backends are started later, and ended with pytest."""
     judges = config.stash[_KEY] = _Judges(config)
     config.add_cleanup(judges.stack.close)
+    if settings := config.getoption("opcheck_config"):
+        from opcheck.backends.trust import configured
+
+        judges.stack.enter_context(configured(settings))
+    if not judges.backends:
+        for name in _FOR_BACKENDS:
+            if config.getoption(f"opcheck_{name}"):
+                option = f"--opcheck-{name.replace('_', '-')}"
+                raise pytest.UsageError(f"{option} without a backend: name it by --opcheck-backend")
     if not (judges.backends or judges.setting("known")):
         return
     from opcheck.errors import OpcheckError
@@ -175,27 +239,95 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedCaseFile | None:
     """Collect case files if a backend is named: those on the command line, and those with cases."""
-    if file_path.suffix not in (".yaml", ".yml"):
+    if file_path.suffix.lower() not in _SUFFIXES:
         return None
     config, judges = parent.config, parent.config.stash[_KEY]
-    found = set()
-    with suppress(OSError):  # `collect` says why, if the file is one of cases
-        found = {one[1] for one in _CASES.finditer(file_path.read_text("utf-8", "replace"))}
     if not judges.backends:
-        judges.idle += len(found) == 2
+        if _is_asked(config, file_path) and _looks_like_cases(file_path):
+            judges.idle.append(file_path)
         return None
-    from opcheck.suite.load import is_case_file
+    return judges.case_file(file_path, parent, is_named=file_path in _named(config))
 
-    # Clauses and arguments lie next to cases. Loading a file of their names with cases fails.
-    holds_cases = found and (is_case_file(file_path) or "cases" in found)
-    if holds_cases or file_path in _named(config):
-        return CollectedCaseFile.from_parent(parent, path=file_path)
-    return None
+
+def _looks_like_cases(path: Path) -> bool:
+    """Return True for an ordinary case file; opcheck is not imported where nothing is judged."""
+    with suppress(OSError):
+        text = path.read_text("utf-8", "replace")
+        return len({match[1] for match in _CASES.finditer(text)}) > 1
+    return False
 
 
 def _named(config: pytest.Config) -> list[Path]:
     """The paths of the command line, or of the setting `testpaths`."""
     return [config.invocation_params.dir / str(one).split("::")[0] for one in config.args]
+
+
+def _is_asked(config: pytest.Config, path: Path) -> bool:
+    """Return True if a path is on the command line, or below one: pytest looks beside them, too."""
+    return any(path.is_relative_to(named) for named in _named(config))
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
+def pytest_collect_what_pytest_leaves_out(
+    session: pytest.Session, items: list[pytest.Item]
+) -> None:
+    """Collect the case files that `opcheck run` finds in the same folders, and pytest does not."""
+    judges = session.config.stash[_KEY]
+    if not judges.backends:
+        return
+    from opcheck.reading import Problems
+    from opcheck.suite.discovery import case_files_in, hidden_case_files, holds_cases, real
+
+    folders = [path for path in _named(session.config) if path.is_dir()]
+    problems = Problems()
+    known = {real(path) for path in judges.foreign}
+    for folder in folders:
+        for path in case_files_in(folder, problems):
+            if real(path) in judges.collected | known:
+                continue
+            if not _is_left_out(session, folder, path):
+                if (file := judges.case_file(path, session)) is not None:
+                    items.extend(session.genitems(file))
+            elif holds_cases(path):
+                judges.left_out.append(path)
+    # Pytest collects hidden files, and enters no hidden folder.
+    hidden = hidden_case_files(folders)
+    judges.left_out += [path for path in hidden if real(path) not in judges.collected]
+    if problems:  # links that lead nowhere, which pytest passes over
+        raise pytest.UsageError(*map(str, problems))
+
+
+def _is_left_out(session: pytest.Session, folder: Path, file: Path) -> bool:
+    """Return True if the project's own settings leave out a file, or a folder that it is in."""
+    steps = file.relative_to(folder).parts
+    paths = [folder.joinpath(*steps[:count]) for count in range(1, len(steps) + 1)]
+    return any(_is_ignored(session, path) for path in paths)
+
+
+def _is_ignored(session: pytest.Session, path: Path) -> bool:
+    """Return True if pytest ignores a path for another reason than the name of a folder."""
+    from opcheck.suite.discovery import is_virtual_environment
+
+    config = session.config
+    hooks = session.gethookproxy(path.parent)
+    if not hooks.pytest_ignore_collect(collection_path=path, config=config):
+        return False
+    has_own_setting = config.getini("norecursedirs") != _LEFT_OUT_BY_DEFAULT
+    is_by_name = any(fnmatch(path.name, pattern) for pattern in _LEFT_OUT_BY_DEFAULT)
+    if has_own_setting or not (path.is_dir() and is_by_name):
+        return True
+    return is_virtual_environment(path) or path in _ignored_on_purpose(config)
+
+
+def _ignored_on_purpose(config: pytest.Config) -> set[Path]:
+    """Return the paths that --ignore and `collect_ignore` of a conftest.py name."""
+    here = config.invocation_params.dir
+    found = {here / path for path in config.getoption("ignore") or ()}
+    for plugin in config.pluginmanager.get_plugins():
+        file, names = getattr(plugin, "__file__", None), getattr(plugin, "collect_ignore", ())
+        if file and names:
+            found.update(Path(file).parent / name for name in names)
+    return found
 
 
 @pytest.hookimpl(trylast=True)
@@ -216,25 +348,51 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run in which a backend supports none of its cases, so that nothing was judged."""
     judges = session.config.stash[_KEY]
-    # A worker of xdist has no reporter.
+    if hasattr(session.config, "workeroutput"):
+        # A worker of xdist has no reporter: the controller prints this.
+        session.config.workeroutput["opcheck"] = judges.passed_over()
+        return
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    stats = reporter.stats.items() if reporter else ()
+    stats = [*reporter.stats.items()] if reporter else []
     for backend in judges.backends:
         mine = f"[{backend}]"
         ended = {how for how, ends in stats for one in ends if str(one.nodeid).endswith(mine)}
         if "skipped" in ended and not ended & {"passed", "failed", "error", "xfailed"}:
             judges.lacking.append(backend)
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+    judges.is_unrun = judges.ran_nothing(dict(stats))
+    if judges.lacking or judges.is_unrun:
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Note what a worker of xdist has passed over; all of them collect the same files."""
+    found = getattr(node, "workeroutput", {}).get("opcheck", {})
+    judges = node.config.stash[_KEY]
+    for name, paths in found.items():
+        setattr(judges, name, [Path(path) for path in paths])
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say that case files were there and not judged, or not supported."""
+    """Name case files that were there and not judged, and backends that support none."""
     judges = config.stash[_KEY]
-    if idle := judges.idle:
-        files = "1 case file was" if idle == 1 else f"{idle} case files were"
-        terminalreporter.line(f"opcheck: {files} not judged: --opcheck-backend names no backend")
+    for what, paths in judges.not_judged().items():
+        terminalreporter.line(f"opcheck: {what}: {_some(paths)}")
     for backend in judges.lacking:
         terminalreporter.line(f"opcheck: nothing was judged: {backend} supports none of its cases")
+    if judges.is_unrun:
+        count = len(judges.cases)
+        terminalreporter.line(f"opcheck: nothing was judged: none of {count} collected cases ran")
+
+
+def _some(paths: Sequence[Path]) -> str:
+    """Return the number of files, and the names of the first, as seen from here."""
+    from opcheck.errors import few
+    from opcheck.report.plain_text import one_line
+
+    here = Path.cwd()
+    names = [path.relative_to(here) if path.is_relative_to(here) else path for path in paths]
+    return f"{len(names)}: {few([one_line(str(name)) for name in names], _NAMED)}"
 
 
 class NoCase(pytest.Item):
@@ -273,10 +431,15 @@ class CollectedCaseFile(_Explained, pytest.File):
     def collect(self) -> Iterator[CaseItem]:
         """Yield the tests, in the order of the file."""
         from opcheck.suite import Selection, choose, load_all
+        from opcheck.suite.discovery import real
 
         judges = self.config.stash[_KEY]
         judges.files += 1
-        for case in choose(load_all([self.path]), Selection(level=judges.setting("level"))):
+        judges.collected.add(real(self.path))
+        cases = choose(load_all([self.path]), Selection(level=judges.setting("level")))
+        if not cases:
+            judges.without_cases.append(self.path)
+        for case in cases:
             judges.cases.append(case)
             for backend in judges.backends:
                 name = f"{case.id}[{backend}]"

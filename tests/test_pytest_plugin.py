@@ -108,10 +108,12 @@ def project(tmp_path: Path) -> Callable[..., Said]:
     (here / "known.yaml").write_text(LEDGER)
     is_installed = any(one.name == "opcheck" for one in entry_points(group="pytest11"))
 
-    def run(*words: str, cache: bool = False, alone: bool = True, **files: str) -> Said:
+    def run(*words: str, cache: bool = False, alone: bool = True, **files: str | bytes) -> Said:
         for name, text in files.items():
             path, _, suffix = name.replace("__", "/").rpartition("_")
-            (here / f"{path}.{suffix}").write_text(text)
+            file = here / f"{path}.{suffix}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text if isinstance(text, bytes) else text.encode())
         # The others that are installed take as long to import as opcheck itself.
         own = ["-p", "opcheck.pytest_plugin"] + (["-p", "xdist"] if "-n1" in words else [])
         plugin = own if alone or not is_installed else []
@@ -311,7 +313,97 @@ def test_a_wrong_setting_is_one_usage_error(project: Any, words: list[str]) -> N
 
 
 def test_case_files_that_nothing_judges_are_named(project: Any) -> None:
-    assert "opcheck: 1 case file was not judged" in project("test_kernels.py", "cases")[2]
+    code, _, text = project("test_kernels.py", "cases")
+    assert code == 1  # by the bug of the sample project
+    assert "names no backend: 1: cases/softmax.yaml" in text
+
+
+def test_a_case_file_that_is_named_and_not_judged_is_red(project: Any) -> None:
+    words = ["test_kernels.py", "-k", "test_softmax"]
+    assert project(*words)[0] == 0
+    assert project(*words, "cases/softmax.yaml")[0] == 4
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "--opcheck-known=known.yaml",
+        "--opcheck-level=smoke",
+        "--opcheck-timeout=9",
+        "--opcheck-config=opcheck.toml",
+        "--opcheck-require-supported",
+    ],
+)
+def test_an_option_for_backends_without_a_backend_is_a_usage_error(project: Any, word) -> None:
+    assert project("test_kernels.py", word)[0] == 4
+
+
+CASE = "{name: NAME, opset: 13, inputs: {input: {dtype: float32, value: [[0, 1]]}}}"
+#: Case files as `opcheck run` reads them, by where they are in a project.
+ODD = {
+    "cases__UPPER_YAML": f"op: Softmax\ncases:\n- {CASE}\n",
+    "cases__flow_yaml": f"{{op: Softmax, cases: [{CASE}]}}\n",
+    "cases__quoted_yml": f"'op': Softmax\n\"cases\":\n- {CASE}\n",
+    "cases__escaped_yaml": f'"\\x6fp": Softmax\n"\\x63ases":\n- {CASE}\n',
+    "cases__indented_yaml": f"  op: Softmax\n  cases:\n  - {CASE}\n",
+    "cases__document_yaml": f"--- {{op: Softmax, cases: [{CASE}]}}\n",
+    "cases__build__deep_yaml": f"op: Softmax\ncases:\n- {CASE}\n",
+    "cases__venv__deep_yaml": f"op: Softmax\ncases:\n- {CASE}\n",
+}
+
+
+@pytest.mark.parametrize("words", [[], pytest.param(["-n1"], marks=pytest.mark.gate)])
+def test_every_file_that_opcheck_run_judges_is_judged(project: Any, words: list[str]) -> None:
+    files = {name: text.replace("NAME", name.lower()) for name, text in ODD.items()}
+    code, found, _ = project(*words, "cases", "--opcheck-backend=py:backends:Wrong", **files)
+    assert code == 1
+    assert {f"Softmax/{name.lower()}[py:backends:Wrong]" for name in ODD} <= found.keys()
+    assert {outcome for outcome, _ in found.values()} == {"Failure"}
+
+
+def test_a_file_in_another_encoding_is_an_error_as_for_opcheck_run(project: Any) -> None:
+    wide = f"op: Softmax\ncases:\n- {CASE}\n".encode("utf-16")
+    code, _, text = project("cases", "--opcheck-backend=numpy", cases__wide_yaml=wide)
+    assert (code, "save it as UTF-8" in text) == (2, True)
+
+
+def test_a_link_that_leads_nowhere_is_an_error_as_for_opcheck_run(project: Any, tmp_path) -> None:
+    (tmp_path / "project" / "cases" / "link.yaml").symlink_to("nowhere.yaml")
+    assert project("cases", "--opcheck-backend=numpy")[0] == 4
+
+
+@pytest.mark.parametrize("words", [[], pytest.param(["-n1"], marks=pytest.mark.gate)])
+def test_what_is_left_out_is_counted_and_named(project: Any, words: list[str]) -> None:
+    text = f"op: Softmax\ncases:\n- {CASE.replace('NAME', 'left')}\n"
+    code, found, printed = project(
+        "cases",
+        "--opcheck-backend=numpy",
+        "--ignore=cases/build",
+        *words,
+        cases__build__ignored_yaml=text,
+        **{"cases__.folder__deep_yaml": text},
+        cases__venv__pyvenv_cfg="",
+        cases__venv__deep_yaml=text,
+        cases__other_yaml="services: {op: 1}\n",
+        cases__deep_yaml=text.replace("name: left", "name: left, level: deep"),
+    )
+    assert (code, {*found}) == (0, {*named("numpy", ("", ""))})
+    lines = [line for line in printed.splitlines() if line.startswith("opcheck: ")]
+    assert lines == [
+        "opcheck: case files left out, as hidden or by the settings of pytest: 3:"
+        " cases/build/ignored.yaml, cases/venv/deep.yaml, cases/.folder/deep.yaml",
+        "opcheck: case files without a case of level core: 1: cases/deep.yaml",
+        "opcheck: YAML files that are no case files: 1: cases/other.yaml",
+    ]
+
+
+def test_a_project_s_own_setting_leaves_folders_out(project: Any) -> None:
+    ini = "[pytest]\nnorecursedirs = build\n"
+    text = f"op: Softmax\ncases:\n- {CASE.replace('NAME', 'deep')}\n"
+    words = ["cases", "--opcheck-backend=numpy", "-c", "mine.ini"]
+    code, found, printed = project(*words, mine_ini=ini, cases__build__deep_yaml=text)
+    assert (code, {*found}) == (0, {*named("numpy", ("", ""))})
+    assert "left out, as hidden or by the settings of pytest: 1: cases/build/deep.yaml" in printed
 
 
 @pytest.mark.gate
@@ -336,3 +428,23 @@ def test_a_ledger_that_lists_in_vain_fails(project: Any, old: str, new: str, sai
     code, _, text = project(*words, mine_yaml=LEDGER.replace(old, new))
     assert code == 1
     assert said in text
+
+
+def test_cases_that_a_conftest_removes_are_no_green_run(project: Any) -> None:
+    hook = "def pytest_collection_modifyitems(items):\n    del items[:]\n"
+    code, _, text = project("cases", "--opcheck-backend=numpy", conftest_py=hook)
+    assert code in (1, 5)
+    assert "nothing was judged: none of 2 collected cases ran" in text
+
+
+EXITING = """
+import os
+def test_kernel(opcheck_case):
+    opcheck_case("Softmax/one_row", lambda x, axis=-1: os._exit(0), path="cases/softmax.yaml")
+"""
+
+
+def test_a_kernel_that_leaves_with_status_0_is_a_crash(project: Any) -> None:
+    code, found, text = project("test_exit.py", test_exit_py=EXITING)
+    assert (code, outcomes((code, found, text))) == (1, {"test_kernel": "Failure"})
+    assert "would have left with status 0" in text

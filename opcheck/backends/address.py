@@ -4,15 +4,17 @@ Profiles are backends with their settings, as docs/writing-a-backend.md has them
 file upwards that mentions opcheck counts, and of two in the same folder `opcheck.toml`.
 """
 
+import os
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opcheck.backends import adapters
-from opcheck.errors import UsageError, did_you_mean
+from opcheck.backends import adapters, trust
+from opcheck.backends.trust import NamedCode, SettingsFile
+from opcheck.errors import CaseFileError, Problem, UsageError, did_you_mean
 from opcheck.reading import FileNode, Problems, Unreadable, contents, decoded
 
 if TYPE_CHECKING:
@@ -152,12 +154,35 @@ class Profile:
     memory_limit: int | None = None
     #: What a worker of a cluster needs for it.
     resources: Mapping[str, float] = field(default_factory=dict)
+    #: The file that states it, and the code that it names there.
+    file: SettingsFile | None = field(default=None, compare=False)
+    code: tuple[NamedCode, ...] = field(default=(), compare=False)
+
+    def require_trust(self, hint: str = "") -> None:
+        """Raise UntrustedCode if its file names code for it, and is not trusted."""
+        if self.file:
+            trust.require_trust(self.file, self.code, hint)
+
+
+def names_code(address: Address) -> bool:
+    """Return True for an address that chooses code to run, and not just an installed backend."""
+    if address.kind in CODE:
+        return True
+    # What another package makes of a detail or an option is unknown: it may load a library.
+    return address.kind not in built_in() and bool(address.detail or address.options)
 
 
 def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
-    """Return the profile called `text`, or one of the address `text`; raise UsageError."""
+    """Return the profile or the address that the user calls `text`; raise UsageError.
+
+    A user who names a profile accepts its code, unless an installed package offers a backend of
+    that name: then the user may mean the latter.
+    """
     if text in profiles:
-        return profiles[text]
+        profile = profiles[text]
+        if profile.code and text in entry_points():
+            profile.require_trust()
+        return profile
     if (name := re.split("[:?]", text, maxsplit=1)[0]) in profiles:
         message = f"{name!r} is a profile, which takes neither detail nor options"
         raise UsageError(f"backend {text!r}: {message}", "its options belong into the file")
@@ -165,10 +190,14 @@ def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
 
 
 def profiles(folder: Path) -> Mapping[str, Profile]:
-    """Return the profiles for `folder`, by name; raise CaseFileError with every problem."""
+    """Return the profiles for `folder`, by name; raise CaseFileError with every problem.
+
+    Those are of the file that --config names, or else of the nearest file upwards.
+    """
     problems = Problems()
     found: Mapping[str, Profile] = {}
-    if nearest := next(_tables(folder.absolute(), problems), None):
+    named = trust.config()
+    if nearest := _named_table(named, problems) if named else nearest_settings(folder, problems):
         # Imported here, because it takes as long as the start of a whole command.
         from opcheck.backends.profile_fields import profiles_of
 
@@ -187,22 +216,42 @@ def memory(text: str) -> int:
     return count
 
 
-def _tables(folder: Path, problems: Problems) -> Iterator[tuple[FileNode, str]]:
-    """Yield the tables about opcheck and their files, from `folder` upwards."""
+#: The names of settings files, and the keys of opcheck's table in each: in a folder, the first that
+#: has such a table counts.
+_FILES: Mapping[str, tuple[str, ...]] = {"opcheck.toml": (), "pyproject.toml": ("tool", "opcheck")}
+
+
+def nearest_settings(folder: Path, problems: Problems) -> tuple[FileNode, SettingsFile] | None:
+    """Return the nearest table of settings from `folder` upwards, and its file."""
+    folder = folder.absolute()
     for place in (folder, *folder.parents):
-        # Each file with the keys of its table: the first of a folder that says something counts.
-        for name, keys in (("opcheck.toml", ()), ("pyproject.toml", ("tool", "opcheck"))):
+        for name, keys in _FILES.items():
             path = place / name
-            if not path.is_file():
+            # A link to nothing or a pipe is a mistake, and no reason to take a file farther up.
+            is_there = os.path.lexists(path) if name == "opcheck.toml" else path.is_file()
+            if not is_there:
                 continue
-            file = name if place == folder else str(path)
-            node = _read(path, file, problems)
-            table = node.get(*keys) if node else None
-            if table and table.value:
-                yield table, file
+            shown = name if place == folder else str(path)
+            if found := _table(path, shown, keys, problems):
+                return found
+    return None
 
 
-def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
+def _named_table(path: Path, problems: Problems) -> tuple[FileNode, SettingsFile] | None:
+    """Return the table of settings in a file that the user names."""
+    keys = _FILES.get(path.name, ())
+    found = _table(path, str(path), keys, problems, is_named=True)
+    if not found and not problems:
+        table = f"[{'.'.join((*keys, 'backends'))}.NAME]"
+        message = f"this file has no settings of opcheck, such as {table}"
+        raise CaseFileError([Problem(str(path), 0, 0, message)])
+    return found
+
+
+def _table(
+    path: Path, shown: str, keys: tuple[str, ...], problems: Problems, *, is_named: bool = False
+) -> tuple[FileNode, SettingsFile] | None:
+    """Return the table at `keys` in a file; None without one, or with what is wrong reported."""
     from opcheck.backends.profile_fields import parse_toml
 
     try:
@@ -212,6 +261,10 @@ def _read(path: Path, file: str, problems: Problems) -> FileNode | None:
             return None
         text = decoded(data).removeprefix("\ufeff")
     except Unreadable as error:
-        problems.add(file, error.mark, error.message, error.hint)
+        problems.add(shown, error.mark, error.message, error.hint)
         return None
-    return parse_toml(text, file, problems)
+    document = parse_toml(text, shown, problems)
+    table = document.get(*keys) if document else None
+    if not table or not table.value:
+        return None
+    return table, SettingsFile.of(path, shown, data, is_named=is_named)

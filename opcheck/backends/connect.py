@@ -40,6 +40,8 @@ _BASES = ("opcheck.", "onnx.backend.base")
 Options: TypeAlias = Mapping[str, str]
 #: How the addresses of Python objects begin that are asked in the process of the run.
 IN_PROCESS = "object"
+#: The name, among digests of a backend's files, of the class or function that makes it.
+CLASS = "class"
 #: What is installed here belongs to somebody, whatever folder it is in.
 _INSTALLED = {"site-packages", "dist-packages"}
 _CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
@@ -93,6 +95,13 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
     else:
         path, thing = _chosen(backend, module, methods)
     return f"{kind}:{name}:{path}" if path else f"{kind}:{name}", thing, _version(module)
+
+
+def class_of(thing: Any) -> dict[str, str]:
+    """Return where a class or function was defined, whatever name it is found by."""
+    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", "")
+    module = getattr(thing, "__module__", "")
+    return {CLASS: f"{module}.{name}".strip(".")} if isinstance(name, str) else {}
 
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:

@@ -1,5 +1,6 @@
 """The choices for `-b`, each tried in a process of its own, where it may break, hang or die."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -12,6 +13,7 @@ from opcheck.backends.adapters import About
 from opcheck.backends.address import Address, Profile, built_in, entry_points
 from opcheck.backends.connect import adapter, version_of
 from opcheck.backends.isolation.process import BackendSettings, Process, kill
+from opcheck.backends.trust import UntrustedCode
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 
 Origin: TypeAlias = Literal["built in", "entry point", "profile", "argument"]
@@ -49,15 +51,27 @@ class Offer:
 
 
 def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckError]]:
-    """Return all backends that have a name, and the errors of installed entry points."""
+    """Return all backends that have a name, and the errors of installed entry points.
+
+    A profile that names code in a file that is not trusted has an error, and is not tried.
+    """
     found = [_of_kind(kind) for kind in built_in()]
     problems: list[OpcheckError] = []
     try:
         found += [_of_kind(name) for name in sorted(entry_points())]
     except UsageError as error:
         problems.append(error)
-    found += [offer(profile, "profile") for _, profile in sorted(profiles.items())]
+    found += [_of_profile(profile) for _, profile in sorted(profiles.items())]
     return found, problems
+
+
+def _of_profile(profile: Profile) -> Offer:
+    found = offer(profile, "profile")
+    try:
+        profile.require_trust(f"`opcheck backends {shlex.quote(profile.name)}`")
+    except UntrustedCode as error:
+        return replace(found, error=error)
+    return found
 
 
 def _of_kind(kind: str) -> Offer:
@@ -85,7 +99,10 @@ def offer(profile: Profile, origin: Origin = "argument") -> Offer:
 
 
 def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]:
-    """Connect all offers but templates, in processes that end with this call and `seconds`."""
+    """Connect all offers, in processes that end with this call and `seconds`.
+
+    Templates, and offers that have an error already, stay as they are.
+    """
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds
 
@@ -105,7 +122,8 @@ def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]
         for one in chosen:
             at, variables = str(one.profile.address), one.profile.environment
             limits = BackendSettings(at, scratch, variables, start_timeout=inf, name=one.name)
-            started.append((one, None if one.is_template else Process(limits)))
+            is_startable = not one.is_template and one.error is None
+            started.append((one, Process(limits) if is_startable else None))
         return [connected(one, process) if process else one for one, process in started]
     finally:
         kill([process for _, process in started if process])

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
@@ -10,13 +10,18 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, Field
 
 from opcheck.backends.adapters import DECLARED
-from opcheck.backends.address import Address, Profile, built_in, memory, parse
+from opcheck.backends.address import Address, Profile, built_in, memory, names_code, parse
+from opcheck.backends.trust import NamedCode, SettingsFile
 from opcheck.errors import UsageError
 from opcheck.grouping import picked
-from opcheck.reading import FileNode, Mark, Problems, validation
+from opcheck.reading import FileNode, Mark, Problems, quoted, validation
 
 TomlPath: TypeAlias = tuple[str, ...]
 
+#: Keys with more parts have no places of their own; opcheck's have seven at most.
+_DEEPEST = 16
+#: `tomllib` takes minutes for a key of 20,000 parts.
+_MOST_DOTS = 2000
 _WORD = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"(?P<key>{_WORD}(?:\s*\.\s*{_WORD})*)"
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -26,8 +31,22 @@ def _option(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
-        return str(value)
+        return _without_nul(str(value))
     raise ValueError("must be a text, a number, true or false")
+
+
+def _variable(name: str) -> str:
+    """Check the name of an environment variable."""
+    if not name or "=" in name:
+        raise ValueError("must be the name of a variable, without =")
+    return _without_nul(name)
+
+
+def _without_nul(text: str) -> str:
+    """Check a text that a process is started with."""
+    if "\0" in text:
+        raise ValueError("must not hold a NUL character")
+    return text
 
 
 def _bytes(value: Any) -> int:
@@ -42,11 +61,13 @@ def _bytes(value: Any) -> int:
 class ProfileFields(validation.Fields):
     """One table."""
 
-    address: str
+    address: Annotated[str, AfterValidator(_without_nul)]
     options: dict[str, Annotated[Any, AfterValidator(_option)]] = Field({})
     accumulate: list[str] = Field([])
     refuses: bool = True
-    environment: dict[str, str] = Field({})
+    environment: dict[
+        Annotated[str, AfterValidator(_variable)], Annotated[str, AfterValidator(_without_nul)]
+    ] = Field({})
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     memory_limit: Annotated[Any, AfterValidator(_bytes)] = None
     resources: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field({})
@@ -58,25 +79,45 @@ class ProfileFileFields(validation.Fields):
     backends: dict[str, ProfileFields] = Field({})
 
 
-def profiles_of(table: FileNode, file: str, problems: Problems) -> Mapping[str, Profile]:
+def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapping[str, Profile]:
     """Return the profiles of a file by name, and add their mistakes to `problems`."""
     keys = {"backends": validation.aliases(ProfileFields)}
-    fields, _ = validation.check(ProfileFileFields, table, file, problems, keys)
+    fields, _ = validation.check(ProfileFileFields, table, file.shown, problems, keys)
     found: dict[str, Profile] = {}
     for name, said in (fields.backends if fields else {}).items():
         at = ("backends", name)
         if name in built_in():
             message = f"backends.{name}: a profile cannot be called like a kind of backend"
-            problems.add(file, table.at(at, key=True), message)
+            problems.add(file.shown, table.at(at, key=True), message)
+        if not name.isprintable() or not name:
+            message = f"backends.{quoted(name)}: a profile's name must be printable, in one line"
+            problems.add(file.shown, table.at(at, key=True), message)
+            continue
         try:
             address = _address(said)
         except UsageError as error:
             mark = table.at((*at, "address"))
-            problems.add(file, mark, f"backends.{name}: {error.message}", error.hint)
+            problems.add(file.shown, mark, f"backends.{name}: {error.message}", error.hint)
             continue
         limits = picked(said, "timeout memory_limit resources")
-        found[name] = Profile(name, address, said.environment, **limits)
+        code = tuple(_code(table, name, address, said.environment))
+        found[name] = Profile(name, address, said.environment, **limits, file=file, code=code)
     return found
+
+
+def _code(
+    table: FileNode, name: str, address: Address, environment: Mapping[str, str]
+) -> Iterator[NamedCode]:
+    """Yield the code that a profile names: by its address, or by variables of its processes."""
+    if names_code(address):
+        mark = table.at(("backends", name, "address"), key=True)
+        yield NamedCode(mark, f"backends.{name}.address", str(address))
+    # PYTHONPATH, LD_PRELOAD and the like have code loaded into any backend, and no list of them
+    # could be complete.
+    for variable, value in environment.items():
+        mark = table.at(("backends", name, "environment", variable), key=True)
+        key = f"backends.{name}.environment.{variable}"
+        yield NamedCode(mark, key, value, may_be_secret=True)
 
 
 def _address(said: ProfileFields) -> Address:
@@ -96,8 +137,17 @@ def _address(said: ProfileFields) -> Address:
 
 def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
     """The document; None, with the problem reported, if it is none."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > _MOST_DOTS:
+            problems.add(file, Mark(number, 1), f"more than {_MOST_DOTS:,} dots in one line")
+            return None
     try:
         document = tomllib.loads(text)
+        marks = _marks(text)
+        return _node(document, (), marks, Mark(0, 0))  # the whole file, for keys not found
+    except RecursionError:
+        problems.add(file, Mark(1, 1), "nested too deep")
+        return None
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         last = text.splitlines() or [""]
@@ -107,7 +157,6 @@ def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
         hint = "texts stand in quotes" if "Invalid value" in str(error) else None
         problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
         return None
-    return _node(document, (), _marks(text), Mark(0, 0))  # the whole file, for keys not found
 
 
 def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark], above: Mark) -> FileNode:
@@ -137,6 +186,6 @@ def _marks(text: str) -> dict[TomlPath, Mark]:
                 ((word, nested),) = nested.items()
                 path = (*path, word)
             table, path = (path, path) if header else (table, (*table, *path))
-            for end in range(1, len(path) + 1):
+            for end in range(1, min(len(path), _DEEPEST) + 1):
                 marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
     return marks

@@ -275,6 +275,7 @@ def command(given: BenchOptions) -> NoReturn:
     --max-regression allows, 4 a backend or the output could not be used, or a row that had a time
     has none now, 5 nothing was timed or is clear, 130 interrupted.
     """
+    options.use_config(given.backends.config)
     if given.compare:
         _compare_saved(given, *given.compare)
     from opcheck.backends.address import DEFAULT

@@ -31,12 +31,12 @@ _ERROR_HANDLER = "opcheck.ascii"
 
 def note(message: str) -> None:
     """Print a line about the command itself on standard error."""
-    click.echo(f"opcheck: {message}", err=True)
+    click.echo(plain_text.without_commands(f"opcheck: {message}"), err=True)
 
 
 def print_and_exit(code: Exit, meaning: str, *, err: bool = False) -> NoReturn:
     """Print the exit code and what it means, and end the program with it."""
-    click.echo(f"exit {code:d}: {meaning}", err=err)
+    click.echo(plain_text.without_commands(f"exit {code:d}: {meaning}"), err=err)
     exit_with(code)
 
 
@@ -107,6 +107,10 @@ def new_console(*, is_wide: bool, **settings: Any) -> "Console":
         def on_broken_pipe(self) -> None:
             # Rich would exit with 1, which means that a backend does not conform.
             raise BrokenPipeError
+
+        def _render_buffer(self, buffer: Iterable[Any]) -> str:
+            # Lines are broken only here, and untrusted text must not begin one with a command.
+            return plain_text.without_commands(super()._render_buffer(buffer))
 
     width = _WIDE if is_wide and "COLUMNS" not in os.environ else None
     return ConsoleWithoutPipe(highlight=False, markup=False, emoji=False, width=width, **settings)

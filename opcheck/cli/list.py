@@ -265,12 +265,14 @@ class BackendsOptions:
     """Options of `opcheck backends`."""
 
     addresses: tuple[str, ...]
+    config: Path | None
     timeout: float | None
     format: str
 
 
 @click.command(name="backends")
 @click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@options.config_option
 @click.option(
     "--timeout",
     metavar="SECONDS",
@@ -299,6 +301,7 @@ def backends(given: BackendsOptions) -> None:
     from opcheck.execution.workers import each
     from opcheck.report import support as report
 
+    options.use_config(given.config)
     known = profiles(Path.cwd())
     named = each(lambda text: offer(resolve(text, known)), given.addresses)
     chosen, problems = (named, []) if given.addresses else offers(known)
@@ -320,6 +323,7 @@ class SupportOptions:
 
     paths: tuple[Path, ...]
     addresses: tuple[str, ...]
+    config: Path | None
     ops: tuple[str, ...]
     require: str | None
     lenient: bool
@@ -380,6 +384,7 @@ def support(given: SupportOptions) -> None:
     from opcheck.report import support as report
     from opcheck.suite import Selection, check_case_files
 
+    options.use_config(given.config)
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), given.addresses or DEFAULT)
     check_case_files(given.paths, "support")

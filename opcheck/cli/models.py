@@ -66,6 +66,7 @@ def locate(given: LocateOptions) -> None:
     could not be used, 5 nothing was judged, or neither the model nor a node that its outputs
     depend on.
     """
+    options.use_config(given.backends.config)
     given.model.apply_limits()
     from opcheck.execution.expected import question
     from opcheck.execution.locate import located

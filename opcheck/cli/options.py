@@ -23,7 +23,10 @@ import click
 from click.core import Context, Parameter, ParameterSource
 
 from opcheck import budget, interrupt, own_memory
+from opcheck.cli.console import note
 from opcheck.cli.files import OutputPath
+from opcheck.errors import few, plural
+from opcheck.report import plain_text
 
 if TYPE_CHECKING:
     from opcheck.model import Case, Level
@@ -70,6 +73,8 @@ PATH = click.Path(path_type=Path)
 _LEVEL = click.Choice(["smoke", "core", "deep"], case_sensitive=False)
 #: A size has at most so many digits, which fit into 64 bits.
 _MAX_DIGITS = 18
+#: The most files that a message names.
+_FILES_SHOWN = 5
 
 
 def takes(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
@@ -268,29 +273,53 @@ model_options = compose(dim_option, inputs_option, _limits_of_opcheck)
 
 @dataclass(frozen=True, kw_only=True)
 class BackendOptions:
-    """Addresses of backends, and limits: `timeout` in seconds, `memory_limit` as `2GiB`."""
+    """Addresses of backends, and limits: `timeout` in seconds, `memory_limit` as `2GiB`.
+
+    A command applies `config`, its settings file, by `use_config` before it reads any address.
+    """
 
     addresses: tuple[str, ...]
+    config: Path | None
     timeout: float | None
     memory_limit: str | None
 
 
-backends_option = click.option(
-    "-b",
-    "--backend",
-    "addresses",
-    metavar="ADDRESS",
-    multiple=True,
-    help="Backend to test; repeatable (see `opcheck backends`).",
+def use_config(config: Path | None) -> None:
+    """Use the settings file of the option --config, if any, for the rest of the command."""
+    from opcheck.backends.trust import configured
+
+    if config is not None:
+        click.get_current_context().with_resource(configured(config))
+
+
+config_option = click.option(
+    "--config",
+    metavar="FILE",
+    type=PATH,
+    help="Settings file, whose code you accept.  [default: the nearest opcheck.toml]",
 )
-_one_backend_option = click.option(
-    "-b",
-    "--backend",
-    "addresses",
-    metavar="ADDRESS",
-    multiple=True,
-    required=True,
-    help="The backend.",
+backends_option = compose(
+    click.option(
+        "-b",
+        "--backend",
+        "addresses",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Backend to test; repeatable (see `opcheck backends`).",
+    ),
+    config_option,
+)
+_one_backend_option = compose(
+    click.option(
+        "-b",
+        "--backend",
+        "addresses",
+        metavar="ADDRESS",
+        multiple=True,
+        required=True,
+        help="The backend.",
+    ),
+    config_option,
 )
 _limit_options = compose(
     click.option(
@@ -384,7 +413,9 @@ def chosen_cases(
     from opcheck.suite import load_all
 
     interrupt.safe_place()
-    return _chosen(load_all(paths, dims, selection), selection)
+    cases = load_all(paths, dims, selection)
+    note_hidden_files(paths)
+    return _chosen(cases, selection)
 
 
 def chosen_benchmarks(
@@ -395,7 +426,20 @@ def chosen_benchmarks(
 
     check_case_files(paths, "bench")
     interrupt.safe_place()
-    return _chosen(load_bench(paths, selection.operators), selection)
+    cases = load_bench(paths, selection.operators)
+    note_hidden_files(paths)
+    return _chosen(cases, selection)
+
+
+def note_hidden_files(paths: Sequence[Path]) -> None:
+    """Print which case files in folders are left out because their names begin with a dot."""
+    from opcheck.suite.discovery import hidden_case_files
+
+    hidden = hidden_case_files(path for path in paths if path.is_dir())
+    if hidden:
+        names = few([plain_text.one_line(str(path)) for path in hidden], _FILES_SHOWN)
+        files = plural(len(hidden), "hidden case file is", "hidden case files are")
+        note(f"{files} left out: {names}")
 
 
 def _chosen(cases: "Sequence[Case]", selection: "Selection") -> "tuple[tuple[Case, ...], str]":

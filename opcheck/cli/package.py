@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
+    from opcheck.model import BackendInfo, Case, Header, Run
     from opcheck.suite.golden_files import LeftOut, Manifest
 
 _RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
@@ -93,6 +94,7 @@ def write(given: GoldenWriteOptions) -> None:
     or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
     """
     from opcheck.execution.golden import check_place, write as write_cases
+    from opcheck.suite import golden_files
     from opcheck.suite.load import check_case_files
 
     folder = given.folder
@@ -113,6 +115,8 @@ def write(given: GoldenWriteOptions) -> None:
         console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({description})")
     where = "nothing was written"
     if count:
+        digest = golden_files.digest_of(folder)
+        click.echo(f"{golden_files.MANIFEST}: SHA-256 {digest}, for opcheck run --digest\n")
         where = f"{plural(count, 'case is', 'cases are')} in {folder}"
     if wrong:
         bad = plural(wrong, "case is", "cases are")
@@ -231,78 +235,133 @@ class VerifyOptions:
 
     package: Path
     paths: tuple[Path, ...]
+    config: Path | None
 
 
 @click.command(name="verify", cls=OutputCommand)
 @click.argument("package", type=options.PATH)
 @options.paths_argument
+@options.config_option
 @options.takes(VerifyOptions)
 def verify(given: VerifyOptions) -> None:
     """Re-judge a packed run: a package that `opcheck pack` wrote.
 
-    Its checksums must be right, and its cases the same as here: the shipped ones, or those in PATH.
-    Each output is judged again, and the verdict compared with the packed one. Crashes, time limits
-    and answers that change from run to run leave no output: their verdicts stay as packed. verify
-    cannot prove that the backend produced these outputs.
+    Its checksums must be right, its parts must agree with each other, and its cases must be the
+    same as here: the shipped ones, or those in PATH. A run of a whole level must have all cases of
+    that level. Each output is judged again, and the verdict compared with the packed one. Crashes,
+    time limits and answers that change from run to run leave no output: their verdicts stay as
+    packed. verify cannot prove that the backend produced these outputs.
 
     \b
     opcheck verify npu.zip
     opcheck verify npu.zip their_cases      a run of these case files
 
     Exit codes: 0 what could be judged again has the verdicts that were handed in, 1 some has
-    another, 2 the package is damaged, 4 it is of other cases than those here, 5 nothing could be
-    judged again.
+    another, 2 the package is damaged or contradicts itself, 4 it is of other cases than those here
+    or some are missing, 5 nothing could be judged again.
     """
+    from opcheck.analysis import without_ledgers
+    from opcheck.execution import package_checks
+
+    options.use_config(given.config)
+    with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
+        _unpack(given.package, Path(place))
+        (run,) = read_runs(Path(place) / _RUN)
+        outputs = Path(place) / _OUTPUTS
+        info = _check(given.package, run, outputs)
+        _show_origin(run, info)
+        scope = package_checks.scope(run, given.paths)
+        findings = _judged_again(run, scope.known, outputs)
+    for line in findings.wrong:
+        click.echo(line)
+    verdicts = Counter(without_ledgers(one, as_found=True).verdict for one in run.records)
+    click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common()))
+    counts = f"{plural(findings.confirmed, 'verdict')} confirmed, {findings.alone:,} as handed in"
+    click.echo(f"{counts}; {len(run.records):,} of the {plural(scope.total, 'case')} here")
+    if scope.apart:
+        unknown = f"{plural(len(scope.apart), 'case')} are not those here"
+        message = f"{unknown}: {one_line(few(scope.apart, 3))}"
+        console.print_and_exit(Exit.UNUSABLE, message)
+    if scope.missing:
+        lost = plural(len(scope.missing), "case of its selection is", "cases of its selection are")
+        message = f"{lost} missing: {one_line(few(scope.missing, 3))}"
+        console.print_and_exit(Exit.UNUSABLE, message)
+    if findings.wrong:
+        message = f"{plural(len(findings.wrong), 'verdict')} not confirmed"
+        console.print_and_exit(Exit.NONCONFORMING, message)
+    if not findings.confirmed:
+        console.print_and_exit(Exit.NOTHING_JUDGED, "nothing could be judged again")
+    part = f" of {scope.total:,}" if len(run.records) < scope.total else ""
+    judged_cases = f"{len(run.records):,}{part} cases, {_selection(run.header)}"
+    console.print_and_exit(Exit.CONFORMS, f"{counts} ({judged_cases})")
+
+
+def _check(package: Path, run: "Run", outputs: Path) -> "BackendInfo":
+    """Return the backend of a package; raise UsageError where its parts contradict each other."""
+    from opcheck.execution import package_checks
+
+    try:
+        info = package_checks.check_run(run)
+        package_checks.check_origin(info, outputs)
+    except UsageError as error:
+        said = one_line(error.message)
+        raise UsageError(f"{package}: this is not a package of opcheck: {said}") from None
+    return info
+
+
+def _show_origin(run: "Run", info: "BackendInfo") -> None:
+    """Print what ran where, as it was handed in: each in one line, whatever it holds."""
+    from opcheck.execution import package_checks
+
+    header = run.header
+    there = header.environment
+    where = f"{info} on {there.platform}, by opcheck {there.opcheck}, {header.started}"
+    click.echo(one_line(where))
+    if declared := package_checks.declarations(info):
+        click.echo(one_line(f"it declares: {declared}"))
+    click.echo(f"its run: {_selection(header)}")
+
+
+def _selection(header: "Header") -> str:
+    """Return what a run selected, in one line."""
+    words = [header.selection or f"level {header.level}", header.part]
+    if header.paths:
+        words.append(f"from {' '.join(header.paths)}")
+    return one_line(", ".join(filter(None, words)))
+
+
+@dataclass
+class _Findings:
+    """What came of judging again: lines of wrong verdicts, and counts of the others."""
+
+    wrong: list[str] = field(default_factory=list)
+    confirmed: int = 0
+    #: Those whose answers left no output.
+    alone: int = 0
+
+
+def _judged_again(run: "Run", known: "Sequence[Case]", outputs: Path) -> _Findings:
+    """Judge the outputs in a folder by cases, and compare each verdict with the run's."""
     from opcheck import api
     from opcheck.analysis import without_ledgers
     from opcheck.model import Verdict
-    from opcheck.suite import Selection, case_digest, load_all
 
-    package = given.package
-    alone = confirmed = 0
-    wrong = []
-    with tempfile.TemporaryDirectory(prefix="opcheck-") as place:
-        _unpack(package, Path(place))
-        (run,) = read_runs(Path(place) / _RUN)
-        info, *others = run.header.backends
-        if others:
-            why = "this is not a package of opcheck: its run is of several backends"
-            raise UsageError(f"{package}: {why}")
-        there = run.header.environment
-        click.echo(f"{info} on {there.platform}, by opcheck {there.opcheck}, {run.header.started}")
-        ops = tuple({record.op.name for record in run.records})
-        here = {
-            case.id: case for case in load_all(given.paths, None, Selection(ops=ops, level="deep"))
-        }
-        pairs = [(here.get(one.case), one.digest) for one in run.records]
-        known = [case for case, digest in pairs if case and case_digest(case) == digest]
-        old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
-        apart = sorted(old.keys() - {case.id for case in known})
-        address = f"saved:{Path(place) / _OUTPUTS}"
-        results = api.run(known, [address], shipped_ledgers=False) if known else ()
-        with console.counted("judging again", len(known)) as each:
-            for new in each(results):
-                was = old[new.case]
-                lasting = Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE, new.verdict
-                if new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED) and was.verdict in lasting:
-                    alone += 1
-                elif (was.verdict, was.failure) == (new.verdict, new.failure):
-                    confirmed += 1
-                else:
-                    said = f"handed in as {was.verdict}, it is {new.verdict}"
-                    wrong.append(f"{one_line(new.case)}: {said}: {one_line(new.reason)}")
-    click.echo("".join(f"{line}\n" for line in wrong), nl=False)
-    counts = Counter(one.verdict for one in old.values())
-    click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in counts.most_common()))
-    click.echo(f"{plural(confirmed, 'verdict')} confirmed, {alone:,} as handed in")
-    if apart:
-        said = f"{plural(len(apart), 'case')} are not those here: {few(apart, 3)}"
-        console.print_and_exit(Exit.UNUSABLE, said)
-    if wrong:
-        console.print_and_exit(Exit.NONCONFORMING, f"{plural(len(wrong), 'verdict')} not confirmed")
-    if not confirmed:
-        console.print_and_exit(Exit.NOTHING_JUDGED, "nothing could be judged again")
-    console.print_and_exit(Exit.CONFORMS, "the verdicts are confirmed")
+    old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
+    lasting = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
+    found = _Findings()
+    results = api.run(known, [f"saved:{outputs}"], shipped_ledgers=False) if known else ()
+    with console.counted("judging again", len(known)) as each:
+        for new in each(results):
+            was = old[new.case]
+            has_no_output = new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED)
+            if has_no_output and was.verdict in (*lasting, new.verdict):
+                found.alone += 1
+            elif (was.verdict, was.failure) == (new.verdict, new.failure):
+                found.confirmed += 1
+            else:
+                said = f"handed in as {was.verdict}, it is {new.verdict}: {new.reason}"
+                found.wrong.append(one_line(f"{new.case}: {said}"))
+    return found
 
 
 def _digest(path: Path) -> str:
@@ -331,6 +390,5 @@ def _unpack(package: Path, place: Path) -> None:
                 if _digest(Path(file.extract(name, place))) != digest:
                     raise ValueError(f"{name} is not what was packed")
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, *_DAMAGE) as error:
-        raise UsageError(
-            f"{package}: this is not a package of opcheck, or damaged: {error}"
-        ) from None
+        reason = f"this is not a package of opcheck, or damaged: {one_line(str(error))}"
+        raise UsageError(f"{package}: {reason}") from None

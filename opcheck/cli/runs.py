@@ -64,6 +64,7 @@ class RunOptions:
     cases: CaseOptions
     model: ModelOptions
     expect_cases: int | None
+    digest: str | None
     last_failed: Path | None
     shard: tuple[int, int] | None
     backends: BackendOptions
@@ -96,6 +97,12 @@ _filter_options = options.compose(
         metavar="N",
         type=options.COUNT,
         help="Exit with 2 unless PATH, -k and the like select exactly N cases.",
+    ),
+    click.option(
+        "--digest",
+        metavar="SHA256",
+        help="Exit with 2 unless manifest.json of the golden folder PATH, which has the checksums"
+        " of all its files, has this SHA-256.",
     ),
     click.option(
         "--lf",
@@ -245,7 +252,9 @@ def run(given: RunOptions) -> NoReturn:
     """
     from opcheck.cli.output import CaseFilter, Ledgers
     from opcheck.session import Session
+    from opcheck.suite.golden_files import check_pinned
 
+    options.use_config(given.backends.config)
     given.model.apply_limits()
     case_filter = CaseFilter(
         expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
@@ -254,6 +263,8 @@ def run(given: RunOptions) -> NoReturn:
     # All errors of files come before anything starts.
     _check_run_options(given)
     case_filter.read_last_run()
+    if given.digest is not None:
+        check_pinned(given.cases.paths, given.digest)
     with Session(
         given.backends.addresses,
         jobs=given.jobs,
@@ -301,6 +312,7 @@ def _judge_and_report(
         selection=EVERYTHING if needs_all_cases else selection,
         inputs=given.model.inputs,
     )
+    options.note_hidden_files(given.cases.paths)
     gc.freeze()  # Cases stay to the end: the collector need not look through them.
     cases = choose(all_cases, selection)
     description = str(selection) if cases else selection.why_empty(all_cases)

@@ -1,6 +1,8 @@
 """The question of a case and its accepted answers, computed if the case states none."""
 
 import math
+import os
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from opcheck import backends, dtypes, grouping, model, opset
+from opcheck.backends.address import parse
+from opcheck.backends.connect import CLASS
+from opcheck.backends.isolation.process import SETTINGS
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
 from opcheck.engine.evaluate import Outputs
 from opcheck.engine.node import graph_of
 from opcheck.engine.readings import Reading
-from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupported
+from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
@@ -175,14 +180,42 @@ def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
 
 
 def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
-    """Return True if a backend is the oracle itself, so that its pass proves nothing."""
+    """Return True if a backend is the oracle itself, so that its pass proves nothing.
+
+    Names, options, declarations, limits and variables make no other backend: the implementation
+    counts, by its address without options, its version and the digests of its files.
+    """
     if backend.address == oracle.address:
         return True
-    names = backend.of or backend.address, oracle.of or oracle.address
-    if names[0] != names[1] or backend.version != oracle.version:
+    if backend.kind != oracle.kind or backend.version != oracle.version:
         return False
-    # Two profiles of one address may be two builds; a profile and its address are one.
-    return None in (backend.of, oracle.of) or backend.made_of == oracle.made_of
+    here, there = _files_of(backend), _files_of(oracle)
+    if _implementation(backend) != _implementation(oracle):
+        # Of Python code, one class may have two names.
+        return CLASS in here and here == there
+    # Where both are known, two builds are told apart.
+    return not here or not there or here == there
+
+
+def _files_of(backend: BackendInfo) -> dict[str, str]:
+    """Return the digests of a backend's code, without those of how its process is started."""
+    return {name: digest for name, digest in backend.made_of.items() if name != SETTINGS}
+
+
+def _implementation(backend: BackendInfo) -> tuple[str, ...]:
+    """Return what an address names, without options; of a program, its words with real paths."""
+    text = backend.of or backend.address
+    try:
+        address = parse(text)
+    except UsageError:  # of a package that is not installed here
+        return (text.partition("?")[0],)
+    if address.kind != "cmd":
+        return (address.kind, address.detail or "")
+    try:
+        words = shlex.split(address.detail or "")
+    except ValueError:
+        words = [address.detail or ""]
+    return ("cmd", *(os.path.realpath(one) if os.path.isfile(one) else one for one in words))  # noqa: PTH113
 
 
 def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:

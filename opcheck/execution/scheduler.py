@@ -301,7 +301,8 @@ class Judges:
         self._parent = os.getpid()
         context = multiprocessing.get_context("fork")
         #: Shared: the places of the next case and of the first not emitted; 1 if all is to end.
-        self._next = context.Value("q", 0)
+        with interrupt.safe_path():
+            self._next = context.Value("q", 0)
         self._emitted = context.Value("q", 0, lock=False)
         self._stopped = context.Value("b", 0, lock=False)
         self._ends: dict[Connection[Any, Any], BaseProcess] = {}

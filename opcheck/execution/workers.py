@@ -7,31 +7,34 @@ Many are under way at once.
 import os
 import platform
 import re
+import shlex
 import signal
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
+import numpy as np
 import psutil
 
 from opcheck import __version__, diagnose, interrupt, suite
-from opcheck.backends import attempt, base
-from opcheck.backends.address import CODE, DEFAULT, memory, parse, profiles, resolve
+from opcheck.backends import base, floating_point
+from opcheck.backends.address import DEFAULT, memory, names_code, parse, profiles, resolve
 from opcheck.backends.connect import IN_PROCESS, version_of
+from opcheck.backends.execute import execute, outcome
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.errors import OpcheckError, UsageError, few
+from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, few
 from opcheck.execution.expected import oracles_of
 from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
-from opcheck.model import BackendInfo, Case, Environment, Outcome, Question, Reply, timing
+from opcheck.model import BackendInfo, Case, Environment, Outcome, Produced, Question, Reply, timing
 
 Made = TypeVar("Made")
 #: Seconds that a backend has for a case by default.
@@ -113,17 +116,16 @@ def consulted(
 ) -> Iterator[dict[str, Pool]]:
     """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
 
-    Any of `given`, the backends that the user names, may be an oracle.
+    Any of `given`, the backends that the user names, may be an oracle; of others, only those that
+    no file can have any code run by.
     """
     oracles = oracles_of(cases)
 
     def settings(address: str) -> BackendSettings:
         try:
+            if address not in given:
+                _require_harmless(address)
             (one,) = chosen_backends([address], folder, limits)
-            is_trusted = address in given or one.name is not None
-            if not is_trusted and parse(one.address).kind in CODE:
-                hint = "name it as a backend too, or give it a name in opcheck.toml and state that"
-                raise UsageError(f"{address!r} is code, which no case file may have run", hint)
         except UsageError as error:
             message = f"{oracles[address].source}: expect.oracle: {error.message}"
             raise UsageError(message, error.hint) from None
@@ -141,6 +143,16 @@ def consulted(
 
         each(connected, oracles)
         yield by_address
+
+
+def _require_harmless(address: str) -> None:
+    """Raise UsageError for an oracle of a case file that is code, unless its profile is trusted."""
+    profile = profiles(Path.cwd()).get(address)
+    if profile:
+        profile.require_trust(f"-b {shlex.quote(address)}")
+    elif names_code(parse(address, profiles(Path.cwd()))):
+        hint = "name it as a backend too, or give it a name in a trusted opcheck.toml"
+        raise UsageError(f"{address!r} is code, which no case file may have run", hint)
 
 
 def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
@@ -186,9 +198,19 @@ class InProcess:
         return not self._done
 
     def ask(self, question: Question) -> int:
-        """Answer a question at once; raises Defect and KeyboardInterrupt."""
+        """Answer a question at once; raises Defect, BackendUnavailable and KeyboardInterrupt."""
         self._asked += 1
-        self._done.append((self._asked, Reply(attempt(self._backend, question))))
+        _require_default_mode("before a call")
+        # Of NumPy, a thread's handling of overflow and the like is restored too.
+        with np.errstate(), _staying():
+            seen = execute(self._backend, question)
+        changed = floating_point.deviations()
+        _require_default_mode(f"after a call of {self.info.address}")
+        found = outcome(seen, question)
+        if changed and isinstance(found, Produced):
+            what = f"it leaves this process's processor in another mode: {', '.join(changed)}"
+            found = replace(found, unstable=what)
+        self._done.append((self._asked, Reply(found)))
         return self._asked
 
     def forget(self) -> None:
@@ -199,6 +221,34 @@ class InProcess:
         """Yield the replies that nobody took yet."""
         while self._done:
             yield self._done.popleft()
+
+
+@contextmanager
+def _staying() -> Iterator[None]:
+    """Turn `os._exit` into SystemExit: a kernel that ends this process with 0 would end it green.
+
+    Processes that a kernel forks leave as they like.
+    """
+    leave, own = os._exit, os.getpid()
+
+    def refused(status: int) -> NoReturn:
+        if os.getpid() != own:
+            leave(status)
+        raise SystemExit(status)
+
+    os._exit = refused
+    try:
+        yield
+    finally:
+        os._exit = leave
+
+
+def _require_default_mode(when: str) -> None:
+    """Have this process compute by IEEE 754's default; raise BackendUnavailable if it cannot."""
+    if left := floating_point.reset():
+        said = f"{when}, nothing can be judged in this process: {', '.join(left)}"
+        hint = "undo what changed this, such as torch.set_flush_denormal, or use an address"
+        raise BackendUnavailable(said, hint)
 
 
 #: A backend that is asked without waiting for its reply.

@@ -47,7 +47,17 @@ _ANSWERS = rf"[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)
 ANSWER_FILE = re.compile(rf"{QUESTION_FILE.pattern}|{_ANSWERS}")
 #: Of the file that says whose outputs these are, null where only questions were written.
 _FORMAT = 1
-_FIELDS = ("address", "kind", "version", "accumulate", "engine", "devices", "threads", "refuses")
+#: What it states of the backend.
+ORIGIN_FIELDS = (
+    "address",
+    "kind",
+    "version",
+    "accumulate",
+    "engine",
+    "devices",
+    "threads",
+    "refuses",
+)
 
 
 def folder_name(case: str) -> str:
@@ -233,7 +243,7 @@ def read_refusal(text: str) -> Raised:
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
     """Mark `folder` as written by opcheck, with the outputs of `backend`."""
-    fields = backend and {name: getattr(backend, name) for name in _FIELDS}
+    fields = backend and {name: getattr(backend, name) for name in ORIGIN_FIELDS}
     if fields and backend and backend.of:
         fields["address"] = backend.of
     text = json.dumps({"format": _FORMAT, "backend": fields}, indent=2)
@@ -253,7 +263,7 @@ def read_origin(folder: Path) -> BackendInfo | None:
         if (fields := record["backend"]) is None:
             return None
         fields = {"refuses": True, **fields}  # which earlier versions do not state
-        data = json.dumps({name: fields[name] for name in _FIELDS})
+        data = json.dumps({name: fields[name] for name in ORIGIN_FIELDS})
         return TypeAdapter(BackendInfo).validate_json(data, strict=True)
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError(f"{MARKER} is damaged, or not of format {_FORMAT}") from None
@@ -313,8 +323,12 @@ def tensor_bytes(array: Array, name: str) -> bytes:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that is there whole or not at all, even if this process is killed meanwhile."""
     part = path.with_name(f"{path.name}.part")
-    part.write_bytes(data)
-    part.replace(path)
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError:  # as of a full disk
+        part.unlink(missing_ok=True)
+        raise
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:

@@ -41,7 +41,6 @@ _NUMBER: Final = re.compile(
 )
 _BASES: Final = {"int": 10, "octal": 8, "hex": 16}
 _SPELT: Final = {type(None): "null", bool: "bool", int: "int", float: "float", str: "str"}
-_LISTS_OF_CASES: Final = re.compile(r"^['\"]?(cases|bench)['\"]? *:", re.MULTILINE)
 _CORE: Final = "tag:yaml.org,2002:"
 #: The tags a file may state; `tagged` has the values that each admits.
 TAGS: Final = frozenset(_CORE + word for word in (*_SPELT.values(), "seq", "map"))
@@ -452,16 +451,6 @@ def kind_of(file: Path) -> Kind:
     if outer not in (".yaml", ".yml"):
         return Kind.CASES
     return {".clauses": Kind.CLAUSES, ".equivalent": Kind.EQUIVALENT}.get(inner, Kind.CASES)
-
-
-def states_cases(file: Path) -> bool:
-    """Return True if a file can be read and has the key of a list of cases at its top level."""
-    try:
-        # Reading from a pipe would never end.
-        text = file.read_text("utf-8", "replace") if file.is_file() else ""
-    except OSError:
-        return False
-    return bool(_LISTS_OF_CASES.search(text))
 
 
 def shipped_files(kind: Kind, domain: str = "") -> list[Path]:

@@ -32,11 +32,16 @@ def write_text(path: Path, text: str) -> None:
     try:
         with writing(path):
             whole = path.resolve()
-            is_device = whole.exists() and not whole.is_file()
-            part = whole if is_device else whole.with_name(f"{whole.name}.part")
-            part.write_text(text, encoding="utf-8", newline="\n")
-            if not is_device:
+            if whole.exists() and not whole.is_file():
+                whole.write_text(text, encoding="utf-8", newline="\n")
+                return
+            part = whole.with_name(f"{whole.name}.part")
+            try:
+                part.write_text(text, encoding="utf-8", newline="\n")
                 part.replace(whole)
+            except OSError:  # as of a full disk
+                part.unlink(missing_ok=True)
+                raise
     except RuntimeError as error:  # of links that lead in a circle
         raise Unwritable(path, OSError(str(error))) from None
 

@@ -111,6 +111,7 @@ def question(case: model.Case) -> str:
 def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     """The command, or for an object the call, that repeats this case on this backend."""
     # Commands that show a stored run need not import backends.
+    from opcheck.backends import trust
     from opcheck.backends.address import CODE
 
     kind, _, name = result.backend.partition(":")
@@ -130,6 +131,8 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     others = backends if alone else result.against
     for backend in dict.fromkeys((result.backend, *others, *oracles)):
         words += ["-b", backend]
+    if (config := trust.config()) is not None:
+        words += ["--config", str(config)]
     words.append("--no-known")
     if result.known and result.known.line is not None:
         words += ["--known", result.known.ledger]

@@ -23,6 +23,19 @@ ASCII |= {"×": "x", "±": "+-", "√": "sqrt ", "Σ": "sum ", "≥": ">=", "≤
 _LINES, _LENGTH = 20, 200
 
 
+#: How a line begins that a CI system takes for a command, GitHub's after blanks; and what GitHub
+#: and Azure take for one anywhere in a line.
+_COMMAND = re.compile(r"^[ \t]*(?=::)|#(?=#(?:vso)?\[)", re.MULTILINE)
+
+
+def without_commands(text: str) -> str:
+    """Return lines that no CI system takes for commands: `::error::` becomes `\\::error::`.
+
+    A backend prints what it likes, and its output is shown in the log of a job.
+    """
+    return _COMMAND.sub(lambda found: f"{found[0]}\\", text)
+
+
 def op_record(op: "OpVersion") -> dict[str, Any]:
     """An operator's version as records of JSON have it."""
     return {"op": op.name, "domain": op.domain, "since": op.since}

@@ -82,6 +82,8 @@ _UNKNOWN_TIME = "1970-01-01T00:00:00+00:00"
 _UNKNOWN_PLACE = -1
 #: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
 LIMIT, LONGEST = 1 << 30, 1 << 24
+#: opcheck writes no blank lines; editors leave some.
+MOST_BLANK = 1000
 _Line: TypeAlias = model.Record | dict[str, Any]
 
 
@@ -188,7 +190,7 @@ class Reading(Generic[Head, Line, Result]):
 
     def _lines(self, stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, with their numbers."""
-        number = size = 0
+        number = size = blank = 0
         try:
             while data := stream.readline(min(self.longest, self.limit - size) + 1):
                 number, size = number + 1, size + len(data)
@@ -200,6 +202,10 @@ class Reading(Generic[Head, Line, Result]):
                     data = data.removeprefix(codecs.BOM_UTF8)
                 if data.strip():
                     yield number, data
+                    continue
+                blank += 1
+                if blank > MOST_BLANK:  # a small packed file can have a billion
+                    self.fail(number, f"more than {MOST_BLANK:,} blank lines")
         except (EOFError, zlib.error, gzip.BadGzipFile):
             self.fail(0, "this file cannot be unpacked: it is cut short, or damaged")
         except OSError as error:

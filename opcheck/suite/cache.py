@@ -91,7 +91,8 @@ def unpacked(data: bytes) -> tuple[Case, ...]:
 def read(path: Path) -> tuple[Case, ...] | None:
     """Return the cases at a place, None where they are not there."""
     with suppress(OSError, ValueError, TypeError, LookupError, pickle.UnpicklingError):
-        return unpacked(path.read_bytes())
+        if path.is_file():  # to open a pipe would never end
+            return unpacked(path.read_bytes())
     return None
 
 

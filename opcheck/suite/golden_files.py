@@ -18,6 +18,7 @@ import pydantic
 import pydantic.dataclasses
 
 from opcheck.dtypes import content
+from opcheck.errors import UsageError
 from opcheck.graph.folders import DATA_SET, MODEL, read_whole
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
@@ -241,6 +242,36 @@ def golden_above(root: Path, problems: FileMessages) -> tuple[Path, Manifest] | 
             problems += [(folder / path, message) for path, message in sorted(findings.items())]
             return (folder, manifest) if manifest else None
     return None
+
+
+def digest_of(folder: Path) -> str:
+    """Return the SHA-256 of a folder's manifest, which states those of all its tests.
+
+    Raises ValueError if it cannot be read.
+    """
+    return sha256(read_whole(folder / MANIFEST, LONGEST_MANIFEST)).hexdigest()
+
+
+def check_pinned(paths: Iterable[Path], digest: str) -> None:
+    """Raise UsageError unless all `paths` are in golden folders whose manifests have this SHA-256.
+
+    The manifest has the checksums of all tests, and is the only file that nothing else vouches for.
+    """
+    given = [*paths]
+    if not given:
+        raise UsageError("--digest is for a golden folder, and no PATH is named")
+    for path in given:
+        place = path.resolve()
+        above = [one for one in (place, *place.parents[:2]) if (one / MANIFEST).is_file()]
+        if not above:
+            raise UsageError(f"--digest: {path} is no golden folder: there is no {MANIFEST}")
+        try:
+            found = digest_of(above[0])
+        except ValueError as error:
+            raise UsageError(f"--digest: {path}: {MANIFEST}: {error}") from None
+        if found != digest.lower():
+            message = f"--digest: {path}: {MANIFEST} has the SHA-256 {found}, not {digest}"
+            raise UsageError(message, "it is another golden folder, or was changed")
 
 
 def _is_ours(folder: Path) -> bool:

@@ -19,18 +19,17 @@ from opcheck.errors import UsageError, did_you_mean, nearest
 from opcheck.model import Case, Level, OpVersion, Source
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite import cache
+from opcheck.suite.discovery import SUFFIXES, case_files_in, is_case_file, real, yaml_files_in
 from opcheck.suite.expand import CaseFile, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 from opcheck.suite.select import EVERYTHING, LEVELS, Selection
 
-SUFFIXES = (".yaml", ".yml")
 _WHOLE_FILE = Mark(0, 0)
 #: Where cases stand in a file, those to be judged and those to be timed.
 _LISTS = ("cases", "bench")
 #: Files of more bytes take seconds to read, and so many processes read them at the most.
 _LONG, _READERS = 1 << 17, 8
-UNREADABLE = "this folder cannot be read: {}"
 #: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
 _shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
 
@@ -145,7 +144,7 @@ def _read(
 def _about(ops: Collection[str]) -> Sequence[Path]:
     """The shipped files of these operators; all without `ops`. An operator may have none."""
     names = {op.lower() for op in ops}
-    files = filter(is_case_file, _yaml_files(shipped_suites(), Problems()))
+    files = filter(is_case_file, yaml_files_in(shipped_suites(), Problems()))
     return [file for file in files if not ops or names & {op.lower() for op in operators_in(file)}]
 
 
@@ -157,7 +156,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
         found = [path]
         if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
             known = len(problems)
-            if not (found := _in_folder(path, problems)) and len(problems) == known:
+            if not (found := case_files_in(path, problems)) and len(problems) == known:
                 message = "neither case files nor test data in this folder"
                 hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
                 problems.add(str(path), _WHOLE_FILE, message, hint)
@@ -170,61 +169,18 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
             problems.add(str(path), _WHOLE_FILE, message, "rename it if it holds cases")
             found = []
         for file in found:
-            if (real := _real(file)) not in seen:
-                seen.add(real)
+            if (path_of_file := real(file)) not in seen:
+                seen.add(path_of_file)
                 # Shipped files go by their place in the repository, others as the user named them.
                 is_shipped = file.is_relative_to(shipped)
                 name = Path("cases") / file.relative_to(shipped) if is_shipped else file
-                yield CaseFile(str(name), file, real.is_relative_to(_real(shipped)), problems)
-
-
-def is_case_file(file: Path) -> bool:
-    """Return False for the files next to those of cases, such as `softmax.clauses.yaml`."""
-    return reading.kind_of(file) is reading.Kind.CASES
+                yield CaseFile(
+                    str(name), file, path_of_file.is_relative_to(real(shipped)), problems
+                )
 
 
 def _ending(file: Path) -> str:
     return f"*{reading.kind_of(file)}"
-
-
-def _in_folder(folder: Path, problems: Problems) -> list[Path]:
-    """Return the case files in a folder and below, in order; a misnamed one is a problem."""
-    found: list[Path] = []
-    for file in _yaml_files(folder, problems):
-        if is_case_file(file):
-            found.append(file)
-        elif reading.states_cases(file):
-            message = f"this file has cases, and a file {_ending(file)} is not a case file"
-            problems.add(str(file), _WHOLE_FILE, message, "rename it")
-    return found
-
-
-def _yaml_files(folder: Path, problems: Problems) -> list[Path]:
-    """Return the YAML files in a folder and below, in order; nothing hidden, such as .venv."""
-    found: list[Path] = []
-    walked: set[Path] = set()
-
-    def unreadable(error: OSError) -> None:
-        problems.add(str(error.filename), _WHOLE_FILE, UNREADABLE.format(error.strerror))
-
-    for where, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
-        real = _real(Path(where))
-        # A link may lead back to a folder above it.
-        folders[:] = [] if real in walked else sorted(n for n in folders if n[0] != ".")
-        files = [] if real in walked else [Path(where, n) for n in names if n[0] != "."]
-        walked.add(real)
-        for file in files:
-            if file.is_symlink() and not os.path.exists(file):  # noqa: PTH110  # Path's may raise
-                problems.add(str(file), _WHOLE_FILE, "this link leads to nothing that can be read")
-            elif file.suffix.lower() in SUFFIXES:
-                found.append(file)
-    return sorted(found)
-
-
-def _real(path: Path) -> Path:
-    with suppress(OSError, RuntimeError, ValueError):
-        return path.resolve()
-    return path
 
 
 def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str, list[Case]]:

@@ -17,8 +17,8 @@ from opcheck.graph.folders import BeyondOpcheck, initializers, read_npy, read_te
 from opcheck.graph.test_data import DeclaredTensor, FileMessages, ModelTest, opset_of, stated
 from opcheck.model import Array, Case, Port, Source, TensorSpec, Tolerance, Value
 from opcheck.opset import onnx_defs
+from opcheck.suite.discovery import UNREADABLE, is_case_file, is_yaml
 from opcheck.suite.golden_files import as_cases, golden_above, orphans
-from opcheck.suite.load import SUFFIXES, UNREADABLE, is_case_file
 from opcheck.suite.tensors import MAX_ELEMENTS
 
 Tensors: TypeAlias = tuple[TensorSpec, ...]
@@ -320,7 +320,7 @@ def _is_test_data(path: Path) -> bool:
     files: list[Path] = []
     for where, folders, names in _walk_tests(path):
         tests += [where] if test_data.is_test([*names, *folders]) else []
-        yaml_files = (where / name for name in names if Path(name).suffix.lower() in SUFFIXES)
+        yaml_files = (where / name for name in names if is_yaml(Path(name)))
         files += filter(is_case_file, yaml_files)
     if tests and files:
         message = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -283,3 +284,40 @@ def test_what_is_no_size_is_answered_with_examples(text: str) -> None:
     assert error_of(UsageError, memory, text).message == (
         f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000"
     )
+
+
+def test_what_no_process_can_be_started_with_is_an_error_with_its_place(tmp_path: Path) -> None:
+    text = r"""
+        [backends.a]
+        address = "onnxruntime\u0000"
+        options = { x = "\u0000" }
+        [backends.a.environment]
+        A = "\u0000"
+        "B\u0000" = ""
+        "C=1" = ""
+        "" = ""
+    """
+    found = refusal(tmp_path, text)
+    assert [line.partition(": ")[0] for line in found] == [
+        f"opcheck.toml:{line}:1" for line in (3, 4, 6, 7, 8, 9)
+    ]
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000 + "]" * 5000, "a." * 20_000 + "b = 1"])
+def test_a_file_of_deep_nesting_is_an_error(tmp_path: Path, text: str) -> None:
+    assert refusal(tmp_path, text)
+
+
+def test_a_name_that_is_not_in_one_line_is_an_error(tmp_path: Path) -> None:
+    (found,) = refusal(tmp_path, '[backends."a\\nexit 0"]\naddress = "numpy"\n')
+    assert found.startswith("opcheck.toml:1:")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere"), Path.mkdir])
+def test_what_is_no_file_in_the_place_of_the_settings_is_an_error(tmp_path: Path, make) -> None:
+    written(tmp_path, NUMPY.format("farther"))
+    folder = tmp_path / "a"
+    folder.mkdir()
+    make(folder / "opcheck.toml")
+    (found,) = problems_of(folder)
+    assert found.startswith("opcheck.toml:1:1: ")

@@ -7,7 +7,7 @@ import pytest
 from opcheck import opset
 from opcheck.engine.operators import find
 from opcheck.reading import Kind, kind_of, operators_in, shipped_files, shipped_folder
-from opcheck.suite.load import is_case_file
+from opcheck.suite.discovery import is_case_file
 from tests.shell import ROOT
 
 DOMAINS = {"onnx": "", "ml": opset.ML, "training": opset.TRAINING, "dml": opset.DML}

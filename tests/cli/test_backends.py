@@ -160,7 +160,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Everything:
         """)
     )
     script = (
-        "import sys; sys.argv[1:] = ['backends', '--format', 'json']\n"
+        "import sys; sys.argv[1:] = ['backends', '--config', 'opcheck.toml', '--format', 'json']\n"
         "from opcheck.cli import main\n"
         "try: main()\n"
         "finally: print(*sys.modules, sep='\\n', file=sys.stderr)"

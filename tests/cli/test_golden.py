@@ -1,5 +1,6 @@
 """`opcheck golden write`, as it is typed, and what is run of its folders."""
 
+import hashlib
 import shutil
 import signal
 import subprocess
@@ -41,6 +42,24 @@ def test_what_is_written_is_told_and_is_right(run, mine):
     assert lines[-1] == "exit 0: 4 cases are in golden"
     found = run("run", "golden", "-b", "numpy?mode=exact", code=0)
     assert found.stdout.endswith("exit 0: conforms: 5 results, nothing unexpected\n")
+
+
+def test_a_digest_pins_a_golden_folder(run, mine):
+    printed = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", code=0).stdout
+    digest = hashlib.sha256(Path("golden/manifest.json").read_bytes()).hexdigest()
+    assert f"manifest.json: SHA-256 {digest}, for opcheck run --digest\n" in printed
+    words = ("-b", "numpy?mode=exact", "--digest")
+    for path in ("golden", "golden/must"):
+        run("run", path, *words, digest, code=0)
+    # A stranger turns duties into recommendations, and makes all checksums fit.
+    rewrite(Path("golden"), lambda data: data.update(selection="another"))
+    run("run", "golden", "-b", "numpy?mode=exact", code=0)
+    assert "has the SHA-256 " in run("run", "golden", *words, digest, code=2).stderr
+    for name in ("manifest.json", "SHA256SUMS"):
+        Path("golden", name).unlink()
+    assert "no golden folder" in run("run", "golden", *words, digest, code=2).stderr
+    for paths in (("my.yaml",), ()):
+        assert "--digest" in run("run", *paths, *words, digest, code=2).stderr
 
 
 def test_a_forged_answer_is_told_by_the_engine(run, mine):

@@ -94,13 +94,14 @@ def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, tol
         assert told in run(*command, "cases.yaml", "-b", "right", code=2).stderr
 
 
-def test_code_that_the_command_line_or_a_profile_names_may_be_an_oracle(run, tmp_path):
+def test_code_that_the_command_line_or_its_settings_file_names_may_be_an_oracle(run, tmp_path):
     oracle(tmp_path, "py:tests.cli.fakes:RIGHT")
     both = ("-b", "py:tests.cli.fakes:RIGHT", "-b", "right")
     assert run("run", "cases.yaml", *both).exit_code == 5  # the former is its own oracle
     write(tmp_path, '[backends.wise]\naddress = "py:tests.cli.fakes:RIGHT"\n', "opcheck.toml")
     oracle(tmp_path, "wise")
-    assert run("run", "cases.yaml", "-b", "right").exit_code == 0
+    words = ("run", "cases.yaml", "-b", "right", "--config", "opcheck.toml")
+    assert run(*words).exit_code == 0
 
 
 def repeated(run, found):

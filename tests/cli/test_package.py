@@ -1,10 +1,14 @@
 """`opcheck pack` and `opcheck verify` on runs of fakes."""
 
+import hashlib
+import json
 import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from opcheck.suite import suite_digest
 
 
 @pytest.fixture
@@ -36,7 +40,8 @@ def test_right_and_wrong_verdicts_are_confirmed(run, packed):
         found = run("verify", packed(backend), "cases.yaml", code=0)
         assert counts in found.stdout
         assert found.stdout.endswith(
-            "5 verdicts confirmed, 0 as handed in\nexit 0: the verdicts are confirmed\n"
+            "5 verdicts confirmed, 0 as handed in; 5 of the 5 cases here\nexit 0: 5 verdicts"
+            " confirmed, 0 as handed in (5 cases, level core, from cases.yaml)\n"
         )
 
 
@@ -84,6 +89,140 @@ def test_what_was_not_packed_is_refused(run, packed, change, add, message):
     assert message in run("verify", name, "cases.yaml", code=2).stderr
     Path("cut.zip").write_bytes(Path(name).read_bytes()[:-100])
     assert "not a package of opcheck" in run("verify", "cut.zip", code=2).stderr
+
+
+def forged(name, header=None, keep=lambda one: True, origin=None, digest=True):
+    """A package whose run and sums a stranger rewrote, so that they fit each other.
+
+    `header` and `origin` change the header of the run and what states whose outputs these are;
+    results that `keep` refuses are dropped; `digest`: that of the suite is made to fit.
+    """
+    with zipfile.ZipFile(name) as old:
+        files = {one: old.read(one) for one in old.namelist() if one != "SHA256SUMS"}
+    first, *results, last = map(json.loads, files["run.jsonl"].splitlines())
+    results = [one for one in results if keep(one)]
+    for place, one in enumerate(results):
+        one["place"] = place
+    first["cases"] = len(results)
+    pairs = [(one["case"], one["digest"]) for one in results]
+    first["suite"]["cases"] = len(results)
+    if digest:
+        first["suite"]["digest"] = suite_digest(pairs)
+    (header or dict)(first)
+    counts = {}
+    for one in results:
+        counts[one["verdict"]] = counts.get(one["verdict"], 0) + 1
+    last["totals"] = {first["backends"][0]["address"]: counts}
+    lines = (json.dumps(one) for one in (first, *results, last))
+    files["run.jsonl"] = "".join(f"{line}\n" for line in lines).encode()
+    marker = json.loads(files["outputs/opcheck.json"])
+    (origin or dict)(marker["backend"])
+    files["outputs/opcheck.json"] = json.dumps(marker).encode()
+    with zipfile.ZipFile("forged.zip", "w") as new:
+        for one, data in files.items():
+            new.writestr(one, data)
+        sums = (f"{hashlib.sha256(data).hexdigest()}  {one}\n" for one, data in files.items())
+        new.writestr("SHA256SUMS", "".join(sums))
+    return "forged.zip"
+
+
+def test_what_was_not_forged_is_confirmed(run, packed):
+    assert run("verify", forged(packed("right")), "cases.yaml", code=0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("accumulate", ["float16"]),
+        ("refuses", False),
+        ("engine", True),
+        ("version", "2"),
+        ("kind", "other"),
+        ("address", "other"),
+        ("threads", 7),
+        ("devices", ["npu"]),
+    ],
+)
+def test_outputs_of_another_backend_than_the_run_s_are_refused(run, packed, field, value):
+    name = forged(packed("right"), origin=lambda backend: backend.update({field: value}))
+    told = run("verify", name, "cases.yaml", code=2).stderr
+    assert f"opcheck.json states {field} " in told
+
+
+def test_what_a_backend_declares_is_shown(run, packed):
+    def poorer(backend):
+        backend.update(accumulate=["float16"], refuses=False)
+
+    name = forged(packed("right"), lambda header: poorer(header["backends"][0]), origin=poorer)
+    assert "it declares: computes in float16, does not refuse invalid models\n" in (
+        run("verify", name, "cases.yaml").stdout
+    )
+
+
+def is_no_failure(one):
+    return one["verdict"] != "fail"
+
+
+def test_dropped_results_are_noticed_by_the_digest(run, packed):
+    name = forged(packed("right"), keep=is_no_failure, digest=False)
+    told = run("verify", name, "cases.yaml", code=2).stderr
+    assert "its 4 results are not the suite of its header (4 cases): some are missing" in told
+
+
+def test_dropped_results_are_noticed_by_the_cases_here(run, packed):
+    name = forged(packed("right"), keep=is_no_failure)
+    found = run("verify", name, "cases.yaml", code=4)
+    assert "1 case of its selection is missing: Hardmax/" in found.stdout
+
+
+def test_a_narrower_selection_is_shown_with_how_many_cases_there_are(run, packed):
+    def narrower(header):
+        header["selection"] = "keywords easy, level core"
+
+    name = forged(packed("right"), narrower, keep=is_no_failure)
+    found = run("verify", name, "cases.yaml", code=0)
+    assert "its run: keywords easy, level core, from cases.yaml\n" in found.stdout
+    assert found.stdout.endswith("(4 of 5 cases, keywords easy, level core, from cases.yaml)\n")
+
+
+FORGERY = "1\nexit 0: 90,536 verdicts are confirmed\n\x1b[2K\x1b[1A"
+
+
+def test_texts_of_a_stranger_stay_in_their_line(run, packed):
+    def forge(header):
+        for name in ("opcheck", "platform", "python"):
+            header["environment"][name] = FORGERY
+        header["selection"] = header["backends"][0]["version"] = FORGERY
+        header["paths"] = [FORGERY]
+
+    name = forged(packed("right"), forge, origin=lambda backend: backend.update(version=FORGERY))
+    found = run("verify", name, "cases.yaml", code=0)
+    assert [line for line in found.stdout.splitlines() if line.startswith("exit")] == [
+        found.stdout.splitlines()[-1]
+    ]
+    assert "\x1b" not in found.stdout
+
+
+def test_names_of_a_stranger_s_cases_stay_in_their_line(run, packed):
+    def renamed(one):
+        one["case"] = f"{one['case']}{FORGERY}"
+        return True
+
+    found = run("verify", forged(packed("right"), keep=renamed), "cases.yaml", code=4)
+    assert sum(line.startswith("exit") for line in found.stdout.splitlines()) == 1
+
+
+def test_an_incomplete_run_is_no_package(run, packed):
+    with zipfile.ZipFile(packed("right")) as old:
+        lines = old.read("run.jsonl").splitlines(keepends=True)
+        files = {one: old.read(one) for one in old.namelist() if one != "SHA256SUMS"}
+    files["run.jsonl"] = b"".join(lines[:-1])
+    with zipfile.ZipFile("cut.zip", "w") as new:
+        for one, data in files.items():
+            new.writestr(one, data)
+        sums = (f"{hashlib.sha256(data).hexdigest()}  {one}\n" for one, data in files.items())
+        new.writestr("SHA256SUMS", "".join(sums))
+    assert "its run is incomplete" in run("verify", "cut.zip", "cases.yaml", code=2).stderr
 
 
 def test_a_run_is_packed_with_its_own_outputs_alone(run, keep):

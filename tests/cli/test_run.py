@@ -250,3 +250,28 @@ def test_what_a_later_pass_contradicts_is_in_no_file(run, tmp_path):
 
 def test_an_error_leaves_no_half_stream(run):
     assert run("run", "cases.yaml", "-b", "nope", "--format", "json", code=2).stdout == ""
+
+
+PRINTING = """
+class Backend:
+    def prepare(self, task):
+        print("::stop-commands::token")
+        print("   ::error::forged")
+        print("x" * 95 + "::error::at the break of a line")
+        print("##[error]forged")
+        return self
+
+    def run(self, inputs):
+        return [inputs[0] + 9]
+"""
+
+
+@pytest.mark.gate
+def test_what_a_backend_prints_is_no_command_of_a_ci_system(start, tmp_path):
+    (tmp_path / "cases.yaml").write_text(CASES)
+    (tmp_path / "printing.py").write_text(PRINTING)
+    process = start("run", "cases.yaml", "-b", "py:printing", cwd=tmp_path)
+    printed = "".join(process.communicate())
+    assert "stop-commands" in printed
+    lines = [line.strip() for line in printed.splitlines()]
+    assert not [line for line in lines if line.startswith("::") or "##[" in line]

@@ -261,3 +261,14 @@ def test_answers_that_differ_and_are_right_are_red_only_where_asked_for(run, tmp
     [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
     assert shlex.split(command)[-1] == "--require-reproducible"
     assert run("report", "run.jsonl").exit_code == 1
+
+
+def test_hidden_case_files_are_left_out_and_named(run, tmp_path):
+    folder = tmp_path / "mine"
+    (folder / ".hidden").mkdir(parents=True)
+    inputs = "{input: {dtype: float32, value: [1]}}"
+    text = f"op: Identity\ncases:\n- {{name: one, opset: 13, inputs: {inputs}}}\n"
+    (folder / "seen.yaml").write_text(text)
+    (folder / ".hidden" / "b.yaml").write_text(text)
+    for words in (("run", "mine", "-b", "right"), ("list", "mine")):
+        assert "1 hidden case file is left out: mine/.hidden/b.yaml" in run(*words).stderr

@@ -135,13 +135,22 @@ def test_every_oracle_is_named_once_with_its_first_case(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("backend", "oracle", "same"),
     [
-        (("ort", "1", None), ("ort", "1", None), True),
-        (("mine", "1", "ort"), ("ort", "1", None), True),
-        (("ort", "1", None), ("mine", "1", "ort"), True),
-        (("mine", "2", "ort"), ("ort", "1", None), False),
-        (("old", "1", "ort"), ("new", "1", "ort"), True),
-        (("ort:CUDA", "1", None), ("ort", "1", None), False),
-        (("other", "1", None), ("ort", "1", None), False),
+        (("onnxruntime", "1", None), ("onnxruntime", "1", None), True),
+        (("mine", "1", "onnxruntime"), ("onnxruntime", "1", None), True),
+        (("onnxruntime", "1", None), ("mine", "1", "onnxruntime"), True),
+        (("mine", "2", "onnxruntime"), ("onnxruntime", "1", None), False),
+        (("old", "1", "onnxruntime"), ("new", "1", "onnxruntime"), True),
+        (("onnxruntime:CUDA", "1", None), ("onnxruntime", "1", None), False),
+        (("reference", "1", None), ("onnxruntime", "1", None), False),
+        (("onnxruntime?threads=2", "1", None), ("onnxruntime", "1", None), True),
+        (("onnxruntime?accumulate=float16", "1", None), ("onnxruntime", "1", None), True),
+        (("two", "1", "onnxruntime?threads=2"), ("onnxruntime", "1", None), True),
+        (("py:mine:A?fast=1", "1", None), ("py:mine:A", "1", None), True),
+        (("py:mine:A", "1", None), ("py:mine:B", "1", None), False),
+        (("cmd:./run a", "1", None), ("cmd:./run  a", "1", None), True),
+        (("cmd:./run a", "1", None), ("cmd:./run b", "1", None), False),
+        (("cmd:./run 'a", "1", None), ("cmd:./run b", "1", None), False),
+        (("gone:a?x=1", "1", None), ("gone:a", "1", None), True),
     ],
 )
 def test_who_is_its_own_oracle(backend, oracle, same):
@@ -149,9 +158,22 @@ def test_who_is_its_own_oracle(backend, oracle, same):
         BackendInfo(address, "kind", version, of=of) for address, version, of in (backend, oracle)
     )
     assert is_the_same(one, other) is same
-    # Two profiles that are made of other files are two builds.
+    assert is_the_same(other, one) is same
+    settings = {"environment and limits": "5eed"}
+    assert is_the_same(one, replace(other, made_of=settings)) is same
+    # What is made of other files is another build.
+    first = replace(one, made_of={"library": "abc", **settings})
     built = replace(other, made_of={"library": "5eed"})
-    assert is_the_same(one, built) is (same and None in (backend[2], oracle[2]))
+    assert is_the_same(first, built) is (same and one.address == other.address)
+
+
+def test_one_class_under_two_names_is_one_backend() -> None:
+    one, other, third = (
+        BackendInfo(address, "py", "1", made_of={"mine": "abc", "class": name})
+        for address, name in [("py:mine:A", "mine.A"), ("py:far:B", "mine.A"), ("py:mine:C", "C")]
+    )
+    assert is_the_same(one, other)
+    assert not is_the_same(one, third)
 
 
 def together(folder: Path, *backends: Fake) -> list[LiveResult]:

@@ -115,3 +115,18 @@ def test_a_rate_is_of_gigabytes_a_second():
 def test_an_interval_without_bounds_is_none():
     assert plain_text.interval(0.98, 1.013) == "0.980–1.01"
     assert plain_text.interval(0.0, math.inf) == "–"
+
+
+@pytest.mark.parametrize(
+    ("text", "harmless"),
+    [
+        ("::error::x", "\\::error::x"),
+        ("one\n \t::stop-commands::x\ntwo", "one\n \t\\::stop-commands::x\ntwo"),
+        ("a ##[set-env name=A]b", "a #\\#[set-env name=A]b"),
+        ("##vso[task.setvariable variable=A]b", "#\\#vso[task.setvariable variable=A]b"),
+        ("std::vector # :: ## [", "std::vector # :: ## ["),
+    ],
+)
+def test_no_line_is_a_command_of_a_ci_system(text, harmless):
+    assert plain_text.without_commands(text) == harmless
+    assert plain_text.without_commands(harmless) == harmless

@@ -115,6 +115,12 @@ def test_what_a_packed_file_holds_is_limited_too(tmp_path):
     assert complaint(path) == [":2:1: this line is longer than 16 MiB"]
 
 
+def test_blank_lines_of_a_small_packed_file_are_limited(tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(gzip.compress(b"\n" * (store.MOST_BLANK + 1)))
+    assert complaint(path) == [":1001:1: more than 1,000 blank lines"]
+
+
 def test_a_shard_is_part_of_a_suite(file):
     run = replace(RUN, header=replace(HEADER, suite=model.Suite("5eed", 9), shard=(2, 3)))
     assert store.read(file(lines_of(run))) == run

@@ -235,3 +235,12 @@ def test_the_folders_of_a_few_other_versions_are_left(suite):
     left = {path.name for path in home.iterdir()}
     assert left > {"6", "7", "8", "note"}
     assert len(left) == 5
+
+
+def test_a_pipe_in_the_place_of_a_file_is_as_good_as_none(suite):
+    first = names()
+    (file,) = cached(suite)
+    file.unlink()
+    os.mkfifo(file)
+    load._shipped.cache_clear()
+    assert names() == first

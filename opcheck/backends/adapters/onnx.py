@@ -14,7 +14,7 @@ from onnx.checker import ValidationError
 from opcheck.backends import transport
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, only_nodes, own_part
-from opcheck.backends.connect import accepts, blamed, find, runnable
+from opcheck.backends.connect import accepts, blamed, class_of, find, runnable
 from opcheck.errors import NotSupported, UsageError, decline
 from opcheck.graph import model_of, output_names
 from opcheck.model import BackendInfo, Task, Tensors
@@ -40,7 +40,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         # Not the class has the interface, but its objects.
         with blamed(f"backend {address!r} cannot be made"):
             interface = interface()
-    info = BackendInfo(address, "onnx", version, devices=(device,))
+    made_of = class_of(interface if isinstance(interface, type) else type(interface))
+    if inspect.ismodule(interface):
+        made_of = class_of(interface)
+    info = BackendInfo(address, "onnx", version, devices=(device,), made_of=made_of)
     declares = getattr(interface, "declares", None) or partial(_declares, interface, device)
     return Backend(info, (ValidationError,), partial(_prepared, interface, way, device), declares)
 

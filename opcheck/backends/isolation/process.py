@@ -31,6 +31,8 @@ _MEASURE = 0.1
 #: The worker's program, which finds modules where the parent does, not in its working directory.
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1])['path']; "
 _START += "from opcheck.backends.isolation.worker import main; main(sys.argv[1])"
+#: The name of their digest among those of a backend's files.
+SETTINGS = "environment and limits"
 Loss: TypeAlias = Crashed | TimedOut | OutOfMemory
 
 
@@ -76,7 +78,7 @@ class BackendSettings:
     def digest(self) -> dict[str, str]:
         """Return the settings that can change answers, hashed: variables may be secrets."""
         message = f"{sorted(self.environment.items())} {self.timeout} {self.memory_limit}"
-        return {"environment and limits": sha256(message.encode()).hexdigest()[:16]}
+        return {SETTINGS: sha256(message.encode()).hexdigest()[:16]}
 
 
 class Process:

@@ -389,7 +389,7 @@ def in_its_dtype(want: Want) -> Array:
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
     if dtype is not None and dtype.kind == "complex":
         return want.values.astype(dtype.numpy)
-    if dtype is None or dtype.kind != "float":
+    if dtype is None or dtype.kind not in ("float", "minifloat"):
         return want.values
     return elements.once_rounded(want.values, dtype)
 

@@ -734,6 +734,11 @@ def test_what_is_not_plainly_right_is_compared(more: Any, got: Any) -> None:
         ("float32", [0.1], f32([0.1])),
         ("complex64", [0.1j], np.complex64([0.1j])),
         ("bool", [True], np.array([True])),
+        (
+            "float8e4m3fnuz",
+            [240.0, np.nan],
+            np.array([240, np.nan], DTYPES["float8e4m3fnuz"].numpy),
+        ),
         (None, f32([0.1]), f32([0.1])),
         (None, [3], np.array([3])),
         (None, [0.1], None),

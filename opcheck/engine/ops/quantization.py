@@ -1,13 +1,23 @@
-"""Elements in another type, each value rounded once, and numbers in few bits.
+"""Cast and CastLike, and linear quantization: numbers in another type, often one of few bits.
 
-QuantizeLinear is y = saturate(x / scale + zero point), DequantizeLinear x = (y − zero point)·scale.
+The texts under their own symbols, all versions:
+
+- Cast, CastLike: "casts the elements of a given input tensor to a data type";
+- QuantizeLinear: y = saturate((x / y_scale) + y_zero_point), where x / y_scale "rounds to the
+  nearest even";
+- DequantizeLinear: y = (x - x_zero_point) * x_scale;
+- DynamicQuantizeLinear: QuantizeLinear by a scale and a zero point that it derives from x.
+
+The parts of the file: what the texts leave open; conversions from type to type; Cast; where scales
+lie; DequantizeLinear; QuantizeLinear; DynamicQuantizeLinear. Mutants follow their operators.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +25,7 @@ from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import DTYPES, NARROW, DType, limits, round_to
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import (
+    DECIDED,
     check_one_of,
     check_shape,
     formula_builder,
@@ -22,692 +33,1333 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
-from opcheck.model import Array
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
 from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
-CAST, LIKE = operator("Cast", exact=True), operator("CastLike", exact=True)
-DEQUANTIZE, DYNAMIC, QUANTIZE = map(operator, NAMES.split()[2:])
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+#: Booleans, one for each element.
+Mask: TypeAlias = Any
+
+#: The versions of Cast, QuantizeLinear and DequantizeLinear after their first ones.
+LATER = (13, 19, 21, 23, 24, 25, 28)
+#: Those with types of 8 bits or fewer, and those with scales of blocks.
+SINCE_19 = LATER[1:]
+SINCE_21 = LATER[2:]
+
+# ── what the texts leave open ─────────────────────────────────────────────────────────────────
+
+INTEGERS_OUT_OF_RANGE = Ruling(
+    "integers-out-of-range",
+    "Versions of Cast before 13 do not define what integers out of range become.",
+    ("wraps", "saturates"),
+    by_element=True,
+)
+FRACTIONS_TO_FEW_BITS = Ruling(
+    "fractions-to-few-bits",
+    "Cast cuts fractions off on the way to integers, but ONNX's pages on types of 4 and of 2 bits"
+    ' have a "rounding to the nearest-integer".',
+    ("cut_off", "rounded"),
+    by_element=True,
+)
+INFINITIES_WITHOUT_SIGNED_ZEROS = Ruling(
+    "infinities-without-signed-zeros",
+    "The tables of versions 19 to 23 make NaN of an infinity in float8e4m3fnuz and float8e5m2fnuz;"
+    " version 24 corrects this to the largest number.",
+    ("largest", "not_a_number"),
+    by_element=True,
+)
+ONE_ELEMENT_AS_A_SCALAR = Ruling(
+    "one-element-as-a-scalar",
+    "The text does not state whether a scale of shape [1] is a scalar.",
+    ("scalar", "refused"),
+)
+UNUSED_AXIS = Ruling(
+    "unused-axis",
+    "The text does not state whether an axis without use must be one of the input's.",
+    ("ignored", "refused"),
+)
+AXIS_OF_A_VECTOR = Ruling(
+    "axis-of-a-vector",
+    "The default axis is 1, which a vector does not have.",
+    ("first", "refused"),
+)
+UNUSED_BLOCK_SIZE = Ruling(
+    "unused-block-size",
+    "The text does not define blocks where each entry of an axis has its scale.",
+    ("ignored", "refused"),
+)
+ZERO_POINT_OF_INT32 = Ruling(
+    "zero-point-of-int32",
+    'For int32 "there\'s no zero point (zero point is supposed to be 0)".',
+    ("subtracted", "ignored", "refused"),
+)
+#: The reason for which DirectML's page decides it: there the zero point is subtracted.
 LONG_ZERO = "there is no zero point of int32"
-#: The versions of Cast, and of those that quantize, after their first ones.
-_LATER: tuple[int, ...] = (13, 19, 21, 23, 24, 25, 28)
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the text of a version decides about numbers that a type does not hold.
+
+    Attributes:
+        out_of_range: "+/- infinity if OOR" of floats, "discard higher bits" of integers.
+        infinities: The largest number of a type of 8 bits stands for an infinity, in all types.
+    """
+
+    out_of_range: bool = True
+    infinities: bool = True
+
+
+BEFORE_13 = Text(out_of_range=False, infinities=False)
+BEFORE_24 = Text(infinities=False)
+SINCE_24 = Text()
+
+
+@dataclass(frozen=True)
+class Target:
+    """What numbers are converted to.
+
+    Attributes:
+        dtype: The element type.
+        saturate: Other than 0 if the nearest end of a type of 8 bits stands for what is beyond it.
+        round_mode: How float8e8m0, which has powers of two alone, is rounded to.
+        text: What the text of this version decides.
+    """
+
+    dtype: DType
+    saturate: int = 1
+    round_mode: str = "up"
+    text: Text = SINCE_24
+
+    @property
+    def is_integer(self) -> bool:
+        """True for a type of integers."""
+        return self.dtype.kind == "int"
+
+    @property
+    def has_nan(self) -> bool:
+        """True for a type in which NaN stays NaN."""
+        return not self.is_integer and self.dtype.bits >= 8
+
+
+# ── conversions from type to type ─────────────────────────────────────────────────────────────
+
 #: Every integer up to here is a number of float64.
-_EXACT = 1 << 53
-# Numbers as texts, by what Cast-9 and later say of them.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
-_SPECIAL = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
+MAX_EXACT = 1 << 53
+#: The digits of 64 bits that float64 does not hold.
+LOW_DIGITS = 11
+#: The most numbers that are listed as what the elements of one tensor may be.
+MAX_LISTED = 1 << 24
 
 
-def check_castable(one: DType | None) -> None:
+def check_castable(dtype: DType | None) -> None:
     """Raise NotSupported for complex numbers."""
-    decline(one is None or one.kind == "complex", f"unsupported by opcheck: casts of {one}")
+    is_unknown = dtype is None or dtype.kind == "complex"
+    decline(is_unknown, f"unsupported by opcheck: casts of {dtype}")
 
 
 @xp.primitive
 def cast_to(x: Array, dtype: DType) -> Array:
-    """`x` in another type.
+    """Return `x` in another type.
 
     Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
-    integers they are cut off; where these cannot hold them, nothing is said of the result, and they
-    come out as the nearest end, NaN as 0. Integers keep their lowest bits. Raises NotSupported for
-    texts about which the standard says nothing.
+    integers they are cut off; where these cannot hold them, the text does not define the result,
+    and they come out as the nearest end, NaN as 0. Integers keep their lowest bits. Raises
+    NotSupported for texts that the standard does not define.
     """
-    check_castable(own := dtypes.of(x))
+    own = dtypes.of(x)
+    check_castable(own)
     check_castable(dtype)
-    if own and own.kind == "string" and dtype != own:
-        x = _read(x, dtype)
+    if own == DTYPES["string"] and dtype != own:
+        x = numbers_of_texts(x, dtype)
     if own and own.name in NARROW:
         x = x.astype(np.int8 if own.kind == "int" else np.float64)
     match dtype.kind:
         case "string":
-            return x if x.dtype == object else _written(x)
+            return x if x.dtype == object else texts_of_numbers(x)
         case "bool":
             return np.asarray(x != 0)
-        case "int" if x.dtype.kind in "biu":
-            return x.astype(dtype.numpy)
         case "int":
-            # ONNX's node tests have the lowest bits of what types of 4 and 2 bits cannot hold.
-            whole = _cut_off(x.astype(np.float64), DTYPES["int64"] if dtype.bits < 8 else dtype)
-            return whole.astype(dtype.numpy)
-        case _ if dtype.name == "float64" or x.dtype == dtype.numpy:
-            return x.astype(dtype.numpy)
+            return to_integers(x, dtype)
         case _:
-            return round_to(_as_float64(x), dtype)
+            return to_floats(x, dtype)
 
 
-@xp.primitive
-def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Array:
-    """Numbers of float64 in a type of 8 bits or less, rounded to nearest, ties to even.
-
-    In float8e8m0, which has powers of two alone, as `round_mode` says. Out of range they come out
-    as the nearest end where they `saturate`; nothing is said of types that are not of 8 bits.
-    """
-    low, high = limits(dtype)
-    outside = (x < low) | (x > high)
-    if saturate:
-        x = np.clip(x, low, high)
-    if dtype.name == "float8e8m0":
-        part, exponent = np.frexp(x)
-        up = {"up": part > 0.5, "down": part >= 1, "nearest": part >= 0.75}  # Of 0.5 to 1.
-        check_one_of("round_mode", round_mode, *up)
-        x = np.where(np.isnan(x), x, np.ldexp(1.0, exponent - 1 + up[round_mode]))
-        x = x if saturate else np.where(outside, np.nan, x)
-    return round_to(x, dtype)
+def to_integers(x: Array, dtype: DType) -> Array:
+    """Return numbers as integers: of integers the lowest bits, floats without their fractions."""
+    if x.dtype.kind in "biu":
+        return x.astype(dtype.numpy)
+    # ONNX's node tests have the lowest bits of what types of 4 and 2 bits cannot hold.
+    held = DTYPES["int64"] if dtype.bits < 8 else dtype
+    return cut_off(x.astype(np.float64), held).astype(dtype.numpy)
 
 
-def _as_float64(x: Array) -> Array:
-    """`x` in float64; integers beyond 2^53 by rounding to odd, which a later rounding undoes.
+def cut_off(x: Array, dtype: DType) -> Array:
+    """Return floats as integers of 8 bits or more: towards 0, the nearest end, 0 for NaN."""
+    low, high = map(int, limits(dtype))
+    values = np.trunc(np.where(np.isnan(x), 0.0, x))
+    # The largest number of 64 bits is not one of float64, but one more is.
+    is_inside = (values >= low) & (values < high + 1)
+    inside = np.where(is_inside, values, 0.0).astype(np.int64 if low else np.uint64)
+    ends = np.where(values < 0, np.array(low, dtype.numpy), np.array(high, dtype.numpy))
+    return np.where(is_inside, inside.astype(dtype.numpy), ends)
+
+
+def to_floats(x: Array, dtype: DType) -> Array:
+    """Return numbers as floats, rounded once to nearest, ties to even."""
+    if dtype.name == "float64" or x.dtype == dtype.numpy:
+        return x.astype(dtype.numpy)
+    return round_to(as_float64(x), dtype)
+
+
+def as_float64(x: Array) -> Array:
+    """Return `x` in float64; integers beyond 2^53 by rounding to odd, which rounding again undoes.
 
     Of the two neighbors in float64, that one is taken whose last digit is odd: rounded again, to
     two digits less or fewer, it gives what the integer itself gives.
     """
     if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
         return x.astype(np.float64)
-    low = x & x.dtype.type(0x7FF)
-    odd = (x - low) | ((low != 0).astype(x.dtype) << x.dtype.type(11))
-    exact = (x <= _EXACT) & (x >= (-_EXACT if x.dtype.kind == "i" else 0))
-    return np.where(exact, x, odd).astype(np.float64)
+    integer = x.dtype.type
+    low = x & integer((1 << LOW_DIGITS) - 1)
+    odd = (x - low) | ((low != 0).astype(x.dtype) << integer(LOW_DIGITS))
+    least = -MAX_EXACT if x.dtype.kind == "i" else 0
+    is_exact = (x <= MAX_EXACT) & (x >= least)
+    return np.where(is_exact, x, odd).astype(np.float64)
 
 
-def _cut_off(x: Array, dtype: DType) -> Array:
-    low, high = map(int, limits(dtype))
-    values = np.trunc(np.where(np.isnan(x), 0.0, x))
-    # The largest number of 64 bits is none of float64, but one more is.
-    inside = (values >= low) & (values < high + 1)
-    whole = np.where(inside, values, 0.0).astype(np.int64 if low else np.uint64)
-    ends = np.where(values < 0, np.array(low, dtype.numpy), np.array(high, dtype.numpy))
-    return np.where(inside, whole.astype(dtype.numpy), ends)
+@xp.primitive
+def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Array:
+    """Return numbers of float64 in a type of 8 bits or less, to nearest, ties to even.
+
+    To float8e8m0 they are rounded as `round_mode` has it. Out of range they come out as the nearest
+    end if they `saturate`; the text does not define this for types that are not of 8 bits.
+    """
+    low, high = limits(dtype)
+    is_outside = (x < low) | (x > high)
+    if saturate:
+        x = np.clip(x, low, high)
+    if dtype.name == "float8e8m0":
+        x = power_of_two(x, round_mode)
+        x = x if saturate else np.where(is_outside, np.nan, x)
+    return round_to(x, dtype)
 
 
-def _each(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
+def power_of_two(x: Array, round_mode: str) -> Array:
+    """Return the power of two next to each number of float64, "up" or "down" or "nearest".
+
+    "nearest: round to nearest value and ties round up". Raises InvalidNode for other modes.
+    """
+    check_one_of("round_mode", round_mode, "up", "down", "nearest")
+    # The parts lie from 0.5, that of a power of two, to 1.
+    part, exponent = np.frexp(x)
+    if round_mode == "up":
+        is_up = part > 0.5
+    elif round_mode == "down":
+        is_up = part >= 1
+    else:
+        is_up = part >= 0.75
+    return np.where(np.isnan(x), x, np.ldexp(1.0, exponent - 1 + is_up))
+
+
+def by_the_table(x: Array, target: Target) -> Array:
+    """Return numbers of float64 in a type of 8 bits or less, as the tables of Cast have it.
+
+    They leave open what an infinity becomes: INFINITIES_WITHOUT_SIGNED_ZEROS.
+    """
+    y = to_minifloat(x, target.dtype, target.saturate, target.round_mode)
+    is_open = target.saturate and not target.text.infinities and target.dtype.name.endswith("fnuz")
+    is_infinite = np.isinf(x)
+    if not is_open or not is_infinite.any():
+        return y
+    if INFINITIES_WITHOUT_SIGNED_ZEROS.reading() == "largest":
+        return y
+    return np.where(is_infinite, np.array(np.nan, y.dtype), y)
+
+
+# ── numbers and texts ─────────────────────────────────────────────────────────────────────────
+
+#: "plain (e.g., "3.14" and "1000") and scientific numeric representations (e.g., "1e-5" and "1E8")"
+FLOAT_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,15})?", re.ASCII | re.IGNORECASE)
+INTEGER_TEXT = re.compile("[+-]?[0-9]+")
+#: What is matched "in a case-insensitive way"; "-INF" is not.
+SPECIAL_TEXTS = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
+
+
+def each_element(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
+    """Return `function` of each element, as an array of a NumPy dtype."""
     return np.fromiter(map(function, x.reshape(-1)), dtype, x.size).reshape(x.shape)
 
 
-def _read(x: Array, dtype: DType) -> Array:
-    """The numbers that texts represent, such that rounding them to `dtype` rounds once.
+def numbers_of_texts(x: Array, dtype: DType) -> Array:
+    """Return the numbers that texts represent, such that rounding them to `dtype` rounds once.
 
     They are float64 for floating types, else `dtype`. Raises NotSupported where the text
-    says nothing: for non-numerical ones, floating-point values on the way to an integer, integers
-    out of range, and booleans.
+    does not define the result: for non-numerical ones, floating-point values on the way to an
+    integer, integers out of range, and booleans.
     """
+    if dtype.name == "float64":
+        return each_element(nearest_float64, x, np.float64)
     if dtype.kind in ("float", "minifloat"):
-        exact = dtype.name == "float64"
-        return _each(lambda text: _floating(text, exact), x, np.float64)
+        return each_element(odd_float64, x, np.float64)
     decline(dtype.kind == "bool", "the text does not say which texts are true")
-    return _each(lambda text: _integer(text, dtype), x, dtype.numpy)
+    return each_element(partial(integer_of_text, dtype=dtype), x, dtype.numpy)
 
 
 @lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
-def _floating(text: str, nearest: bool) -> float:
-    """The nearest float64 of a number, or of the two next to it the one whose last digit is odd."""
-    if text == "-INF":  # It alone is said in capitals.
+def nearest_float64(text: str) -> float:
+    """Return the float64 next to the number that a text represents."""
+    if text == "-INF":
         return -np.inf
-    if text.lower() in _SPECIAL:
-        return _SPECIAL[text.lower()]
-    decline(not _NUMBER.fullmatch(text), f"opcheck reads no number in {text!r}")
-    value, exact = float(text), Decimal(text)
-    if nearest or Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
+    if text.lower() in SPECIAL_TEXTS:
+        return SPECIAL_TEXTS[text.lower()]
+    decline(not FLOAT_TEXT.fullmatch(text), f"opcheck reads no number in {text!r}")
+    return float(text)
+
+
+@lru_cache(1 << 16)
+def odd_float64(text: str) -> float:
+    """Return a number's float64, or of the two next to it the one whose last digit is odd."""
+    value = nearest_float64(text)
+    if not FLOAT_TEXT.fullmatch(text):
+        return value
+    exact = Decimal(text)
+    if Decimal(value) == exact or np.float64(value).view(np.int64) & 1:
         return value
     return float(np.nextafter(value, np.inf if exact > Decimal(value) else -np.inf))
 
 
-def _integer(text: str, dtype: DType) -> int:
+def integer_of_text(text: str, dtype: DType) -> int:
+    """Return the integer that a text represents; raise NotSupported where `dtype` lacks it."""
     low, high = limits(dtype)
-    if not re.fullmatch("[+-]?[0-9]+", text) or not low <= (exact := Decimal(text)) <= high:
+    if not INTEGER_TEXT.fullmatch(text) or not low <= Decimal(text) <= high:
         raise_unspecified(f"converting {text!r} to {dtype}")
-    return int(exact)
+    return int(Decimal(text))
 
 
-def _written(x: Array) -> Array:
-    """Numbers as texts, of floats in some digits that tell them apart, without an exponent."""
+def texts_of_numbers(x: Array) -> Array:
+    """Return numbers as texts, floats in a "plain floating-point representation"."""
     decline(x.dtype == np.bool_, "the text does not say what texts booleans become")
     if x.dtype.kind in "iu":
-        return _each(str, x, object)
+        return each_element(str, x, object)
     leave_open("the text does not say how many digits a float's text has")
-    return _each(_plain, x, object)
+    return each_element(plain_text, x, object)
 
 
-def _plain(value: Any) -> str:
-    if not np.isfinite(value):
-        return "NaN" if np.isnan(value) else "INF" if value > 0 else "-INF"
+def plain_text(value: Any) -> str:
+    """Return a float in as few digits as identify it, without an exponent."""
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "INF" if value > 0 else "-INF"
     return np.format_float_positional(value, trim="-")
 
 
-def _is_said(x: Array, dtype: DType, *, beyond: bool, zero: bool) -> Any:
-    """The elements for which the text gives the result of a cast.
+# ── Cast and CastLike ─────────────────────────────────────────────────────────────────────────
 
-    `beyond` whether it does so of infinities for what floats lack, and of the bits of what integers
-    lack; `zero` whether float8e8m0 has NaN for 0.
+CAST = operator("Cast", exact=True)
+CAST_LIKE = operator("CastLike", exact=True)
+
+
+def cast(input: Array, target: Target) -> Array:
+    """Return the elements in another type, by the text's rules and tables.
+
+    Raises NotSupported for complex numbers, and for texts that the standard does not define.
     """
-    own = dtypes.of(x)
-    if own == dtype or own is None or "string" in (own.kind, dtype.kind) or dtype.kind == "bool":
-        return True
-    if beyond and (dtype.kind == "float" or (own.kind in ("int", "bool") and dtype.kind == "int")):
-        return True
-    low, high = dtypes.limits(dtype)
-    if dtype.kind == "int" and own.kind in ("int", "bool"):
-        x = x.astype(np.int8) if own.kind == "bool" else x
-        return (x >= low) & (x <= high)
-    x = x.astype(np.float64)
-    if dtype.kind == "float":
-        return ~np.isfinite(x) | (np.abs(x) <= high)
-    if dtype.kind == "int":
-        # One more than the largest number of 64 bits is one of float64.
-        whole = np.trunc(x)
-        return (whole >= low) & (whole < high + 1.0)
-    if dtype.name == "float8e8m0":
-        return ~np.signbit(x) & (zero | (x != 0))
-    return (dtype.bits == 8) | ((x >= low) & (x <= high))
-
-
-def _cast(input, dtype, saturate, round_mode, *, beyond=True):
-    """Function bodies cast numbers with bounds too; what they make of others may have some."""
-    assert dtype
-    x, zero = bare(input), not saturate and round_mode == "nearest"
+    dtype = target.dtype
+    check_castable(dtype)
+    x = bare(input)
     if not isinstance(x, np.ndarray):
-        check_castable(dtype)
+        # Function bodies cast numbers with bounds too.
         return xp.astype(x, dtype.numpy)
-    if not np.all(_is_said(x, dtype, beyond=beyond, zero=zero)):
+    own = dtypes.of(x)
+    x = by_the_readings(x, own, target)
+    if not np.all(is_decided(x, target)):
         leave_open(f"nothing is said of what some of these numbers become as {dtype}")
-    if dtype.kind != "minifloat" or (own := dtypes.of(x)) == dtype:
+    if dtype.kind != "minifloat" or own == dtype:
         return xp.astype(cast_to(x, dtype), dtype.numpy)
     check_castable(own)
-    x = _read(x, dtype) if own and own.kind == "string" else x
-    return to_minifloat(_as_float64(x), dtype, saturate, round_mode)
+    if own == DTYPES["string"]:
+        x = numbers_of_texts(x, dtype)
+    return by_the_table(as_float64(x), target)
 
 
-CAST.formula(1, 6, 9)(lambda input, *, to: _cast(input, dtypes.named(to), 1, "up", beyond=False))
-CAST.formula(*_LATER)(
-    lambda input, *, to, saturate=1, round_mode="up": _cast(
-        input, dtypes.named(to), saturate, round_mode
-    )
-)
-LIKE.formula(15, 19, 21, 23, 24, 25)(
-    lambda input, target_type, *, saturate=1, round_mode="up": _cast(
-        input, dtypes.of(np.empty(0, target_type.dtype)), saturate, round_mode
-    )
-)
+def by_the_readings(x: Array, own: DType | None, target: Target) -> Array:
+    """Return `x` such that converting it to integers follows the readings in force.
+
+    Integers may saturate, INTEGERS_OUT_OF_RANGE, and fractions may be rounded before they are cut
+    off: FRACTIONS_TO_FEW_BITS.
+    """
+    if own is None or not target.is_integer:
+        return x
+    if own.kind == "int" and not target.text.out_of_range:
+        return within_range(x, own, target.dtype)
+    if own.kind not in ("float", "minifloat") or target.dtype.bits >= 8:
+        return x
+    values = x.astype(np.float64)
+    differs = np.isfinite(values) & (np.rint(values) != np.trunc(values))
+    if differs.any() and FRACTIONS_TO_FEW_BITS.reading() == "rounded":
+        return np.rint(values)
+    return x
 
 
-def _nan_by_bits(added, input, *, to, saturate=1, round_mode="up"):
-    """As if NaN was a number: bfloat16 is the upper half of float32."""
-    made = _cast(input, dtypes.named(to), saturate, round_mode)
-    if made.dtype.name != "bfloat16":
-        return made
+def within_range(x: Array, own: DType, dtype: DType) -> Array:
+    """Return integers cut to the range of `dtype` if they saturate: INTEGERS_OUT_OF_RANGE."""
+    low = max(limits(dtype)[0], limits(own)[0])
+    high = min(limits(dtype)[1], limits(own)[1])
+    is_inside = (x >= low) & (x <= high)
+    if is_inside.all() or INTEGERS_OUT_OF_RANGE.reading() == "wraps":
+        return x
+    return np.clip(x, low, high)
+
+
+def is_decided(x: Array, target: Target) -> Mask:
+    """Return True, or a mask, where the text gives the result of a cast."""
+    own = dtypes.of(x)
+    dtype = target.dtype
+    if own is None or own == dtype or "string" in (own.kind, dtype.kind):
+        return True
+    if dtype.kind == "bool" or (target.is_integer and own.kind in ("int", "bool")):
+        return True
+    low, high = limits(dtype)
+    values = x.astype(np.float64)
+    if dtype.kind == "float":
+        return target.text.out_of_range | ~np.isfinite(values) | (np.abs(values) <= high)
+    if target.is_integer:
+        # "fixed point: undefined if OOR". One more than the largest of 64 bits is a float64.
+        whole_part = np.trunc(values)
+        return (whole_part >= low) & (whole_part < high + 1.0)
+    if dtype.name == "float8e8m0":
+        # The type has neither signs nor 0: "-0" and "x < 0" are "Unspecified".
+        has_nan_for_0 = not target.saturate and target.round_mode == "nearest"
+        return ~np.signbit(values) & (has_nan_for_0 | (values != 0))
+    return (dtype.bits == 8) | ((values >= low) & (values <= high))
+
+
+#: From a tensor and what it is converted to, to the tensor in that type.
+CastFunction: TypeAlias = Callable[[Array, Target], Array]
+TEXT_OF_VERSION: Mapping[int, Text] = {
+    **dict.fromkeys((1, 6, 9), BEFORE_13),
+    **dict.fromkeys((13, 15, 19, 21, 23), BEFORE_24),
+    **dict.fromkeys((24, 25, 28), SINCE_24),
+}
+
+
+def texts_of_versions(*versions: int) -> Mapping[int, Text]:
+    """Return what the text decides in each of these versions."""
+    return {since: TEXT_OF_VERSION[since] for since in versions}
+
+
+@formula_builder(each=texts_of_versions(1, 6, 9, *LATER))
+def cast_versions(
+    function: CastFunction,
+    text: Text,
+    input: Array,
+    *,
+    to: Any,
+    saturate: int = 1,
+    round_mode: str = "up",
+) -> Array:
+    """All versions of Cast: `to` is a number, or in version 1 a word, that names a type."""
+    dtype = dtypes.named(to)
+    assert dtype is not None  # The schema refuses what names no type.
+    return function(input, Target(dtype, saturate, round_mode, text))
+
+
+@formula_builder(each=texts_of_versions(15, 19, 21, 23, 24, 25))
+def cast_like_versions(
+    function: CastFunction,
+    text: Text,
+    input: Array,
+    target_type: Array,
+    *,
+    saturate: int = 1,
+    round_mode: str = "up",
+) -> Array:
+    """All versions of CastLike: "a data type … that is the same as that of the second input"."""
+    dtype = dtype_of(target_type)
+    assert dtype is not None
+    return function(input, Target(dtype, saturate, round_mode, text))
+
+
+def dtype_of(x: Array) -> DType | None:
+    """Return the element type of a tensor of any kind of numbers; None if ONNX has none."""
+    return dtypes.of(np.empty(0, x.dtype))
+
+
+CAST.formula(build=cast_versions)(cast)
+CAST_LIKE.formula(build=cast_like_versions)(cast)
+
+
+def nan_by_bits(added: int, input: Array, target: Target) -> Array:
+    """Mutant of casts to bfloat16, the upper half of float32: NaN's bits are those of a number."""
+    y = cast(input, target)
+    if y.dtype.name != "bfloat16":
+        return y
     upper = (bare(input).view(np.uint32) + np.uint32(added) >> 16).astype(np.uint16)
-    return np.where(np.isnan(made), upper.view(made.dtype), made)
+    return np.where(np.isnan(y), upper.view(y.dtype), y)
 
 
 CAST.mutant_table(
     {
-        f"nan_{name}": (f"the bits of NaN were {words} to bfloat16", partial(_nan_by_bits, added))
-        for name, words, added in (
-            ("cut_off", "cut off", 0),
-            ("rounded", "rounded like a number", 0x7FFF),
-        )
+        "nan_cut_off": ("the bits of NaN were cut off to bfloat16", partial(nan_by_bits, 0)),
+        "nan_rounded": (
+            "the bits of NaN were rounded like a number to bfloat16",
+            partial(nan_by_bits, 0x7FFF),
+        ),
     },
-    *_LATER,
+    *LATER,
+    build=cast_versions,
     only=("float32",),
 )
 
+# ── where scales lie ──────────────────────────────────────────────────────────────────────────
+
+#: From an axis' length, the size of a block and the number of scales: the scale of each place.
+Blocks: TypeAlias = Callable[[int, int, int], Any]
+
+
+def in_blocks(length: int, size: int, count: int) -> Any:
+    """Return the block that each place of an axis lies in: "every scale is replicated"."""
+    return np.arange(length) // size
+
 
 def spread(
-    x, scale, zero, axis, block_size, blocks=lambda length, size, count: np.arange(length) // size
-):
-    """The scale and the zero point of each element of `x`; without an axis they are scalars."""
-    shapes = {scale.shape, scale.shape if zero is None else zero.shape}
+    x: Array,
+    scale: Array,
+    zero: Array,
+    axis: int | None,
+    block_size: int,
+    blocks: Blocks = in_blocks,
+) -> tuple[Array, Array]:
+    """Return the scale and the zero point of each element of `x`, which broadcast to it.
+
+    x: any shape. scale and zero (or None): [], one for all; [D_axis], one for each entry of the
+    axis; or as x, but for `block_size` elements of the axis one. `axis` None: a scalar alone, as
+    version 10 has it. Raises InvalidNode for other shapes: "The scale factor and zero point must
+    have the same shape".
+    """
+    shapes = {scale.shape} if zero is None else {scale.shape, zero.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
-        if (1,) in shapes:
-            leave_open("it is not said whether one element makes a scalar")
-        if axis not in (None, 1) and not -x.ndim <= axis < x.ndim:
-            leave_open("it is not said whether an axis without use must be one")
-        return (one if one is None else xp.reshape(one, ()) for one in (scale, zero))
+        check_scalars(x, shapes, axis, block_size)
+        return of_both(lambda scales: xp.reshape(scales, ()), scale, zero)
     if len(shapes) > 1:
         raise InvalidNode(f"a zero point {list(zero.shape)} for scales {list(scale.shape)}")
-    reject(axis is None, f"scales of shape {list(scale.shape)}; allowed: a scalar")
-    if scale.ndim == 1 and axis == 1 == x.ndim:
-        leave_open("an axis beyond those of a vector may be of no need")
-        axis = 0
-    axis = from_either_end(axis, x.ndim)
+    if axis is None:
+        raise InvalidNode(f"scales of shape {list(scale.shape)}; allowed: a scalar")
+    axis = axis_of_scales(x, scale, axis)
     if scale.ndim == 1 and (x.ndim > 1 or not block_size):
-        if block_size:
-            leave_open("nothing is said of blocks along a whole axis")
-        shape, at = x.shape[axis : axis + 1], np.arange(x.shape[axis])
-    else:
-        if block_size < 1 or scale.ndim != x.ndim:
-            raise InvalidNode(f"scales of rank {scale.ndim} and blocks of {block_size}")
-        count = -(-x.shape[axis] // block_size)
-        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        at = blocks(x.shape[axis], block_size, count)
-    check_shape("scales", scale, shape)
-    if scale.ndim == x.ndim:
-        return (one if one is None else xp.take(one, at, axis=axis) for one in (scale, zero))
-    lined = (-1, *[1] * (x.ndim - axis - 1))
-    return (one if one is None else xp.reshape(one, lined) for one in (scale, zero))
+        return along_axis(x, scale, zero, axis, block_size)
+    return along_blocks(x, scale, zero, axis, block_size, blocks)
 
 
-@formula_builder(each={10: 10, **dict.fromkeys(_LATER, 13)}, options=["place"])
-def of_products(
-    product,
-    since,
-    x,
-    x_scale,
-    x_zero_point=None,
-    *,
-    axis=1,
-    block_size=0,
-    output_dtype=0,
-    place=spread,
-):
-    """All versions of DequantizeLinear, from `product(x, zero, scale, out)` in that type."""
-    out = dtypes.named(output_dtype) if output_dtype else dtypes.of(np.empty(0, x_scale.dtype))
-    reject(out is None or out.kind != "float", f"an output of type {out}; allowed: floats")
-    scale, zero = place(x, x_scale, x_zero_point, axis if since > 10 else None, block_size)
-    if zero is not None and x.dtype == np.int32 and zero.any():
-        leave_open(LONG_ZERO)
-    return product(x, np.zeros((), x.dtype) if zero is None else zero, scale, out)
+def of_both(function: Callable[[Array], Array], scale: Array, zero: Array) -> tuple[Array, Array]:
+    """Return `function` of a scale and of a zero point, which may be None."""
+    return function(scale), None if zero is None else function(zero)
 
 
-def difference(x, zero):
-    """Without their scale, and what float32 cannot hold of it rounded."""
-    exact = exact_values(x) - exact_values(zero)
-    made, held = xp.astype(exact, np.float64), exact.astype(np.float32) == exact
-    return made if held.all() else xp.inexact(made, ~held)
+def check_scalars(
+    x: Array, shapes: set[tuple[int, ...]], axis: int | None, block_size: int
+) -> None:
+    """Raise InvalidNode by readings that refuse one scale for all, though not by the text.
+
+    ONE_ELEMENT_AS_A_SCALAR, and UNUSED_AXIS.
+    """
+    is_axis = axis is not None and -x.ndim <= axis < x.ndim
+    is_along_axis = is_axis and shapes == {(1,)} and x.shape[axis] == 1 and not block_size
+    if (1,) in shapes and not is_along_axis and ONE_ELEMENT_AS_A_SCALAR.reading() == "refused":
+        raise InvalidNode("a scale of shape [1]; allowed: a scalar")
+    is_default = axis in (None, 1)
+    if not is_axis and not is_default and UNUSED_AXIS.reading() == "refused":
+        raise InvalidNode(f"axis {axis} of a tensor of rank {x.ndim}")
 
 
-def in_float32(x, zero, scale, out):
-    """The product as float32 has it, or anything finer."""
+def axis_of_scales(x: Array, scale: Array, axis: int) -> int:
+    """Return the axis from the front; a vector has no axis 1, the default: AXIS_OF_A_VECTOR.
+
+    "When the rank of the input is 1, per-tensor quantization is applied, rendering the axis
+    unnecessary in this scenario."
+    """
+    is_beyond_a_vector = scale.ndim == 1 and axis == 1 == x.ndim
+    if is_beyond_a_vector and AXIS_OF_A_VECTOR.reading() == "first":
+        axis = 0
+    return from_either_end(axis, x.ndim)
+
+
+def along_axis(
+    x: Array, scale: Array, zero: Array, axis: int, block_size: int
+) -> tuple[Array, Array]:
+    """Return scales of the entries of an axis: "`y_scale` is a 1-D tensor of length `Di`"."""
+    if block_size and UNUSED_BLOCK_SIZE.reading() == "refused":
+        raise InvalidNode(f"scales of rank 1 and blocks of {block_size}")
+    check_shape("scales", scale, x.shape[axis : axis + 1])
+    shape = (-1, *(1 for _ in x.shape[axis + 1 :]))
+    return of_both(lambda scales: xp.reshape(scales, shape), scale, zero)
+
+
+def along_blocks(
+    x: Array, scale: Array, zero: Array, axis: int, block_size: int, blocks: Blocks
+) -> tuple[Array, Array]:
+    """Return scales of blocks: "`y_scale` shape is `(D0, ..., ceil(Di/B), ..., Dn)`"."""
+    if block_size < 1 or scale.ndim != x.ndim:
+        raise InvalidNode(f"scales of rank {scale.ndim} and blocks of {block_size}")
+    length = x.shape[axis]
+    count = -(-length // block_size)
+    check_shape("scales", scale, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    places = blocks(length, block_size, count)
+    return of_both(lambda scales: xp.take(scales, places, axis=axis), scale, zero)
+
+
+#: From x, the scale, the zero point, the axis and the size of a block: see `spread`.
+Place: TypeAlias = Callable[[Array, Array, Array, int | None, int], tuple[Array, Array]]
+
+
+def along_another_axis(
+    other: int, x: Array, scale: Array, zero: Array, axis: int | None, block_size: int
+) -> tuple[Array, Array]:
+    """Mutant: scales of one axis lie along `other`, 0 or -1, if it is as long."""
+    fits = axis is not None and scale.ndim == 1 and x.shape[other:][:1] == scale.shape
+    return spread(x, scale, zero, other if fits else axis, block_size)
+
+
+def first_of_each(
+    x: Array, scale: Array, zero: Array, axis: int | None, block_size: int
+) -> tuple[Array, Array]:
+    """Mutant: the first scale and the first zero point serve for all."""
+    return of_both(first_element, *spread(x, scale, zero, axis, block_size))
+
+
+def first_element(x: Array) -> Array:
+    """Return the first element of a tensor, of the same rank."""
+    return x[(slice(0, 1),) * x.ndim]
+
+
+def in_turns(length: int, size: int, count: int) -> Any:
+    """Mutant: the places of an axis belong to the blocks in turns."""
+    return np.arange(length) % max(1, count)
+
+
+def in_equal_blocks(length: int, size: int, count: int) -> Any:
+    """Mutant: the blocks are of one length as far as can be, whatever their size."""
+    return np.arange(length) // -(-length // count)
+
+
+#: Wrong places of scales, by name: a text, the versions, and what places them.
+PLACES: Mapping[str, tuple[str, tuple[int, ...], Place]] = {
+    "scales_along_first_axis": (
+        "the scales lay along the first axis where it is as long",
+        LATER,
+        partial(along_another_axis, 0),
+    ),
+    "scales_along_last_axis": (
+        "the scales lay along the last axis where it is as long",
+        LATER,
+        partial(along_another_axis, -1),
+    ),
+    "first_scale_for_all": ("the first scale served for all", LATER, first_of_each),
+    "blocks_in_turns": (
+        "the blocks' elements were taken in turns",
+        SINCE_21,
+        partial(spread, blocks=in_turns),
+    ),
+    "blocks_of_equal_length": (
+        "an axis was split into blocks that are as equal as can be",
+        SINCE_21,
+        partial(spread, blocks=in_equal_blocks),
+    ),
+}
+
+
+def real(x: Array) -> Array:
+    """Return numbers of any type as those of the kind in force."""
+    dtype = dtype_of(x)
+    if dtype and dtype.kind == "float":
+        return x
+    return xp.astype(exact_values(x), np.float64)
+
+
+# ── DequantizeLinear ──────────────────────────────────────────────────────────────────────────
+
+DEQUANTIZE = operator("DequantizeLinear")
+#: From x, the zero point, the scale and the type of the output to the product.
+Product: TypeAlias = Callable[[Array, Array, Array, DType], Array]
+
+
+def in_float32(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Return (x - x_zero_point) * x_scale, as float32 has it or anything finer."""
     return difference(x, zero) * real(scale)
 
 
-def in_type_of_output(x, zero, scale, out):
-    wide = xp.astype(exact_values(x) - exact_values(zero), np.float64)
-    a, b = (xp.astype(one, out.numpy, computes=True) for one in (wide, real(scale)))
-    return a * b
+def difference(x: Array, zero: Array) -> Array:
+    """Return x - x_zero_point; what float32 cannot hold of it may be rounded."""
+    exact = exact_values(x) - exact_values(zero)
+    is_held = exact.astype(np.float32) == exact
+    y = xp.astype(exact, np.float64)
+    return y if is_held.all() else xp.inexact(y, ~is_held)
 
 
-# "The output type also determines the precision of the multiplication", only since version 23.
-DEQUANTIZE.formula_and_alternatives(of_products, in_float32, in_type_of_output)
+def in_type_of_output(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Return the same in the output's type.
+
+    "The output type also determines the precision of the multiplication operation", since 23.
+    """
+    exact = xp.astype(exact_values(x) - exact_values(zero), np.float64)
+    factor = xp.astype(real(scale), out.numpy, computes=True)
+    return xp.astype(exact, out.numpy, computes=True) * factor
 
 
-SHIFTED = [one for one in (*NARROW, "int8", "int16", "uint8", "uint16") if one != "float8e8m0"]
+@dataclass(frozen=True)
+class Dequantizer:
+    """How DequantizeLinear computes; the fields are what mutants do otherwise."""
+
+    product: Product = in_float32
+    place: Place = spread
 
 
-def same_bits(x, **types):
-    return x.view(DTYPES[types[x.dtype.name]].numpy) if x.dtype.name in types else x
+@formula_builder(each={10: False, **dict.fromkeys(LATER, True)})
+def dequantize_versions(
+    how: Dequantizer,
+    has_axis: bool,
+    x: Array,
+    x_scale: Array,
+    x_zero_point: Array = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Array:
+    """All versions of DequantizeLinear: y = (x - x_zero_point) * x_scale; see `spread`.
+
+    "If `output_dtype` is not supplied then the output type is the same as `x_scale`." Raises
+    InvalidNode for an output that is not a float.
+    """
+    out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
+    if out is None or out.kind != "float":
+        raise InvalidNode(f"an output of type {out}; allowed: floats")
+    scale, zero = how.place(x, x_scale, x_zero_point, axis if has_axis else None, block_size)
+    return how.product(x, zero_point_of(x, zero), scale, out)
+
+
+def zero_point_of(x: Array, zero: Array) -> Array:
+    """Return the zero point, which "is 0 when it's not specified"; see ZERO_POINT_OF_INT32."""
+    none = np.zeros((), x.dtype)
+    if zero is None:
+        return none
+    is_open = x.dtype == np.int32 and zero.any() and LONG_ZERO not in DECIDED.get()
+    if not is_open:
+        return zero
+    reading = ZERO_POINT_OF_INT32.reading()
+    if reading == "refused":
+        raise InvalidNode("a zero point of int32 that is not 0")
+    return none if reading == "ignored" else zero
+
+
+DEQUANTIZE.formula(build=dequantize_versions)(Dequantizer())
+DEQUANTIZE.alternative("", build=dequantize_versions)(Dequantizer(product=in_type_of_output))
+
+
+def zero_point_added(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Mutant: (x + x_zero_point) * x_scale."""
+    return (exact_values(x) + exact_values(zero)) * real(scale)
+
+
+def zero_point_unscaled(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Mutant: x * x_scale - x_zero_point."""
+    return exact_values(x) * real(scale) - exact_values(zero)
+
+
+def difference_wraps(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Mutant: x - x_zero_point has the lowest bits that the type of x holds."""
+    wide = x.astype(np.int64) - zero.astype(np.int64)
+    return exact_values(wide.astype(x.dtype)) * real(scale)
+
+
+def divided_by_scale(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Mutant: (x - x_zero_point) / x_scale."""
+    return (exact_values(x) - exact_values(zero)) / real(scale)
+
+
+def signs_mistaken(x: Array, zero: Array, scale: Array, out: DType) -> Array:
+    """Mutant: signed numbers are read as unsigned ones, and those as signed."""
+    return in_float32(same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out)
+
+
+def same_bits(x: Array, **types: str) -> Array:
+    """Return `x` as numbers of another type with the same bits, by the names of the types."""
+    if x.dtype.name not in types:
+        return x
+    return x.view(DTYPES[types[x.dtype.name]].numpy)
 
 
 #: Other types that the numbers may be mistaken for.
 UNSIGNED = {"int8": "uint8", "int16": "uint16", "uint8": "int8", "uint16": "int16"}
+#: The types that have zero points: int32 has none.
+SHIFTED = [name for name in (*NARROW, *UNSIGNED) if name != "float8e8m0"]
+SHIFTED_INTEGERS = [name for name in SHIFTED if DTYPES[name].kind == "int"]
 
-#: Wrong products, and the types in which they are wrong: int32 has no zero point.
-DEQUANTIZE.mutant_table(
-    {
-        "zero_point_added": (
-            "the zero point was added",
-            lambda x, zero, scale, _: (exact_values(x) + exact_values(zero)) * real(scale),
-            *SHIFTED,
-        ),
-        "zero_point_unscaled": (
-            "the zero point was subtracted after the product",
-            lambda x, zero, scale, _: exact_values(x) * real(scale) - exact_values(zero),
-            *SHIFTED,
-        ),
-        "difference_wraps": (
-            "the difference was taken in the tensor's own type",
-            lambda x, zero, scale, out: (
-                exact_values((x.astype(np.int64) - zero.astype(np.int64)).astype(x.dtype))
-                * real(scale)
-            ),
-            *(one for one in SHIFTED if DTYPES[one].kind == "int"),
-        ),
-        "divided_by_scale": (
-            "it was divided by the scale",
-            lambda x, zero, scale, out: (exact_values(x) - exact_values(zero)) / real(scale),
-        ),
-        "signs_mistaken": (
-            "signed numbers were taken for unsigned ones, and those for signed",
-            lambda x, zero, scale, out: in_float32(
-                same_bits(x, **UNSIGNED), same_bits(zero, **UNSIGNED), scale, out
-            ),
-            *UNSIGNED,
-        ),
-    },
-    build=of_products,
-)
-
-
-def _along(new, x, scale, zero, axis, block_size):
-    """Scales of one axis, along another one that is as long."""
-    fits = axis is not None and scale.ndim == 1 and x.shape[new:][:1] == scale.shape
-    return spread(x, scale, zero, new if fits else axis, block_size)
-
-
-PLACES: dict[str, tuple[str, tuple[int, ...], Any]] = {
-    "scales_along_first_axis": (
-        "the scales lay along the first axis where it is as long",
-        _LATER,
-        partial(_along, 0),
+#: Wrong products by name: a text, the product, and the types in which it is wrong if not all.
+PRODUCTS: Mapping[str, tuple[Any, ...]] = {
+    "zero_point_added": ("the zero point was added", zero_point_added, *SHIFTED),
+    "zero_point_unscaled": (
+        "the zero point was subtracted after the product",
+        zero_point_unscaled,
+        *SHIFTED,
     ),
-    "scales_along_last_axis": (
-        "the scales lay along the last axis where it is as long",
-        _LATER,
-        partial(_along, -1),
+    "difference_wraps": (
+        "the difference was taken in the tensor's own type",
+        difference_wraps,
+        *SHIFTED_INTEGERS,
     ),
-    "first_scale_for_all": (
-        "the first scale served for all",
-        _LATER,
-        lambda x, scale, zero, axis, block_size: (
-            one if one is None else one[(slice(0, 1),) * one.ndim]
-            for one in spread(x, scale, zero, axis, block_size)
-        ),
-    ),
-    "blocks_in_turns": (
-        "the blocks' elements were taken in turns",
-        _LATER[2:],
-        partial(spread, blocks=lambda length, size, count: np.arange(length) % max(1, count)),
-    ),
-    "blocks_of_equal_length": (
-        "an axis was split into blocks that are as equal as can be",
-        _LATER[2:],
-        partial(
-            spread, blocks=lambda length, size, count: np.arange(length) // -(-length // count)
-        ),
+    "divided_by_scale": ("it was divided by the scale", divided_by_scale),
+    "signs_mistaken": (
+        "signed numbers were taken for unsigned ones, and those for signed",
+        signs_mistaken,
+        *UNSIGNED,
     ),
 }
+DEQUANTIZE.mutant_table(
+    {
+        name: (text, Dequantizer(product=product), *only)
+        for name, (text, product, *only) in PRODUCTS.items()
+    },
+    build=dequantize_versions,
+)
+for _name, (_text, _versions, _place) in PLACES.items():
+    DEQUANTIZE.mutant(_text, *_versions, name=_name, build=dequantize_versions)(
+        Dequantizer(place=_place)
+    )
+
+# ── QuantizeLinear ────────────────────────────────────────────────────────────────────────────
+
+QUANTIZE = operator("QuantizeLinear")
+#: From x, the scale and the type of the division to the quotients; see `quantized`.
+Divide: TypeAlias = Callable[[Array, Array, DType], Sequence[Array]]
+#: From quotients, the zero point and the output's type to the output.
+Convert: TypeAlias = Callable[[Array, Array, Target], Array]
 
 
-def converted(q, zero, out, saturate, rounding=xp.round):
-    """Quotients as numbers of `out`: the nearest, shifted by `zero`, and saturated."""
-    q = np.asarray(q, np.float64) if bare(q) is q else xp.astype(q, np.float64)
-    if out.kind == "int":
-        return bare(xp.clip(rounding(q) + zero, *dtypes.limits(out))).astype(out.numpy)
-    return to_minifloat(bare(q + zero), out, saturate or out.bits < 8, "up")
+def divided(x: Array, scale: Array, dtype: DType) -> Sequence[Array]:
+    """Return x / y_scale in `dtype`, which the text states since version 23, or in float32.
+
+    "The type of `y_scale` determines the precision of the division operation", unless `precision`
+    does. In a type of 16 bits it comes first; float32 is finer.
+    """
+    wide = dtype if dtype.name == "float64" else DTYPES["float32"]
+    kinds = [dtype, wide] if dtype.name in ("float16", "bfloat16") else [wide]
+    quotients = []
+    for kind in kinds:
+        numerator = xp.astype(real(x), kind.numpy, computes=True)
+        quotients.append(numerator / xp.astype(real(scale), kind.numpy, computes=True))
+    return quotients
 
 
-def whole(quotients, zero, out, saturate=1, sure=False, convert=converted):
-    """Numbers of `out` from quotients, as `convert` makes them with the zero point.
+def converted(q: Array, zero: Array, out: Target) -> Array:
+    """Return saturate(q + y_zero_point), with q rounded to the nearest even, as numbers of `out`.
+
+    q: quotients of any kind of numbers.
+    """
+    q = as_real_float64(q)
+    if out.is_integer:
+        low, high = limits(out.dtype)
+        return bare(xp.clip(xp.round(q) + zero, low, high)).astype(out.dtype.numpy)
+    return by_the_table(bare(q + zero), out)
+
+
+def as_real_float64(q: Array) -> Array:
+    """Return numbers of any kind in float64."""
+    return np.asarray(q, np.float64) if bare(q) is q else xp.astype(q, np.float64)
+
+
+def quantized(
+    quotients: Sequence[Array],
+    zero: Array,
+    out: Target,
+    is_exact: Mask = False,
+    convert: Convert = converted,
+) -> Array:
+    """Return numbers of `out` from quotients, as `convert` makes them with the zero point.
 
     The first of `quotients` decides; of bounded ones all is admitted that the errors of any leave,
-    but where they are `sure`.
+    apart from those that are exact. NaN may become any number of a type without NaN.
     """
     first = quotients[0]
-    values = (
-        bare(first).astype(np.float64)
-        if not isinstance(first, Bounded)
-        else (first.v.astype(np.float64).astype(first.dtype).astype(np.float64))
-    )
-    if np.isnan(values).any() and (out.kind == "int" or out.bits < 8):
-        leave_open("what NaN becomes")
-    near = np.rint(values.astype(out.numpy).astype(np.float64))
-    if out.kind != "int" and np.any(zero) and not (values == near).all():
+    values = rounded_values(first)
+    if not out.is_integer and np.any(zero) and not are_whole_in(out.dtype, values):
         leave_open("it is not said to what is rounded before a zero point of floats is added")
     if not isinstance(first, Bounded):
-        return convert(first, zero, out, saturate)
-    ends = []
-    for q in (q.settled() for q in quotients):
-        e = 0.0 if q.e is None else np.where(sure, 0.0, q.e)
-        ends += [
-            convert((q.v + far).astype(np.float64), zero, out, saturate).astype(np.float64)
-            for far in (-e, e)
-        ]
+        return convert(first, zero, out)
+    ends: list[Array] = []
+    for quotient in quotients:
+        ends += ends_of(quotient, zero, out, is_exact, convert)
     if (np.isnan(ends) != np.isnan(ends[0])).any():
         leave_open("what is rounded may be out of range")
-    low, high = (how.reduce(ends).astype(out.numpy) for how in (np.minimum, np.maximum))
-    return admitted(convert(values, zero, out, saturate), low, high)
+    low = np.minimum.reduce(ends).astype(out.dtype.numpy)
+    high = np.maximum.reduce(ends).astype(out.dtype.numpy)
+    y = admitted(convert(values, zero, out), low, high)
+    return y if out.has_nan else with_any_for_nan(y, np.isnan(values), out.dtype)
 
 
-def admitted(y, low, high):
-    """`y`, and whatever else lies from `low` to `high`."""
+def rounded_values(q: Array) -> Any:
+    """Return the values of quotients in float64, each rounded to their type."""
+    if not isinstance(q, Bounded):
+        return bare(q).astype(np.float64)
+    return q.v.astype(np.float64).astype(q.dtype).astype(np.float64)
+
+
+def are_whole_in(dtype: DType, values: Any) -> bool:
+    """Return True if all values are whole numbers that a type of floats holds."""
+    return bool((values == np.rint(values.astype(dtype.numpy).astype(np.float64))).all())
+
+
+def ends_of(
+    quotient: Bounded, zero: Array, out: Target, is_exact: Mask, convert: Convert
+) -> list[Array]:
+    """Return what both ends of each quotient's error become, in float64."""
+    q = quotient.settled()
+    error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
+    both = [(q.v - error).astype(np.float64), (q.v + error).astype(np.float64)]
+    return [convert(end, zero, out).astype(np.float64) for end in both]
+
+
+def admitted(y: Array, low: Array, high: Array) -> Array:
+    """Return `y`, and whatever else lies from `low` to `high`."""
     if ((low == high) | (low != low)).all():
         return y
-    if (dtype := dtypes.of(y)) and dtype.kind != "int":
+    dtype = dtypes.of(y)
+    if dtype and dtype.kind != "int":
         return Indices(y, np.stack([y, low, high], axis=-1))
-    first, last = low.astype(np.int64), high.astype(np.int64)
-    each = first[..., None] + np.arange(1 + (last - first).max())
-    return Indices(y, np.minimum(each, last[..., None]).astype(y.dtype))
+    first = low.astype(np.int64)[..., np.newaxis]
+    last = high.astype(np.int64)[..., np.newaxis]
+    numbers = first + np.arange(1 + (last - first).max())
+    return Indices(y, np.minimum(numbers, last).astype(y.dtype))
 
 
-def real(x):
-    """Numbers of any type as those of the kind in force."""
-    dtype = dtypes.of(np.empty(0, x.dtype))
-    return x if dtype and dtype.kind == "float" else xp.astype(exact_values(x), np.float64)
+def each_admitted(y: Array) -> Array:
+    """Return all that is admitted of each element, along another axis, the last."""
+    return y.admitted if isinstance(y, Indices) else np.asarray(y)[..., np.newaxis]
 
 
-def are_decided(x, scale, divides, is_stated):
-    """The quotients that are exact in `divides`; the rest is open where the text is silent."""
-    own, values = (xp.values_of(real(one)) for one in (x, scale))
-    size, finite = np.abs(values), np.abs(np.where(np.isfinite(own), own, 0))
-    if not ((size >= 2.0**-126) & (size <= 2.0**126)).all():
-        leave_open("nothing is said of scales by which nothing or hardly anything can be divided")
-    if divides.name == "float16" and (
-        (finite > 65504).any() or not ((size >= 2.0**-14) & (size <= 65504)).all()
-    ):
-        leave_open("float16 does not hold what is divided")
-    if is_stated and divides.kind == "int" and (np.fmod(own, values) != 0).any():
-        leave_open("nothing is said of divisions in what is no float")
-    held = DTYPES["float32"] if divides.kind != "float" else divides
-    power = np.frexp(size)[0] == 0.5
-    return power & (own == own.astype(held.numpy)) & ((finite >= size * 2.0**-14) | (own == 0))
+def chosen(y: Array) -> Array:
+    """Return the number that comes first of what is admitted of each element."""
+    return y.v if isinstance(y, Indices) else y
+
+
+def with_any_for_nan(y: Array, is_nan: Any, dtype: DType) -> Array:
+    """Return `y`, in which elements may be any number of a type without NaN."""
+    if not is_nan.any():
+        return y
+    count = 1 << dtype.bits
+    if is_nan.size * count > MAX_LISTED:
+        leave_open("what NaN becomes")
+        return y
+    every = every_number(dtype)
+    before = each_admitted(y)
+    repeated = np.repeat(before[..., :1], count - before.shape[-1], axis=-1)
+    listed = np.concatenate([before, repeated], axis=-1)
+    return Indices(chosen(y), np.where(is_nan[..., np.newaxis], every, listed))
+
+
+def every_number(dtype: DType) -> Array:
+    """Return all numbers of a type of few bits, without NaN, in any order."""
+    bits = np.arange(1 << dtype.bits)
+    if dtype.kind == "int":
+        return bits.astype(dtype.numpy)
+    return bits.astype(np.uint8).view(dtype.numpy)
+
+
+@dataclass(frozen=True)
+class Quantizer:
+    """How QuantizeLinear computes; the fields are what mutants do otherwise."""
+
+    divide: Divide = divided
+    place: Place = spread
+    convert: Convert = converted
+
+
+@dataclass(frozen=True)
+class QuantizeText:
+    """What a version of QuantizeLinear has.
+
+    Attributes:
+        has_axis: Scales may be those of an axis.
+        states_precision: The text states in which type x is divided.
+        cast: What its tables decide, which are those of Cast.
+    """
+
+    has_axis: bool = True
+    states_precision: bool = True
+    cast: Text = SINCE_24
+
+
+QUANTIZE_10 = QuantizeText(has_axis=False, states_precision=False, cast=BEFORE_24)
+QUANTIZE_13 = QuantizeText(states_precision=False, cast=BEFORE_24)
+QUANTIZE_23 = QuantizeText(cast=BEFORE_24)
+QUANTIZE_24 = QuantizeText()
 
 
 @formula_builder(
-    each={10: 10, **{n: 13 if n < 23 else 23 for n in _LATER}}, options=["place", "convert"]
+    each={
+        10: QUANTIZE_10,
+        **dict.fromkeys((13, 19, 21), QUANTIZE_13),
+        23: QUANTIZE_23,
+        **dict.fromkeys((24, 25, 28), QUANTIZE_24),
+    }
 )
-def of_quotients(
-    quotient,
-    since,
-    x,
-    y_scale,
-    y_zero_point=None,
+def quantize_versions(
+    how: Quantizer,
+    text: QuantizeText,
+    x: Array,
+    y_scale: Array,
+    y_zero_point: Array = None,
     *,
-    axis=1,
-    saturate=1,
-    block_size=0,
-    output_dtype=0,
-    precision=0,
-    place=spread,
-    convert=converted,
-):
-    """All versions of QuantizeLinear, from `quotient(x, scale, dtype)` by a division in that."""
-    stated = dtypes.named(output_dtype) if output_dtype else None
-    given = None if y_zero_point is None else dtypes.of(y_zero_point)
-    reject(output_dtype and given not in (None, stated), f"output {stated}, zero point {given}")
-    divides = dtypes.named(precision) if precision else dtypes.of(np.empty(0, y_scale.dtype))
-    if precision and (divides is None or divides.kind != "float"):
-        leave_open("nothing is said of divisions in what is no float")
-        divides = DTYPES["float32"]
-    scale, zero = place(x, y_scale, y_zero_point, axis if since > 10 else None, block_size)
+    axis: int = 1,
+    saturate: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+    precision: int = 0,
+) -> Array:
+    """All versions of QuantizeLinear: y = saturate((x / y_scale) + y_zero_point); see `spread`."""
+    dtype = dtype_of_output(output_dtype, y_zero_point)
+    saturates = 1 if dtype.bits < 8 else saturate
+    out = Target(dtype, saturates, text=text.cast)
+    divides = dtype_of_division(precision, y_scale)
+    used_axis = axis if text.has_axis else None
+    scale, zero = how.place(x, y_scale, y_zero_point, used_axis, block_size)
+    check_division(x, scale, divides, is_stated=text.states_precision)
+    is_exact = are_exact(x, scale, divides)
     shift = 0 if zero is None else exact_values(zero)
-    sure = are_decided(x, scale, divides, since > 22)
-    out = stated or given or DTYPES["uint8"]
-    return whole(quotient(x, scale, divides), shift, out, saturate, sure, convert)
+    return quantized(how.divide(x, scale, divides), shift, out, is_exact, how.convert)
 
 
-@QUANTIZE.formula(build=of_quotients)
-def divided(x, scale, dtype):
-    """Quotients in `dtype`, which the text asks for since version 23, or in float32 if finer."""
-    narrow = [dtype] if dtype.name in ("float16", "bfloat16") else []
-    wide = dtype if dtype.name == "float64" else DTYPES["float32"]
-    return [
-        a / b
-        for a, b in (
-            [xp.astype(real(one), kind.numpy, computes=True) for one in (x, scale)]
-            for kind in (*narrow, wide)
-        )
-    ]
+def dtype_of_output(output_dtype: int, zero_point: Array) -> DType:
+    """Return the type of y: `output_dtype`, else the zero point's, else uint8.
+
+    "If both `output_dtype` and `y_zero_point` are specified, `output_dtype` must be `T3`."
+    """
+    stated = dtypes.named(output_dtype) if output_dtype else None
+    given = None if zero_point is None else dtypes.of(zero_point)
+    is_contradicted = output_dtype and given not in (None, stated)
+    reject(is_contradicted, f"output {stated}, zero point {given}")
+    return stated or given or DTYPES["uint8"]
 
 
-def stepped(rule, kind, q, zero, out, saturate):
-    """Numbers of a kind of types by another rule than to nearest, ties to even."""
-    if (out.kind == "int") != (kind == "int"):
-        return converted(q, zero, out, saturate)
+def dtype_of_division(precision: int, scale: Array) -> DType:
+    """Return the type to divide in: `precision`, else the scale's."""
+    if not precision:
+        dtype = dtype_of(scale)
+        assert dtype is not None  # The schema lists the types of scales.
+        return dtype
+    stated = dtypes.named(precision)
+    if stated is not None and stated.kind == "float":
+        return stated
+    leave_open("nothing is said of divisions in what is no float")
+    return DTYPES["float32"]
+
+
+#: Scales within are normal numbers of float32, and of float16, and so are their reciprocals.
+FLOAT32_SCALES = (2.0**-126, 2.0**126)
+FLOAT16_SCALES = (2.0**-14, 65504.0)
+#: Quotients of float16 that are normal numbers.
+LEAST_QUOTIENT = 2.0**-14
+
+
+def check_division(x: Array, scale: Array, divides: DType, *, is_stated: bool) -> None:
+    """Leave open what the text does not define: by 0, out of range, and in integers."""
+    numerator = xp.values_of(real(x))
+    divisor = xp.values_of(real(scale))
+    size = np.abs(divisor)
+    if not ((size >= FLOAT32_SCALES[0]) & (size <= FLOAT32_SCALES[1])).all():
+        leave_open("nothing is said of scales by which nothing or hardly anything can be divided")
+    if divides.name == "float16":
+        finite = np.abs(np.where(np.isfinite(numerator), numerator, 0))
+        is_held = (size >= FLOAT16_SCALES[0]) & (size <= FLOAT16_SCALES[1])
+        if (finite > FLOAT16_SCALES[1]).any() or not is_held.all():
+            leave_open("float16 does not hold what is divided")
+    if is_stated and divides.kind == "int" and (np.fmod(numerator, divisor) != 0).any():
+        leave_open("nothing is said of divisions in what is no float")
+
+
+def are_exact(x: Array, scale: Array, divides: DType) -> Mask:
+    """Mask the quotients that are exact in the type of the division: those by powers of two."""
+    numerator = xp.values_of(real(x))
+    size = np.abs(xp.values_of(real(scale)))
+    held = divides if divides.kind == "float" else DTYPES["float32"]
+    is_power_of_two = np.frexp(size)[0] == 0.5
+    is_held = numerator == numerator.astype(held.numpy)
+    finite = np.abs(np.where(np.isfinite(numerator), numerator, 0))
+    is_normal = (finite >= size * LEAST_QUOTIENT) | (numerator == 0)
+    return is_power_of_two & is_held & is_normal
+
+
+QUANTIZE.formula(build=quantize_versions)(Quantizer())
+
+#: A rule by which numbers become whole.
+Rule: TypeAlias = Callable[[Any], Any]
+#: From a quotient rounded, the quotient, the zero point and the ends of a type to its numbers.
+OfIntegers: TypeAlias = Callable[[Any, Any, Any, int, int], Any]
+
+
+def half_away_from_zero(q: Any) -> Any:
+    """Mutant of a rule: ties go away from 0."""
+    return np.copysign(np.floor(np.abs(q) + 0.5), q)
+
+
+def half_up(q: Any) -> Any:
+    """Mutant of a rule: ties go up."""
+    return np.floor(q + 0.5)
+
+
+def of_integers_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
+    """Mutant: quotients are rounded by another rule for types of integers."""
+    if not out.is_integer:
+        return converted(q, zero, out)
+    return converted(rule(bare(q).astype(np.float64)), zero, out)
+
+
+def of_minifloats_by(rule: Rule, q: Array, zero: Array, out: Target) -> Array:
+    """Mutant: quotients are rounded by another rule for types of floats."""
+    if out.is_integer:
+        return converted(q, zero, out)
     q = bare(q).astype(np.float64)
-    step = (
-        1.0
-        if kind == "int"
-        else np.ldexp(1.0, np.maximum(np.frexp(q)[1] - out.precision, out.min_exponent))
-    )
-    return converted(rule(q / step) * step, zero, out, saturate)
+    exponent = np.frexp(q)[1] - out.dtype.precision
+    step = np.ldexp(1.0, np.maximum(exponent, out.dtype.min_exponent))
+    return converted(rule(q / step) * step, zero, out)
 
 
-def of_integers(convert, q, zero, out, saturate):
-    """A wrong conversion, from q rounded, the zero point and the ends of a type of integers."""
-    if out.kind != "int":
-        return converted(q, zero, out, saturate)
+def integers_first(q: Array, zero: Array, out: Target) -> Array:
+    """Mutant: quotients are rounded to integers, whatever the type."""
+    return converted(xp.round(q), zero, out)
+
+
+def integers_wrongly(convert: OfIntegers, q: Array, zero: Array, out: Target) -> Array:
+    """Mutant: numbers of a type of integers are made by `convert`."""
+    if not out.is_integer:
+        return converted(q, zero, out)
     q = bare(q).astype(np.float64)
-    made = convert(np.rint(q), q, zero, *dtypes.limits(out))
-    return np.nan_to_num(np.clip(made, -(2.0**62), 2.0**62)).astype(np.int64).astype(out.numpy)
+    low, high = map(int, limits(out.dtype))
+    y = convert(np.rint(q), q, zero, low, high)
+    within_64_bits = np.nan_to_num(np.clip(y, -(2.0**62), 2.0**62))
+    return within_64_bits.astype(np.int64).astype(out.dtype.numpy)
 
 
-#: Wrong conversions of quotients.
-CONVERSIONS: dict[str, tuple[str, Any]] = {
-    **{
-        f"{name}_{kind}s": (f"{text}, of {kind}s", partial(stepped, rule, kind))
-        for kind in ("int", "minifloat")
-        for name, text, rule in (
-            (
-                "ties_away",
-                "ties were rounded away from 0",
-                lambda q: np.copysign(np.floor(np.abs(q) + 0.5), q),
-            ),
-            ("truncated", "what is no number of the type was cut off", np.trunc),
-            ("rounded_down", "it was rounded down", np.floor),
-            ("ties_up", "ties were rounded up", lambda q: np.floor(q + 0.5)),
-        )
-    },
-    "integers_first": (
-        "quotients were rounded to integers, whatever the type",
-        lambda q, *more: converted(xp.round(q), *more),
+def rounded_last(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: saturate(round(q + zero))."""
+    return np.clip(np.rint(q + zero), low, high)
+
+
+def zero_point_subtracted(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: saturate(round(q) - zero)."""
+    return np.clip(near - zero, low, high)
+
+
+def wraps(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: numbers out of range keep their lowest bits."""
+    return near + zero
+
+
+def saturates_first(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: saturate(saturate(round(q)) + zero)."""
+    return np.clip(np.clip(near, low, high) + zero, low, high)
+
+
+def narrow_range(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: a signed type's lowest number is the largest one's opposite."""
+    return np.clip(near + zero, low + (low < 0), high)
+
+
+def unsigned_range(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: a signed type has the range of the unsigned one."""
+    return np.clip(near + zero, 0, high - low)
+
+
+def low_beyond_32_bits(near: Any, q: Any, zero: Any, low: int, high: int) -> Any:
+    """Mutant: quotients that 32 bits cannot hold become the lowest number."""
+    return np.where(np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low)
+
+
+#: Wrong rules by name: a text, and the rule.
+RULES: Mapping[str, tuple[str, Rule]] = {
+    "ties_away": ("ties were rounded away from 0", half_away_from_zero),
+    "truncated": ("what is no number of the type was cut off", np.trunc),
+    "rounded_down": ("it was rounded down", np.floor),
+    "ties_up": ("ties were rounded up", half_up),
+}
+#: Wrong numbers of integers by name: a text, and what makes them.
+INTEGERS: Mapping[str, tuple[str, OfIntegers]] = {
+    "rounded_last": ("it was rounded after the zero point had been added", rounded_last),
+    "zero_point_subtracted": ("the zero point was subtracted", zero_point_subtracted),
+    "wraps": ("numbers out of range wrapped around", wraps),
+    "saturates_first": (
+        "quotients were saturated before the zero point was added",
+        saturates_first,
     ),
+    "narrow_range": ("signed types had no lowest number", narrow_range),
+    "unsigned_range": ("signed types had the range of unsigned ones", unsigned_range),
+    "low_beyond_32_bits": (
+        "what 32 bits cannot hold was the lowest number",
+        low_beyond_32_bits,
+    ),
+}
+#: Wrong conversions of quotients to integers, by name: a text, and the conversion.
+TO_INTEGERS: Mapping[str, tuple[str, Convert]] = {
     **{
-        name: (text, partial(of_integers, convert))
-        for name, text, convert in (
-            (
-                "rounded_last",
-                "it was rounded after the zero point had been added",
-                lambda near, q, zero, low, high: np.clip(np.rint(q + zero), low, high),
-            ),
-            (
-                "zero_point_subtracted",
-                "the zero point was subtracted",
-                lambda near, q, zero, low, high: np.clip(near - zero, low, high),
-            ),
-            (
-                "wraps",
-                "numbers out of range wrapped around",
-                lambda near, q, zero, *ends: near + zero,
-            ),
-            (
-                "saturates_first",
-                "quotients were saturated before the zero point was added",
-                lambda near, q, zero, low, high: np.clip(
-                    np.clip(near, low, high) + zero, low, high
-                ),
-            ),
-            (
-                "narrow_range",
-                "signed types had no lowest number",
-                lambda near, q, zero, low, high: np.clip(near + zero, low + (low < 0), high),
-            ),
-            (
-                "unsigned_range",
-                "signed types had the range of unsigned ones",
-                lambda near, q, zero, low, high: np.clip(near + zero, 0, high - low),
-            ),
-            (
-                "low_beyond_32_bits",
-                "what 32 bits cannot hold was the lowest number",
-                lambda near, q, zero, low, high: np.where(
-                    np.abs(near) < 2.0**31, np.clip(near + zero, low, high), low
-                ),
-            ),
-        )
+        f"{name}_ints": (f"{text}, of ints", partial(of_integers_by, rule))
+        for name, (text, rule) in RULES.items()
+    },
+    **{
+        name: (text, partial(integers_wrongly, convert))
+        for name, (text, convert) in INTEGERS.items()
     },
 }
+#: And to floats of 8 bits or fewer, which came with version 19.
+TO_MINIFLOATS: Mapping[str, tuple[str, Convert]] = {
+    **{
+        f"{name}_minifloats": (f"{text}, of minifloats", partial(of_minifloats_by, rule))
+        for name, (text, rule) in RULES.items()
+    },
+    "integers_first": ("quotients were rounded to integers, whatever the type", integers_first),
+}
+for _name, (_text, _convert) in TO_INTEGERS.items():
+    QUANTIZE.mutant(_text, name=_name, build=quantize_versions)(Quantizer(convert=_convert))
+for _name, (_text, _convert) in TO_MINIFLOATS.items():
+    QUANTIZE.mutant(_text, *SINCE_19, name=_name, build=quantize_versions)(
+        Quantizer(convert=_convert)
+    )
 
 
-for _name, (_text, _convert) in CONVERSIONS.items():
-    _since = _LATER[1:] if "float" in _name or _name == "integers_first" else ()
-    QUANTIZE.mutant(
-        _text, *_since, name=_name, build=lambda convert: of_quotients(divided, convert=convert)
-    )(_convert)
-QUANTIZE.mutant("it was multiplied by the scale", name="multiplied_by_scale", build=of_quotients)(
-    lambda x, scale, dtype: [real(x) * real(scale)]
-)
-for _op, _by in (
-    (DEQUANTIZE, lambda place: of_products(in_float32, place=place)),
-    (QUANTIZE, lambda place: of_quotients(divided, place=place)),
-):
-    for _name, (_text, _since, _place) in PLACES.items():
-        _op.mutant(_text, *_since, name=_name, build=_by)(_place)
+def multiplied(x: Array, scale: Array, dtype: DType) -> Sequence[Array]:
+    """Mutant: x * y_scale."""
+    return [real(x) * real(scale)]
 
 
-def each(y):
-    """All that is admitted of each element, along another axis."""
-    return y.admitted if isinstance(y, Indices) else np.asarray(y)[..., None]
+QUANTIZE.mutant(
+    "it was multiplied by the scale", name="multiplied_by_scale", build=quantize_versions
+)(Quantizer(divide=multiplied))
+for _name, (_text, _versions, _place) in PLACES.items():
+    QUANTIZE.mutant(_text, *_versions, name=_name, build=quantize_versions)(Quantizer(place=_place))
+
+# ── DynamicQuantizeLinear ─────────────────────────────────────────────────────────────────────
+
+DYNAMIC = operator("DynamicQuantizeLinear")
+#: From x to both ends of its range; from these and the scale to the zero point.
+Ends: TypeAlias = Callable[[Array], tuple[Array, Array]]
+Point: TypeAlias = Callable[[Array, Array, Array], Array]
+#: The scales with which float32 computes what the text defines: from it, and 255 of it are finite.
+LEAST_SCALE = 2.0**-100
 
 
-def of_range(
-    x,
-    ends=lambda x: (xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)),
-    steps=255.0,
-    point=lambda low, high, scale: -low / scale,
-    first=converted,
-    then=converted,
-):
-    """Scale and zero point from the least and the greatest element, and 0."""
-    out = DTYPES["uint8"]
+def ends_with_zero(x: Array) -> tuple[Array, Array]:
+    """Return minimum(0, min(x)) and maximum(0, max(x)): "adjusted to include 0"."""
+    return xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)
+
+
+def point_of_the_least(low: Array, high: Array, scale: Array) -> Array:
+    """Return intermediate_zero_point = qmin - min(x)/y_scale, where qmin is 0."""
+    return -low / scale
+
+
+@dataclass(frozen=True)
+class DynamicQuantizer:
+    """How DynamicQuantizeLinear computes; the fields are what mutants do otherwise.
+
+    Attributes:
+        ends: The range of the data.
+        steps: qmax - qmin.
+        point: The zero point before it is rounded.
+        convert_point: Rounds and saturates the zero point.
+        convert: Rounds and saturates the elements.
+    """
+
+    ends: Ends = ends_with_zero
+    steps: float = 255.0
+    point: Point = point_of_the_least
+    convert_point: Convert = converted
+    convert: Convert = converted
+
+
+UINT8 = Target(DTYPES["uint8"])
+
+
+@formula_builder(11)
+def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Array]:
+    """Return y, y_scale and y_zero_point of uint8.
+
+    y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin),
+    y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),
+    y = saturate(round(x / y_scale) + y_zero_point).
+    """
     if not x.size:
         leave_open("nothing is said of the range of nothing")
         return np.zeros(x.shape, np.uint8), np.zeros((), x.dtype), np.zeros((), np.uint8)
-    low, high = ends(x)
-    scale = (high - low) / steps
+    low, high = how.ends(x)
+    scale = (high - low) / how.steps
     values = xp.values_of(scale)
-    if not ((values > 2.0**-100) & (values * 255 < dtypes.limits(DTYPES["float32"])[1])).all():
+    largest = limits(DTYPES["float32"])[1]
+    if not ((values > LEAST_SCALE) & (values * 255 < largest)).all():
         leave_open("nothing is said of what is divided by 0, or of what is no number")
-    zero = whole([point(low, high, scale)], 0, out, convert=first)
+    zero = quantized([how.point(low, high, scale)], 0, UINT8, convert=how.convert_point)
     # The scale is what float32 has of it, or, where that is not kept, anything finer.
     quotients = [x / xp.astype(np.float32(values), np.float32), x / scale]
-    chosen = zero.v if isinstance(zero, Indices) else zero
-    found = [
-        whole(quotients, exact_values(one), out, convert=then)
-        for one in (np.asarray(chosen), *np.ravel(each(zero)))
-    ]
-    every = np.concatenate([each(one) for one in found], axis=-1)
-    y = found[0].v if isinstance(found[0], Indices) else found[0]
-    return admitted(y, every.min(-1), every.max(-1)), scale, zero
+    return by_each_point(quotients, zero, how.convert), scale, zero
 
 
-# The schema knows none of its options.
-DYNAMIC.formula(11)(lambda x: of_range(x))
+def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> Array:
+    """Return y by any zero point that is admitted."""
+    points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
+    found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
+    every = np.concatenate([each_admitted(y) for y in found], axis=-1)
+    return admitted(chosen(found[0]), every.min(-1), every.max(-1))
+
+
+DYNAMIC.formula(build=dynamic_quantize)(DynamicQuantizer())
+
+
+def ends_of_the_data(x: Array) -> tuple[Array, Array]:
+    """Mutant: the range need not include 0."""
+    return xp.min(x), xp.max(x)
+
+
+def ends_around_zero(x: Array) -> tuple[Array, Array]:
+    """Mutant: the range is as wide on both sides of 0."""
+    farthest = xp.max(xp.abs(x))
+    return -farthest, farthest
+
+
+def point_of_the_greatest(low: Array, high: Array, scale: Array) -> Array:
+    """Mutant: the zero point is max(x)/y_scale."""
+    return high / scale
+
+
 DYNAMIC.mutant_table(
     {
         "range_without_zero": (
             "the range was not adjusted to include 0",
-            {"ends": lambda x: (xp.min(x), xp.max(x))},
+            DynamicQuantizer(ends=ends_of_the_data),
         ),
-        "range_of_256_steps": ("the range had 256 steps", {"steps": 256.0}),
+        "range_of_256_steps": ("the range had 256 steps", DynamicQuantizer(steps=256.0)),
         "symmetric_range": (
             "the range was as wide on both sides of 0",
-            {"ends": lambda x: (-(far := xp.max(xp.abs(x))), far)},
+            DynamicQuantizer(ends=ends_around_zero),
         ),
         "zero_point_of_the_greatest": (
             "the zero point was that of the greatest element",
-            {"point": lambda low, high, scale: high / scale},
+            DynamicQuantizer(point=point_of_the_greatest),
         ),
         "zero_point_truncated_ints": (
             "the zero point was cut off",
-            {"first": CONVERSIONS["truncated_ints"][1]},
+            DynamicQuantizer(convert_point=TO_INTEGERS["truncated_ints"][1]),
         ),
         **{
-            name: (CONVERSIONS[name][0], {"then": CONVERSIONS[name][1]})
+            name: (TO_INTEGERS[name][0], DynamicQuantizer(convert=TO_INTEGERS[name][1]))
             for name in ("truncated_ints", "rounded_down_ints", "zero_point_subtracted")
         },
     },
-    build=lambda options: {11: lambda x: of_range(x, **options)},
+    build=dynamic_quantize,
 )

@@ -11,7 +11,14 @@ from opcheck import dtypes, numbers as xp
 from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.engine.ops.contractions import _matmul
 from opcheck.engine.ops.conv import matmul, of_windows, products
-from opcheck.engine.ops.quantization import CONVERSIONS, UNSIGNED, real, same_bits, whole
+from opcheck.engine.ops.quantization import (
+    TO_INTEGERS,
+    UNSIGNED,
+    Target,
+    quantized,
+    real,
+    same_bits,
+)
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers.plain import values_of as exact_values
 
@@ -132,7 +139,7 @@ def requantized(
     sure=False,
     *,
     way=by_factor,
-    finish=whole,
+    finish=quantized,
     place=beside,
     without=less,
     more=None,
@@ -154,11 +161,12 @@ def requantized(
     if way is dequantized:
         x, w = real(less(x, x_zero, axes[0])) * a, real(less(w, w_zero, axes[1])) * b
     first, second, third = (np.frexp(one)[0] == 0.5 for one in values)
+    out = dtypes.of(y_zero)
+    assert out is not None  # The schema lists the types of zero points.
     return finish(
         [way(product, x, w, sums, bias, *scales)],
         exact_values(y_zero),
-        dtypes.of(y_zero),
-        1,
+        Target(out),
         sure & first & second & third,
     )
 
@@ -321,7 +329,7 @@ def factor(change):
 #: Mistakes by which requantizing goes wrong.
 SCALES: Any = {
     **{
-        name: (text, {"finish": partial(whole, convert=CONVERSIONS[same][1])})
+        name: (text, {"finish": partial(quantized, convert=TO_INTEGERS[same][1])})
         for name, text, same in (
             ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
             ("halves_up", "halves were rounded up", "ties_up_ints"),
@@ -337,7 +345,7 @@ SCALES: Any = {
     },
     "no_output_zero_point": (
         "the output's zero point was ignored",
-        {"finish": lambda quotients, zero, *of: whole(quotients, zero * 0, *of)},
+        {"finish": lambda quotients, zero, *of: quantized(quotients, zero * 0, *of)},
     ),
     "multiplied_by_output_scale": (
         "the output's scale multiplied",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from opcheck.api import Result, Session, bench, diff, load, read, run
+    from opcheck.api import Result, Results, Session, Status, bench, diff, load, read, run, status
     from opcheck.errors import BackendUnavailable, CaseFileError, OpcheckError, UsageError
     from opcheck.model import Case, Verdict
 
@@ -18,7 +18,9 @@ __all__ = [
     "CaseFileError",
     "OpcheckError",
     "Result",
+    "Results",
     "Session",
+    "Status",
     "UsageError",
     "Verdict",
     "__version__",
@@ -27,6 +29,7 @@ __all__ = [
     "load",
     "read",
     "run",
+    "status",
 ]
 
 if not TYPE_CHECKING:  # to a type checker, every name would be there

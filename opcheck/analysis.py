@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from opcheck import model
@@ -53,64 +54,139 @@ def status(
     *,
     interrupted: bool = False,
     cut_short: bool = False,
+    too_few: Sequence[str] = (),
 ) -> tuple[Exit, str]:
-    """The exit code of a run, the first that applies in the order of `Exit`, and its meaning.
+    """Return the first exit code of a run that applies, in the order of `Exit`, and its meaning.
 
     Each backend that the user named must be judged on something; of others, one is enough. Only
     accidents of the `ending` make a run fail, partings do not. A stored run is `cut_short` if
-    results are missing because of -x or --max-fail.
+    results are missing because of -x or --max-fail. `too_few` says why cases are missing that the
+    run should have had.
     """
-    results, ending = list(results), ending or Ending()
-    red = reds_of(header)
-    total = Counter(result.verdict for result in results)
-    mine = group_by(results, lambda result: result.backend)
-    idle = {b.address: why for b in header.backends if (why := _why_idle(mine.get(b.address, [])))}
-    idly = [f"{', '.join(some)} {why}" for why, some in group_by(idle, idle.__getitem__).items()]
-    failed = [result for result in results if is_red(result, red)]
-    wrong = [_spelt(Counter(result.verdict for result in failed))] * bool(failed)
-    if beyond := sum(result.beyond for result in failed):
-        wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
-    wrong += ending.accidents
-    also = "".join(f"; {said}" for said in wrong)
     if interrupted:
         return Exit.INTERRUPTED, "interrupted: the run is incomplete"
-    if bad := total[Verdict.BAD_CASE]:
-        say = "says" if bad == 1 else "say"
-        return Exit.USAGE, f"{plural(bad, 'result')} {say} that the case is wrong{also}"
-    if cut_short:
-        there = f"{len(results):,} of {plural(header.results, 'result')}"
-        return Exit.UNUSABLE, f"incomplete: {there}{also}"
-    if total[Verdict.NOT_RUN]:
-        return Exit.UNUSABLE, f"incomplete: {total[Verdict.NOT_RUN]:,} not run{also}"
-    if wrong:
-        return Exit.NONCONFORMING, f"does not conform: {'; '.join(wrong)}"
-    if not total:
-        is_empty_part = header.part and header.suite.cases
-        matched = f"{header.part} has no case" if is_empty_part else "no case matched"
-        return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
-    if idle and (header.named or len(idle) == len(header.backends)):
-        what = "nothing was judged" if len(idle) == len(header.backends) else "not all were judged"
-        return Exit.NOTHING_JUDGED, f"{what}: {'; '.join(idly)}"
-    judged = plural(sum(map(is_judged, results)), "result")
-    excused = (result for result in results if result.verdict is Verdict.KNOWN)
-    known = Counter(result.backend for result in excused if is_wrong(result))
-    found = Counter(before_ledgers(result) for result in results)
-    remarks = []
-    if known:
-        (first, count), *others = known.items()
-        remarks.append(f"{first} is wrong on {plural(count, 'known case')}")
-        remarks[0] += "".join(f", {name} on {count:,}" for name, count in others)
-    remarks += [_spelt({verdict: found[verdict] for verdict in _REMARKS})]
-    other = sum(result.irreproducible for result in results)
-    remarks += [f"{other:,} not reproducible to the bit"] * bool(other)
-    remarks += [f"{address} {why}" for address, why in idle.items()]
-    passed = {result.backend for result in results if result.verdict is not Verdict.KNOWN}
-    failing = (one.address for one in header.backends if one.address not in {*passed, *idle})
-    remarks += [f"{address} passed no case: all that it fails is listed" for address in failing]
-    remarks += [f"{header.part} only"] * bool(header.part)
-    remarks += [*several_builds(header), *ending.partings]
-    head = f"nothing new: {judged}" if known else f"conforms: {judged}, nothing unexpected"
-    return Exit.CONFORMS, "; ".join(filter(None, [head, *remarks]))
+    findings = _Findings(header, [*results], ending or Ending())
+    return (
+        findings.bad_cases()
+        or findings.missing(cut_short=cut_short, too_few=too_few)
+        or findings.failures()
+        or findings.nothing()
+        or findings.conforming()
+    )
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """The results of a run, and the exit codes that they could mean, None where one does not."""
+
+    header: Header
+    results: Sequence[Record]
+    ending: Ending
+
+    def bad_cases(self) -> tuple[Exit, str] | None:
+        """Return that cases are wrong, so that no backend is judged by them."""
+        if not (count := self._count(Verdict.BAD_CASE)):
+            return None
+        say = "says" if count == 1 else "say"
+        return Exit.USAGE, f"{plural(count, 'result')} {say} that the case is wrong{self._also}"
+
+    def missing(self, *, cut_short: bool, too_few: Sequence[str]) -> tuple[Exit, str] | None:
+        """Return that results are missing, or that some were not run."""
+        if too_few:
+            return Exit.UNUSABLE, f"incomplete: {'; '.join(too_few)}{self._also}"
+        if cut_short:
+            count, total = len(self.results), self.header.results
+            there = f"{count:,} of {plural(total, 'result')}"
+            if count == total:  # see `too_few`
+                there = "it lacks cases that it should have had"
+            return Exit.UNUSABLE, f"incomplete: {there}{self._also}"
+        if count := self._count(Verdict.NOT_RUN):
+            return Exit.UNUSABLE, f"incomplete: {count:,} not run{self._also}"
+        return None
+
+    def failures(self) -> tuple[Exit, str] | None:
+        """Return that results are red, or that workers died of nothing that was asked."""
+        if not self._wrong:
+            return None
+        return Exit.NONCONFORMING, f"does not conform: {'; '.join(self._wrong)}"
+
+    def nothing(self) -> tuple[Exit, str] | None:
+        """Return that there is no result, or that a backend that was named has no judged one."""
+        header, idle = self.header, self._idle
+        if not self.results:
+            is_empty_part = header.part and header.suite.cases
+            matched = f"{header.part} has no case" if is_empty_part else "no case matched"
+            return Exit.NOTHING_JUDGED, f"nothing was judged: {matched}"
+        are_all_idle = len(idle) == len(header.backends)
+        if not idle or not (header.named or are_all_idle):
+            return None
+        what = "nothing was judged" if are_all_idle else "not all were judged"
+        by_reason = group_by(idle, idle.__getitem__).items()
+        reasons = "; ".join(f"{', '.join(addresses)} {why}" for why, addresses in by_reason)
+        return Exit.NOTHING_JUDGED, f"{what}: {reasons}"
+
+    def conforming(self) -> tuple[Exit, str]:
+        """Return that nothing is unexpected, with all that is remarkable."""
+        judged = plural(sum(map(is_judged, self.results)), "result")
+        wrong = self._known_and_wrong()
+        head = f"nothing new: {judged}" if wrong else f"conforms: {judged}, nothing unexpected"
+        return Exit.CONFORMS, "; ".join([head, *wrong, *self._remarks()])
+
+    def _count(self, verdict: Verdict) -> int:
+        return sum(result.verdict is verdict for result in self.results)
+
+    @cached_property
+    def _wrong(self) -> list[str]:
+        """What is red: results by verdict, those that opcheck cannot judge, and accidents."""
+        red = reds_of(self.header)
+        failed = [result for result in self.results if is_red(result, red)]
+        wrong = [_spelt(Counter(result.verdict for result in failed))] if failed else []
+        if beyond := sum(result.beyond for result in failed):
+            wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
+        return [*wrong, *self.ending.accidents]
+
+    @property
+    def _also(self) -> str:
+        """What is red, behind another reason that comes first."""
+        return "".join(f"; {message}" for message in self._wrong)
+
+    @cached_property
+    def _idle(self) -> dict[str, str]:
+        """Why backends, by address, were judged on nothing."""
+        by_backend = group_by(self.results, lambda result: result.backend)
+        reasons = {
+            backend.address: _why_idle(by_backend.get(backend.address, []))
+            for backend in self.header.backends
+        }
+        return {address: why for address, why in reasons.items() if why}
+
+    def _known_and_wrong(self) -> list[str]:
+        """Count the wrong results that ledgers excuse, by backend, in one remark."""
+        known = (result for result in self.results if result.verdict is Verdict.KNOWN)
+        counts = Counter(result.backend for result in known if is_wrong(result))
+        if not counts:
+            return []
+        (first, count), *others = counts.items()
+        remark = f"{first} is wrong on {plural(count, 'known case')}"
+        return [remark + "".join(f", {name} on {count:,}" for name, count in others)]
+
+    def _remarks(self) -> Iterator[str]:
+        """Yield what a green run should not be silent about."""
+        found = Counter(map(before_ledgers, self.results))
+        if remarkable := _spelt({verdict: found[verdict] for verdict in _REMARKS}):
+            yield remarkable
+        if other := sum(result.irreproducible for result in self.results):
+            yield f"{other:,} not reproducible to the bit"
+        for address, why in self._idle.items():
+            yield f"{address} {why}"
+        passed = {result.backend for result in self.results if result.verdict is not Verdict.KNOWN}
+        for backend in self.header.backends:
+            if backend.address not in {*passed, *self._idle}:
+                yield f"{backend.address} passed no case: all that it fails is listed"
+        if self.header.part:
+            yield f"{self.header.part} only"
+        yield from several_builds(self.header)
+        yield from self.ending.partings
 
 
 def outcome(run: Run) -> tuple[Exit, str]:
@@ -337,11 +413,20 @@ def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tu
         return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
     if found.unjudged.keys() - {Verdict.UNSUPPORTED}:
         return Exit.UNUSABLE, f"incomplete: {said}"
+    if accidents := new_accidents(old, new):
+        return Exit.NONCONFORMING, "; ".join([*accidents, said])
     if found.regressions:
         return Exit.NONCONFORMING, said
     if found.compared == sum(found.unjudged.values()):
         return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
     return Exit.CONFORMS, f"no regression: {said}"
+
+
+def new_accidents(old: Run, new: Run) -> tuple[str, ...]:
+    """Return the processes that died between questions in the new run, if none did in the old."""
+    if new.ending is None or (old.ending and old.ending.accidents):
+        return ()
+    return new.ending.accidents
 
 
 def without_ledgers(record: Record, as_found: bool) -> Record:
@@ -365,7 +450,7 @@ def _kind(was: Record | None, now: Record | None, failed: bool, fails: bool) -> 
     if fails and not failed:
         return ChangeKind.UNLISTED if was.verdict is Verdict.KNOWN else ChangeKind.FAILS
     if was.digest != now.digest:
-        return ChangeKind.CHANGED
+        return _kind_of_edited(was, now)
     if fails or was.verdict is now.verdict:
         if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
             return ChangeKind.OTHERWISE
@@ -373,15 +458,32 @@ def _kind(was: Record | None, now: Record | None, failed: bool, fails: bool) -> 
             return ChangeKind.OTHERWISE
         answers = was.verdict is Verdict.PASS and was.alternative != now.alternative
         return ChangeKind.ANSWERS if answers else None
-    good = was.verdict in (Verdict.PASS, Verdict.WARN)
     warned = was.verdict is Verdict.WARN and not failed
     return {
         Verdict.PASS: ChangeKind.UNWARNED if warned else ChangeKind.PASSES,
         Verdict.KNOWN: ChangeKind.LISTED,
         Verdict.WARN: ChangeKind.WARNS,
-        Verdict.UNSUPPORTED: ChangeKind.LOST if good else ChangeKind.DECLINES,
+        Verdict.UNSUPPORTED: ChangeKind.LOST if _was_good(was) else ChangeKind.DECLINES,
         Verdict.NOT_RUN: ChangeKind.NOT_RUN,
     }.get(now.verdict, ChangeKind.BAD_CASE)
+
+
+def _kind_of_edited(was: Record, now: Record) -> ChangeKind:
+    """Return how the result of a case that was edited changed, if it does not fail anew.
+
+    Its answer is another, and is not compared. That it is no longer judged is a regression.
+    """
+    if now.verdict is Verdict.UNSUPPORTED and _was_good(was):
+        return ChangeKind.LOST
+    if now.verdict is Verdict.NOT_RUN:
+        return ChangeKind.NOT_RUN
+    if now.verdict is Verdict.BAD_CASE:
+        return ChangeKind.BAD_CASE
+    return ChangeKind.CHANGED
+
+
+def _was_good(was: Record) -> bool:
+    return was.verdict in (Verdict.PASS, Verdict.WARN)
 
 
 def _cause(record: Record) -> tuple[object, ...]:
@@ -570,6 +672,9 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
 def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
     for name in (name for name, run in parts if run.ending is None):
         yield f"{name} was cut short, and nobody knows how it ended"
+    for name, run in parts:
+        if run.ending and not run.complete and len(run.records) == run.header.results:
+            yield f"{name} lacks cases that it should have had"
     for backend in header.backends:
         mine = [(name, run) for name, run in parts if backend in run.header.backends]
         counts = [sum(one.backend == backend.address for one in run.records) for _, run in mine]

@@ -3,26 +3,28 @@
     import opcheck
 
     cases = opcheck.load("my_cases.yaml")
-    for result in opcheck.run(cases, ["onnxruntime", my_kernel]):
+    results = opcheck.run(cases, ["onnxruntime", my_kernel])
+    for result in results:
         if result.failed:
             print(result)
+    sys.exit(opcheck.status(results).code)
 
 Names that `opcheck.__all__` lists keep their meaning within a major version.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from opcheck import analysis, session as sessions
-from opcheck.errors import UsageError
+from opcheck.errors import Exit, UsageError, writing
 from opcheck.execution.bench import BenchRequest, entered, planned, why_not
 from opcheck.execution.workers import Limits, facts_of
 from opcheck.known import Gate, check, load_user_ledgers
-from opcheck.model import Case, Level, Record, Records, Run as StoredRun
+from opcheck.model import Case, Level, Record, Records, Run as StoredRun, Verdict
 from opcheck.model.timing import Timed
 from opcheck.report import store, summary, why_no_report, write_text
 from opcheck.report.html.run_page import fragment
@@ -43,14 +45,63 @@ class Result(Record):
 
     @property
     def failed(self) -> bool:
-        """True for a result that makes `opcheck run` end with exit code 1 or 2."""
-        return analysis.is_failure(self, analysis.reds())
+        """True for a result that makes `opcheck run` end with exit code 1, 2 or 4.
+
+        A result that was not run failed. That no result failed does not make a run conform: a
+        backend may support nothing. See `status`.
+        """
+        was_not_run = self.verdict is Verdict.NOT_RUN
+        return was_not_run or analysis.is_failure(self, analysis.reds())
 
     def __str__(self) -> str:
         return summary.failure_text(self)
 
     def _repr_html_(self) -> str:
         return fragment(self)
+
+
+class Status(NamedTuple):
+    """What a run amounts to: the exit code of `opcheck run`, 0 for one that conforms, and why."""
+
+    code: int
+    meaning: str
+
+
+class Results(Iterator[Result]):
+    """The results of a run, one by one as they come; `status` says what they amount to."""
+
+    def __init__(
+        self, results: Iterator[Result], live: Callable[[], sessions.LiveRun | None]
+    ) -> None:
+        self._results = results
+        self._records = Records()
+        #: Returns the run, once it has begun.
+        self.live = live
+
+    def __next__(self) -> Result:
+        result = next(self._results)
+        self._records.append(result)
+        return result
+
+    def _status(self) -> Status:
+        """Return the status of the results so far, which are incomplete until the last one."""
+        if (live := self.live()) is None:
+            return Status(int(Exit.UNUSABLE), "incomplete: no result was taken")
+        code, meaning = live.status(self._records)
+        return Status(int(code), meaning)
+
+
+def status(run: "Results | StoredRun | AnyPath") -> Status:
+    """Return what a run amounts to, as the last line of `opcheck run` says it.
+
+    Args:
+        run: What `run` or `Session.run` returned, once its results were taken; or what `read`
+            returned, or the file. A run of which results are missing is incomplete, with code 4.
+    """
+    if isinstance(run, Results):
+        return run._status()
+    code, meaning = analysis.outcome(run if isinstance(run, StoredRun) else read(run))
+    return Status(int(code), meaning)
 
 
 def load(
@@ -100,7 +151,9 @@ class Session(sessions.Session):
     Takes the arguments of `run` that are about backends.
 
         with opcheck.Session(["onnxruntime", my_kernel], jobs=2) as session:
-            for result in session.run(opcheck.load(ops=["Softmax"])): ...
+            results = session.run(opcheck.load(ops=["Softmax"]))
+            wrong = [result for result in results if result.failed]
+            status = opcheck.status(results)
     """
 
     def run(
@@ -111,7 +164,7 @@ class Session(sessions.Session):
         shipped_ledgers: bool = True,
         repeat: int = 1,
         require_reproducible: bool = False,
-    ) -> Iterator[Result]:
+    ) -> Results:
         """Judge every case on every backend of the session, as `opcheck.run` does."""
         if repeat < 1:
             raise UsageError(f"repeat is a whole number from 1, got {repeat}")
@@ -124,17 +177,20 @@ class Session(sessions.Session):
             gate=Gate(load_user_ledgers([*map(Path, _several(known))])),
         )
 
+        begun: list[sessions.LiveRun] = []
+
         def results() -> Iterator[Result]:
             self.connect(request.cases)
             if request.gate.ledgers:
                 check(request.gate, facts_of(self.infos, with_their_files(request.cases)))
             self.live = live = sessions.LiveRun(self, request)
+            begun.append(live)
             for record in live.results():
                 yield as_result(record)
                 if self.live is not live:
                     raise UsageError("another run of this session has begun", "open two sessions")
 
-        return results()
+        return Results(results(), lambda: begun[0] if begun else None)
 
 
 def run(
@@ -152,8 +208,10 @@ def run(
     repeat: int = 1,
     require_reproducible: bool = False,
     save: AnyPath | None = None,
-) -> Iterator[Result]:
+) -> Results:
     """Judge every case on every backend; yield results as they come, case by case.
+
+    Once they were taken, `status` returns whether the run conforms.
 
     Args:
         cases: What `load` returns, or some of it; at least one.
@@ -171,7 +229,8 @@ def run(
         repeat: How often each case is asked, prepared anew each time.
         require_reproducible: Right answers that differ between runs fail.
         save: Store the run in this file for `diff`, `read` and `opcheck report` once the last
-            result was taken. Its diagnoses are final: they know all results.
+            result was taken. Its diagnoses are final: they know all results. An earlier file of
+            that name is `NAME.stale` until then.
 
     Raises:
         UsageError: no case, or an argument that makes no sense.
@@ -204,6 +263,8 @@ def run(
             raise UsageError(f"there is no folder {Path(save).parent}")
 
     def within() -> Iterator[Result]:
+        if save is not None:
+            _set_aside(Path(save))
         with session:
             found = Records()
             for result in results:
@@ -213,8 +274,20 @@ def run(
             if save is not None:
                 stored, _ = session.live.end(found)
                 write_text(Path(save), "".join(f"{line}\n" for line in store.lines(stored)))
+                _stale(Path(save)).unlink(missing_ok=True)
 
-    return within()
+    return Results(within(), results.live)
+
+
+def _stale(path: Path) -> Path:
+    return path.with_name(f"{path.name}.stale")
+
+
+def _set_aside(path: Path) -> None:
+    """Rename an earlier run, so that it is not taken for this one if this one is left early."""
+    if path.is_file():
+        with writing(path):
+            path.replace(_stale(path))
 
 
 def with_their_files(cases: Sequence[Case]) -> Sequence[Case]:
@@ -296,13 +369,28 @@ def read(path: AnyPath) -> StoredRun:
     return replace(run, records=tuple(map(as_result, run.records)))
 
 
-def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun) -> analysis.Difference:
+@dataclass(frozen=True, kw_only=True)
+class Difference(analysis.Difference):
+    """What changed from one run to another, and the exit code of `opcheck diff`.
+
+    A gate needs `status`: runs that are incomplete, or a new one that was asked for less, have no
+    regressions among what could be compared.
+    """
+
+    status: Status
+
+
+def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun, *, common: bool = False) -> Difference:
     """Return what changed from one stored run to another, by case and backend.
 
-    `regressions` of it counts those for the worse. Raises CaseFileError for other files.
+    `regressions` of it counts those for the worse; its `status` has the exit code of
+    `opcheck diff`, by whose option `common` the new run may have been asked for less. Raises
+    CaseFileError for other files.
     """
-    runs = [one if isinstance(one, StoredRun) else read(one) for one in (old, new)]
-    return analysis.compare(*runs)
+    before, after = (one if isinstance(one, StoredRun) else read(one) for one in (old, new))
+    found = analysis.compare(before, after)
+    code, meaning = analysis.judged(before, after, found, common=common)
+    return Difference(**vars(found), status=Status(int(code), meaning))
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:

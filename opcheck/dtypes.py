@@ -103,6 +103,11 @@ _BY_ONNX |= {dtype.text[7:-1].upper(): dtype for dtype in DTYPES.values()}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 
+def is_raw(dtype: DType | None) -> bool:
+    """Return True for a type that NumPy itself lacks, so that libraries take it as bytes alone."""
+    return dtype is not None and (dtype.kind == "minifloat" or dtype.numpy.kind == "V")
+
+
 def named(value: object) -> DType | None:
     """Return the dtype of a number or word in TensorProto.DataType, else None."""
     return _BY_ONNX.get(value) if isinstance(value, int | str) else None

@@ -143,6 +143,10 @@ class NotExpressible(NotSupported):
     """No ONNX model can state the node."""
 
 
+class NotCarried(NotExpressible):
+    """opcheck's adapter cannot hand the values of the node to its backend."""
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 case`, `2 cases`, `1,031 cases`; `many` is for words that take more than an `s`."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"

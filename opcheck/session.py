@@ -17,7 +17,7 @@ from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
-from opcheck.errors import OpcheckError, UsageError
+from opcheck.errors import Exit, OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
 from opcheck.grouping import Item, sure
@@ -58,6 +58,8 @@ class Request:
     strict: bool = False
     require_supported: bool = False
     require_reproducible: bool = False
+    #: Why the cases are fewer than they should be; then the run is incomplete.
+    too_few: Sequence[str] = ()
     #: Without them, the known defects of public backends count like any other failure.
     shipped_ledgers: bool = True
     gate: Gate = field(default_factory=Gate)
@@ -99,6 +101,8 @@ class Session:
         self._jobs = jobs
         self._cluster_address = cluster
         self.addresses = tuple(backend for backend in backends if isinstance(backend, str))
+        #: False for opcheck's default backends, of which one judged on something is enough.
+        self.is_named = bool(backends)
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
         limited = jobs > 1 or cluster or timeout is not None or memory_limit is not None
@@ -220,6 +224,10 @@ class Session:
     def close_and_collect_deaths(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End all processes; return which died while they were idle, and which at their end."""
         self._stack.close()
+        return self.deaths()
+
+    def deaths(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return which processes died so far while they were idle, and which at their end."""
         pools = {pool.info.address: pool for pool in self._pools}
         pools |= {f"oracle {address}": pool for address, pool in self.oracles.items()}
         ends: list[tuple[str, Mapping[str, int], Sequence[str]]] = []
@@ -274,7 +282,7 @@ class LiveRun:
             paths=request.paths,
             strict=request.strict,
             require_supported=request.require_supported,
-            named=bool(session.addresses),
+            named=session.is_named,
             options={name: value for name, value in options.items() if value},
             oracles=tuple(oracles.values()),
         )
@@ -327,11 +335,28 @@ class LiveRun:
         for number, record in revised.items():
             every[number] = record
         deaths, unclean_exits = self._session.close_and_collect_deaths()
-        complete = len(records) == self.header.results
-        seconds = round(time.monotonic() - self._began, 3)
-        ending = Ending(complete, seconds=seconds, accidents=deaths, partings=unclean_exits)
-        code, meaning = status(self.header, every, ending, interrupted=stopped and not complete)
-        if stopped and complete and code:
+        has_all = len(records) == self.header.results
+        ending = Ending(
+            complete=has_all and not self.request.too_few,
+            seconds=round(time.monotonic() - self._began, 3),
+            accidents=deaths,
+            partings=unclean_exits,
+        )
+        code, meaning = status(
+            self.header,
+            every,
+            ending,
+            interrupted=stopped and not has_all,
+            too_few=self.request.too_few,
+        )
+        if stopped and has_all and code:
             meaning += "; interrupted before all causes were found"
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, records, ending), [revised[number] for number in sorted(revised)]
+
+    def status(self, records: Records) -> tuple[Exit, str]:
+        """Return the exit code that these results mean so far, and its meaning."""
+        deaths, unclean_exits = self._session.deaths()
+        is_cut_short = len(records) < self.header.results
+        ending = Ending(not is_cut_short, accidents=deaths, partings=unclean_exits)
+        return status(self.header, records.light, ending, cut_short=is_cut_short)

@@ -259,11 +259,6 @@ class Compared(NamedTuple):
         unclear = sum(change.verdict == "unclear" for change in self.changes)
         return unclear + sum(not one.lost for one in self.missing)
 
-    @property
-    def is_decided(self) -> bool:
-        """Return True if something is known of one row, or of all of them together."""
-        return any(one.verdict != "unclear" for one in (*self.changes, *self.together))
-
 
 def compare_runs(old: Sequence[Timed], new: Sequence[Timed], beyond: float = USUAL) -> Compared:
     """Return changes by more than `beyond`, at least `FINEST`, of each case on each backend."""

@@ -110,6 +110,53 @@ def test_a_function_that_implements_nothing_is_unsupported() -> None:
     assert (result.verdict, result.reason) == (Verdict.UNSUPPORTED, "no kernel yet")
 
 
+@pytest.mark.parametrize(
+    ("backends", "code"),
+    [
+        ([softmax], 0),
+        ([overflowing], 1),
+        ([nothing], 5),
+        # Each backend that is named has to be judged, be it a function or an address.
+        ([softmax, nothing], 5),
+        (["saved:."], 4),
+        ([], 0),
+    ],
+)
+def test_the_status_of_a_run_is_the_exit_code_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backends: list[Any], code: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = opcheck.run(opcheck.load(ids=[LARGE]), *([backends] if backends else []), save="run")
+    failed = [result.failed for result in results]
+    assert any(failed) is (code in (1, 4))
+    assert opcheck.status(results).code == code
+    assert opcheck.status("run") == opcheck.status(opcheck.read("run"))
+    assert opcheck.status("run").code == code
+
+
+def test_what_was_not_run_failed(tmp_path: Path) -> None:
+    (result,) = opcheck.run(opcheck.load(ids=[LARGE]), f"saved:{tmp_path}")
+    assert (result.verdict, result.failed) == (Verdict.NOT_RUN, True)
+
+
+def test_a_run_is_incomplete_until_its_last_result_was_taken(file: Path) -> None:
+    cases = opcheck.load(file)[:1]
+    results = opcheck.run(cases, [softmax, "numpy"])
+    assert opcheck.status(results).code == 4
+    next(results)
+    assert opcheck.status(results) == (4, "incomplete: 1 of 2 results")
+    next(results)
+    assert opcheck.status(results).code == 0
+
+
+def test_each_run_of_a_session_has_its_own_status(file: Path) -> None:
+    right, _ = opcheck.load(file)
+    with opcheck.Session([softmax, overflowing]) as session:
+        first, second = session.run([right]), session.run(opcheck.load(ids=[LARGE]))
+        assert [one.failed for one in (*first, *second)] == [False, False, False, True]
+        assert [opcheck.status(run).code for run in (first, second)] == [0, 1]
+
+
 def test_an_object_with_prepare_is_a_backend() -> None:
     (result,) = opcheck.run(opcheck.load(ids=[TIES]), fakes.Fake(fakes.right, "right"))
     assert result.verdict is Verdict.PASS
@@ -225,13 +272,34 @@ def test_a_run_that_was_saved_can_be_read_and_compared(tmp_path: Path, monkeypat
     assert opcheck.diff(old, new).regressions == 1
 
 
+def test_a_run_that_is_left_early_leaves_no_earlier_run_in_its_place(tmp_path: Path) -> None:
+    path, cases = tmp_path / "run.jsonl", opcheck.load(ids=[LARGE])
+    [*opcheck.run(cases, softmax, save=path)]
+    next(opcheck.run(cases, [overflowing, softmax], save=path))
+    assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl.stale"]
+    [*opcheck.run(cases, overflowing, save=path)]
+    assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl"]
+    assert opcheck.status(path).code == 1
+
+
 def test_diff_counts_what_became_worse(tmp_path: Path) -> None:
     for name, verdict in (("old", Verdict.PASS), ("new", Verdict.FAIL)):
         run = run_of(record(verdict=verdict))
         (tmp_path / name).write_text("\n".join(store.lines(run)), encoding="utf-8")
     found = opcheck.diff(tmp_path / "old", opcheck.read(tmp_path / "new"))
     assert (found.regressions, found.compared) == (1, 1)
+    assert found.status.code == 1
     assert opcheck.diff(tmp_path / "old", tmp_path / "old").changes == ()
+
+
+def test_a_difference_to_a_run_that_was_cut_short_has_no_regression_and_is_no_pass(
+    tmp_path: Path,
+) -> None:
+    whole = [*store.lines(run_of(record(Verdict.PASS), record(Verdict.PASS)))]
+    (tmp_path / "old").write_text("\n".join(whole), encoding="utf-8")
+    (tmp_path / "new").write_text("\n".join(whole[:2]), encoding="utf-8")
+    found = opcheck.diff(tmp_path / "old", tmp_path / "new")
+    assert (found.regressions, found.status.code) == (0, 4)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opcheck import dtypes, errors
+from opcheck import errors
 from opcheck.model import Array, BackendInfo, Task
 
 
@@ -50,18 +50,6 @@ def only_nodes(task: Task, whose: str) -> None:
     if task.model is not None and not task.slots:
         known = "single nodes of operators that it knows"
         raise errors.NotSupported(f"{whose} computes {known}: no {task.op}")
-
-
-def only_tensors(task: Task, whose: str) -> None:
-    """Raise NotExpressible for inputs other than tensors of real numbers and booleans."""
-    wrong: list[tuple[str, object]] = []
-    wrong += ((p.name, "sequences and optionals") for p in task.ports if p.form != "tensor")
-    wrong += ((it.name, it.dtype) for it in task.inputs if it.dtype.name not in dtypes.BASIC)
-    others = [(name, dtypes.of(array)) for name, array in task.initializers.items()]
-    others += ((output.name, output.dtype) for output in task.outputs)
-    wrong += ((name, dtype) for name, dtype in others if dtype and dtype.name in dtypes.NARROW)
-    for name, what in wrong:
-        raise errors.NotExpressible(f"opcheck feeds {whose} no {what}: {name}")
 
 
 class Prepared(Protocol):

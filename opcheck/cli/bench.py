@@ -35,33 +35,52 @@ _SAVE_EVERY = 10
 
 @dataclass(frozen=True)
 class TimingGate:
-    """Limit on slowdowns; `unclear` None is "fail" where nothing is clear, else "pass"."""
+    """Limit on slowdowns, and what unclear rows make of it.
+
+    `unclear` None ends with exit code 5 unless at least half of the rows are clear; "fail" does
+    so for one unclear row, "pass" for none.
+    """
 
     most: float
     unclear: str | None
 
     def verdict(self, found: "Compared", base: str = "", unfair: str = "") -> Verdict:
         """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
-        than, by = base or "before", f"by more than {100 * found.beyond:g} %"
-        slower = sum(one.verdict == "slower" for one in found.changes)
-        together = any(one.verdict == "slower" for one in found.together)
-        unclear = f"{found.unclear:,} of {len(found.changes) + len(found.missing):,} unclear"
-        code, said = Exit.CONFORMS, list[str]()
-        if unfair:
-            code, said = Exit.NOTHING_JUDGED, [f"the runs cannot be compared: {unfair}"]
-        elif slower or together:
-            mean = ", and so are all together" if together else ""
-            code, said = Exit.SLOWER, [f"{slower:,} slower than {than} {by}{mean}"]
+        code, messages = self._verdict(found, base, unfair)
+        rows = len(found.changes) + len(found.missing)
+        return code, "; ".join([*messages, f"{found.unclear:,} of {rows:,} unclear"])
+
+    def _verdict(self, found: "Compared", base: str, unfair: str) -> tuple[Exit, list[str]]:
+        limit = f"{base or 'before'} by more than {100 * found.beyond:g} %"
+        slower = [f"the runs cannot be compared: {unfair}"] if unfair else _slower(found, limit)
         if lost := sum(one.lost for one in found.missing):
             had = f"have a time on {base}" if base else "had a time before"
-            code, said = Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *said]
-        if not code and not found.changes:
-            code, said = Exit.NOTHING_JUDGED, ["nothing could be compared"]
-        fails = found.unclear if self.unclear == "fail" else not found.is_decided
-        if not code and fails and self.unclear != "pass":
-            code, said = Exit.NOTHING_JUDGED, [f"undecided whether slower than {than} {by}"]
-        said = said or [f"nothing is seen to be slower than {than} {by}"]
-        return code, "; ".join([*said, unclear])
+            return Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *slower]
+        if slower:
+            return Exit.NOTHING_JUDGED if unfair else Exit.SLOWER, slower
+        if not found.changes:
+            return Exit.NOTHING_JUDGED, ["nothing could be compared"]
+        if not self._is_clear_enough(found):
+            return Exit.NOTHING_JUDGED, [f"undecided whether slower than {limit}"]
+        return Exit.CONFORMS, [f"nothing is seen to be slower than {limit}"]
+
+    def _is_clear_enough(self, found: "Compared") -> bool:
+        """Return True if so few rows are unclear that a gate may be green."""
+        if self.unclear == "pass":
+            return True
+        if self.unclear == "fail":
+            return found.unclear == 0
+        return 2 * found.unclear <= len(found.changes) + len(found.missing)
+
+
+def _slower(found: "Compared", limit: str) -> list[str]:
+    """Describe the rows that are slower than this limit, in no or one message."""
+    slower = sum(one.verdict == "slower" for one in found.changes)
+    together = any(one.verdict == "slower" for one in found.together)
+    if not slower and not together:
+        return []
+    also = ", and so are all together" if together else ""
+    return [f"{slower:,} slower than {limit}{also}"]
 
 
 def asked_gate(
@@ -207,7 +226,7 @@ _gate_options = options.compose(
         "--unclear",
         type=click.Choice(["fail", "pass"]),
         help="Outcome for rows whose interval spans the limit: exit with 5, or pass."
-        "  [default: fail where no row is clear]",
+        "  [default: fail unless at least half of the rows are clear]",
     ),
     click.option(
         "--compare",

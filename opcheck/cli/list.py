@@ -326,6 +326,7 @@ class SupportOptions:
     config: Path | None
     ops: tuple[str, ...]
     require: str | None
+    lenient: bool
     timeout: float | None
     cluster: str | None
     format: str
@@ -338,8 +339,13 @@ class SupportOptions:
 @click.option(
     "--require",
     metavar="CELLS",
-    help="Cells that must be right (warnings are allowed), as 'Conv, MatMul@13+, *:float32': an"
-    " operator or all, at an opset (+ for later versions too), of a type.",
+    help="Cells that must be right in all core cases, as 'Conv, MatMul@13+, *:float32': an operator"
+    " or all, at an opset (+ for later versions too), of a type.",
+)
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="With --require: every warning passes, not only that of a case `should`.",
 )
 @click.option(
     "--timeout",
@@ -363,7 +369,9 @@ def support(given: SupportOptions) -> None:
 
     Each cell is tested by a few small models of the shipped suites, or by the cases of PATH that
     name no oracle. With --require, only the operators that it names are tested, unless --op names
-    others. No ledger excuses a wrong answer. Without -b: the backends of `opcheck run`.
+    others, and the cells that it names by all core cases. A warning of a poorer arithmetic is right
+    if the backend declares that arithmetic (?accumulate=). No ledger excuses a wrong answer.
+    Without -b: the backends of `opcheck run`.
 
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.
@@ -371,7 +379,7 @@ def support(given: SupportOptions) -> None:
     from opcheck.backends.address import DEFAULT, profiles, resolve
     from opcheck.backends.isolation.cleanup import guarded_folder
     from opcheck.backends.offers import offer
-    from opcheck.execution.support import cells_of, floors, matrix, named_in
+    from opcheck.execution.support import cells_of, floors, matrix, named_in, with_all_core
     from opcheck.execution.workers import each
     from opcheck.report import support as report
     from opcheck.suite import Selection, check_case_files
@@ -380,12 +388,18 @@ def support(given: SupportOptions) -> None:
     known = profiles(Path.cwd())
     offered = each(lambda text: offer(resolve(text, known)), given.addresses or DEFAULT)
     check_case_files(given.paths, "support")
+    if given.lenient and given.require is None:
+        raise UsageError("--lenient goes with --require CELLS")
     ops = given.ops
     if not ops and given.require is not None:
         ops = tuple(named_in(given.require))
     cases, _ = chosen_cases(given.paths, Selection(ops=ops))
     asked = cells_of(cases) if given.paths else matrix(cases)
-    required = floors(given.require, asked) if given.require is not None else []
+    required: list[Floor] = []
+    if given.require is not None:
+        all_core = with_all_core(asked, cases)
+        required = floors(given.require, all_core)
+        asked |= {cell: all_core[cell] for floor in required for cell in floor.cells}
     matrices: list[report.Matrix] = []
     with guarded_folder() as folder, ExitStack() as stack:
         backends, probes = _probes(given, offered, asked, folder, stack)
@@ -406,7 +420,7 @@ def support(given: SupportOptions) -> None:
         report.show(stdout_console(), matrices)
     else:
         console.write_lines(None, report.html_lines(matrices))
-    exit_with(_judge_required(required, matrices))
+    exit_with(_judge_required(required, matrices, lenient=given.lenient))
 
 
 def _probes(
@@ -452,16 +466,21 @@ def _exit_if_unusable(backends: "Sequence[Offer]") -> None:
         exit_with(min(codes, key=list(Exit).index))
 
 
-def _judge_required(required: "Sequence[Floor]", matrices: "Sequence[Matrix]") -> Exit:
+def _judge_required(
+    required: "Sequence[Floor]", matrices: "Sequence[Matrix]", *, lenient: bool
+) -> Exit:
     """Print the required cells that are not right; return the exit code."""
     from opcheck.model import Verdict
     from opcheck.report import support as report
 
-    missed = [line for one in matrices for floor in required if (line := report.missed(floor, one))]
-    for line in missed:
-        note(line)
-    if required and not missed:
-        note("all that is required is right")
+    missed = False
+    for one in matrices:
+        for floor in required:
+            if message := report.missed(floor, one, lenient=lenient):
+                note(message)
+                missed = True
+    if required:
+        note(report.required_of(required, matrices, lenient=lenient))
     needed = {cell for floor in required for cell in floor.cells}
     verdicts = {cell.verdict for one in matrices for cell in one.cells if cell.cell in needed}
     if Verdict.NOT_RUN in verdicts:

@@ -38,6 +38,7 @@ from opcheck.reading import Problems, read_text
 from opcheck.report import lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
+from opcheck.suite import Selection, choose
 
 if TYPE_CHECKING:
     from opcheck.known.writing import Revision
@@ -409,7 +410,7 @@ class CaseFilter:
     ) -> tuple[tuple[Case, ...], str]:
         """Return the cases that failed last time on one of the backends, and their description.
 
-        Warn of failed cases that are not selected; raise UsageError if no backend took part.
+        A case that was not run failed. Raises UsageError if no backend took part.
         """
         path = self.last_failed
         run = self._last_run
@@ -419,22 +420,55 @@ class CaseFilter:
         if not {*there} & {*addresses}:
             message = f"--last-failed {path}: it has no result of a backend of this run"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
+        failed = self._failed_ids(run, addresses)
+        return tuple(
+            case for case in cases if case.id in failed
+        ), f"{description}, failed in {path}"
+
+    def why_too_few(
+        self,
+        everything: Sequence[Case],
+        selected: Sequence[Case],
+        selection: Selection,
+        addresses: Collection[str],
+    ) -> list[str]:
+        """Return why cases may have failed in the stored run that this run leaves out.
+
+        `everything` are all cases that were read, of which the `selection` has `selected`. Those
+        that -k and the like exclude are left out on purpose; a level may be forgotten.
+        """
+        path = self.last_failed
+        run = self._last_run
+        if run is None:
+            return []
+        reasons = []
         if not run.complete:
-            note(f"{path} is incomplete: more cases may fail than it has")
-        red = reds_of(run.header)
-        failed = {
-            record.case
-            for record in run.records
-            if record.backend in addresses and is_failure(record, red)
-        }
-        gone = failed - {case.id for case in cases}
+            reasons.append(f"{path} is incomplete: more cases may fail than it has")
+        there = {info.address for info in run.header.backends}
+        if strangers := sorted({*addresses} - there):
+            names = ", ".join(strangers)
+            reasons.append(f"{path} has no result of {names}: any case may fail")
+        at_any_level = choose(everything, replace(selection, level="deep"))
+        excluded = {case.id for case in everything} - {case.id for case in at_any_level}
+        here = {case.id for case in selected}
+        gone = sorted(self._failed_ids(run, addresses) - here - excluded)
         if gone:
-            named = few([*map(one_line, sorted(gone))], 3)
+            named = few([*map(one_line, gone)], 3)
             verb = "is" if len(gone) == 1 else "are"
             message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
-            note(f"{message} selected: {named}")
-        chosen = tuple(case for case in cases if case.id in failed)
-        return chosen, f"{description}, failed in {path}"
+            reasons.append(f"{message} selected: {named}")
+        return reasons
+
+    @staticmethod
+    def _failed_ids(run: Run, addresses: Collection[str]) -> set[str]:
+        """Return the ids of cases that failed, or were not run, on one of the backends."""
+        red = reds_of(run.header)
+        return {
+            record.case
+            for record in run.records
+            if record.backend in addresses
+            and (record.verdict is Verdict.NOT_RUN or is_failure(record, red))
+        }
 
 
 def judge_and_show(

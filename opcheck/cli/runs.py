@@ -302,14 +302,14 @@ def _judge_and_report(
     from opcheck.suite.select import EVERYTHING
 
     # Backends start while the ledgers and the cases are read. A ledger of the user's own is
-    # checked against all cases there are.
+    # checked against all cases there are, and so is a stored run.
     selection = given.cases.selection
-    is_checked_against_all = bool(ledgers.gate.ledgers or given.update_known)
+    needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
     interrupt.safe_place()
     all_cases = load_all(
         given.cases.paths,
         given.model.dims,
-        selection=EVERYTHING if is_checked_against_all else selection,
+        selection=EVERYTHING if needs_all_cases else selection,
         inputs=given.model.inputs,
     )
     options.note_hidden_files(given.cases.paths)
@@ -320,7 +320,10 @@ def _judge_and_report(
     case_filter.check_count(cases, description)
     session.connect(cases)
     addresses = {info.address for info in session.infos}
+    too_few = case_filter.why_too_few(all_cases, cases, selection, addresses)
     cases, description = case_filter.only_failed(cases, description, addresses)
+    for reason in too_few:
+        console.note(reason)
     request = Request(
         cases=cases,
         shard=case_filter.shard,
@@ -329,6 +332,7 @@ def _judge_and_report(
         paths=tuple(map(str, given.cases.paths)),
         shipped_ledgers=not given.no_known,
         gate=ledgers.gate,
+        too_few=too_few,
         repeat=given.repeat,
         strict=given.strict,
         require_supported=given.require_supported,
@@ -480,7 +484,7 @@ def diff(given: DiffOptions) -> NoReturn:
 
     Results are compared by case and by the address of the backend. A regression is a result that
     became red, is no longer supported or no longer run, or is missing in NEW though the run covers
-    it. An edited case is reported, and not compared.
+    it. Other results of an edited case are not compared.
 
     \b
     opcheck run -b mine --report json=new.jsonl; opcheck diff main.jsonl new.jsonl

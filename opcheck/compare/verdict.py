@@ -61,6 +61,7 @@ class Judgement:
 
     `refused` marks a pass by refusal, `alternative` names the answer chosen of several, `against`
     the backends with which it was compared. `irreproducible`: a second run gave other right values.
+    `inexpressible` and `beyond` are those of `Declined`.
     """
 
     verdict: Verdict
@@ -70,6 +71,7 @@ class Judgement:
     alternative: str | None = None
     comparisons: Comparisons = ()
     inexpressible: bool = False
+    beyond: bool = False
     against: tuple[str, ...] = ()
     irreproducible: bool = False
 
@@ -194,8 +196,10 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
             return Judgement(Verdict.TIMEOUT, f"no answer within {seconds:g} s", "timeout")
         case question.OutOfMemory(how):
             return Judgement(Verdict.OOM, how, "oom")
-        case question.Declined(reason, inexpressible):
-            return Judgement(Verdict.UNSUPPORTED, reason, inexpressible=inexpressible)
+        case question.Declined(reason, inexpressible, beyond):
+            return Judgement(
+                Verdict.UNSUPPORTED, reason, inexpressible=inexpressible, beyond=beyond
+            )
         case question.Raised(stage=stage) if stage in _LATER:
             later = f"then raised on {_LATER[stage]}: {outcome}"
             return unstable(f"answered its first run, {later}")

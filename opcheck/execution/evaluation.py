@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck import grouping, model, opset, own_memory
-from opcheck.backends import execute, same_answers
+from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
@@ -53,6 +53,30 @@ class EvaluatedCase:
     def changed(self, **fields: Any) -> "EvaluatedCase":
         """Return a copy with other `fields` of the result."""
         return replace(self, result=replace(self.result, **fields))
+
+
+@dataclass(frozen=True, eq=False)
+class _Expectation:
+    """The `admitted` answers, or why there are none: no oracle or no formula gives one."""
+
+    admitted: tuple[Admitted, ...] = ()
+    no_oracle: str = ""
+    no_formula: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _BackendAnswer:
+    """What a backend answered to the case."""
+
+    #: The outputs as they came, None if none did.
+    produced: model.Produced | None
+    #: The outcome to be judged: of a model, without declarations that repeat its own wrong text.
+    outcome: Outcome
+    #: What that text of the model contradicts, or "".
+    note: str
+    #: The outcome of the case's legal twin, if that was asked.
+    twin: Outcome | None
+    printed: str
 
 
 class CaseEvaluation:
@@ -130,26 +154,46 @@ class CaseEvaluation:
         return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
     def on(self, backend: BackendInfo) -> Inquiry[EvaluatedCase]:
-        """The inquiry of one backend; without questions for a case that is itself wrong."""
+        """Judge one backend on the case, with as many questions as that takes.
+
+        A case that judges no backend is settled without a question. Otherwise the backend answers
+        it, and what it answers is judged: on the case's own data, then on other data of the same
+        shapes. What opcheck itself cannot judge accuses nobody. A backend that refuses the model
+        answers it again at later opsets, where the operator is the same.
+        """
+        expectation = self._expectation(backend)
+        if isinstance(expectation, EvaluatedCase):
+            return expectation
+        if expectation.no_formula:
+            return (yield from self._fate(backend, expectation.no_formula))
+        answer = yield from self._answer_of(backend)
+        if self.case.expect.compares_backends:
+            return self._to_be_compared(backend, answer)
+        judgement = self._judged(backend, answer, expectation)
+        elsewhere = yield from self._elsewhere(backend, answer, judgement)
+        judgement = elsewhere or judgement
+        if why := self._why_nothing_is_judged(judgement):
+            return self._unsupported(backend, why)
+        if self._may_be_the_opset(judgement):
+            judgement = yield from self._at_a_later_opset(judgement)
+        return self._evaluated(backend, answer, judgement, is_elsewhere=elsewhere is not None)
+
+    def _expectation(self, backend: BackendInfo) -> "_Expectation | EvaluatedCase":
+        """Return the expectation, or the result of a case that judges this backend not at all."""
         case = self.case
         if case.beyond:
             return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
         try:
-            asked = self.question
-            admitted, silent = self.accepted_answers, ""
+            _ = self.question
+            expectation = _Expectation(self.accepted_answers)
         except expected.OracleUnavailable as error:
-            admitted, silent = (), str(error)
+            expectation = _Expectation(no_oracle=str(error))
         except expected.TooLarge as error:
             return replace(self._unsupported(backend, str(error)), is_too_large=True)
         except expected.Unsupported as error:
             if case.op != model.GRAPH:
                 return self._unsupported(backend, str(error))
-            # A model may be one that the backend dies of.
-            why = f"{error}; opcheck locate judges each node"
-            fate = verdict.unanswered(case.rule, (yield self.question).outcome, why)
-            if fate == verdict.Judgement(Verdict.NOT_RUN, why):
-                return self._unsupported(backend, why)
-            return EvaluatedCase(LiveResult(case, backend.address, **vars(fate)))
+            return _Expectation(no_formula=f"{error}; opcheck locate judges each node")
         except ValueError as error:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.BAD_CASE, str(error)))
         except MemoryError:
@@ -158,72 +202,34 @@ class CaseEvaluation:
         if isinstance(case.expect, model.Rejected) and not backend.refuses:
             reason = "it declares that it does not refuse invalid models (refuses=false)"
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason))
-        legal = asked.twin
-        reply = yield asked
-        outcome, printed = reply.outcome, reply.printed
-        twin: Outcome | None = None
-        if legal and _may_refuse(outcome):
-            answer = yield legal
-            twin, printed = answer.outcome, printed + answer.printed
-        produced = outcome if isinstance(outcome, model.Produced) else None
-        note = ""
-        if case.model and isinstance(outcome, model.Produced):
-            outcome, note = self._without_own_text(case.model, outcome)
-        if silent or case.expect.compares_backends:
-            outcome = steady(case, outcome)
-        took = outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
-        run: dict[str, Any] = {"printed": printed, "seconds": took}
-        if case.expect.compares_backends:
-            result = LiveResult(case, backend.address, Verdict.NOT_RUN, **run)
-            return EvaluatedCase(result, open=outcome, answer=produced)
-        if silent:
-            judgement = verdict.unanswered(case.rule, outcome, silent)
-        else:
-            judgement = verdict.judge(
-                case.rule, admitted, outcome, case.tolerance, self.like, backend.accumulate, twin
-            )
-        elsewhere: verdict.Judgement | None = None
-        vague = self.is_model and judgement.verdict is Verdict.BAD_CASE
-        if vague and any(one.problem == "precision" for one in judgement.comparisons):
-            judgement = replace(judgement, verdict=Verdict.WARN, failure="precision")
-        # A model that is off, or of which nobody knows a part, is not wrong; its stale answer is.
-        off = self.is_model and verdict.is_right(judgement)
-        if (vague or off or judgement.verdict is Verdict.PASS) and produced:
-            is_off = judgement.verdict is not Verdict.PASS
-            found = yield from self._on_other_data(produced, backend, is_off=is_off)
-            if found and not (is_off and found.failure == "precision"):
-                judgement = elsewhere = found
-        if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
+        return expectation
+
+    def _fate(self, backend: BackendInfo, why: str) -> Inquiry[EvaluatedCase]:
+        """Judge whether a backend dies of a model of which nobody knows the answer."""
+        fate = verdict.unanswered(self.case.rule, (yield self.question).outcome, why)
+        if fate == verdict.Judgement(Verdict.NOT_RUN, why):
             return self._unsupported(backend, why)
-        # No backend need take a model whose types contradict each other.
-        data = case.model if judgement.failure in ("raised", "declared") else None
-        if data and (why := self._contradiction(data, asked)):
-            return self._unsupported(backend, f"the model contradicts itself: {why}")
-        if judgement.verdict is Verdict.BAD_CASE and case.op == model.GRAPH:
-            return self._unsupported(backend, f"unsupported by opcheck: {judgement.reason}")
-        refused = judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
-        if refused and not legal and case.model is None:
-            judgement = yield from self._at_a_later_opset(judgement)
-        reason = judgement.reason or note or _unchecked(case, outcome)
-        if case.model and judgement.verdict is Verdict.PASS and (part := _judged_part(judgement)):
-            reason = "; ".join(filter(None, (part, judgement.reason or note)))
-        # The expected answer may come from the backend itself.
-        self_check, oracle = backend.engine and isinstance(case.expect, model.Computed), ""
-        if self.oracle_answer:
-            oracle = str(self.oracle_answer.oracle)
-            self_check = expected.is_the_same(backend, self.oracle_answer.oracle)
-            if judgement.comparisons or judgement.failure == "raised":
-                reason = f"unlike oracle {oracle}: {reason}" if judgement.failure else reason
-        run |= {**vars(judgement), "reason": reason, "self_check": self_check, "oracle": oracle}
-        result = LiveResult(case, backend.address, **run)
-        if judgement.failure in (None, "declared"):  # the values of the latter are right
-            return EvaluatedCase(result, answer=produced)
-        # One answer alone shows no mistake, nor does that to the case's own data.
-        if produced and (judgement.failure == "unstable" or elsewhere):
-            outcome = replace(produced, unstable=judgement.reason)
-        failed = (True, twin) if legal and twin else (False, outcome)
-        kept = produced if judgement.failure == "precision" else None
-        return EvaluatedCase(result, failed, answer=kept, elsewhere=elsewhere is not None)
+        return EvaluatedCase(LiveResult(self.case, backend.address, **vars(fate)))
+
+    def _answer_of(self, backend: BackendInfo) -> Inquiry["_BackendAnswer"]:
+        """Ask the backend, and about the legal twin if it refuses a model that it may refuse."""
+        asked = self.question
+        reply = yield asked
+        outcome, printed = confirmed(reply.outcome, asked.task, backend), reply.printed
+        twin: Outcome | None = None
+        if asked.twin and _may_refuse(outcome):
+            reply = yield asked.twin
+            twin = confirmed(reply.outcome, asked.twin.task, backend)
+            printed += reply.printed
+        produced: model.Produced | None = None
+        note = ""
+        if isinstance(outcome, model.Produced):
+            produced = outcome
+            if self.case.model:
+                outcome, note = self._without_own_text(self.case.model, produced)
+        return _BackendAnswer(
+            produced=produced, outcome=outcome, note=note, twin=twin, printed=printed
+        )
 
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """The answer without declared outputs that only repeat a wrong text of the model.
@@ -239,9 +245,68 @@ class CaseEvaluation:
             return outcome, ""
         return without, f"the model contradicts itself and is judged by its values: {wrong}"
 
-    def _contradiction(self, data: bytes, asked: Question) -> str:
+    def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
+        """Return an open result, which the answers of other backends will judge."""
+        outcome = steady(self.case, answer.outcome)
+        result = LiveResult(
+            self.case,
+            backend.address,
+            Verdict.NOT_RUN,
+            printed=answer.printed,
+            seconds=_seconds(outcome),
+        )
+        return EvaluatedCase(result, open=outcome, answer=answer.produced)
+
+    def _judged(
+        self, backend: BackendInfo, answer: "_BackendAnswer", expectation: "_Expectation"
+    ) -> verdict.Judgement:
+        """Judge an answer to the case's own data."""
+        case, outcome = self.case, answer.outcome
+        if expectation.no_oracle:
+            return verdict.unanswered(case.rule, steady(case, outcome), expectation.no_oracle)
+        judgement = verdict.judge(
+            case.rule,
+            expectation.admitted,
+            outcome,
+            case.tolerance,
+            self.like,
+            backend.accumulate,
+            answer.twin,
+        )
+        is_poorer = any(one.problem == "precision" for one in judgement.comparisons)
+        if self.is_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
+            return replace(judgement, verdict=Verdict.WARN, failure="precision")
+        return judgement
+
+    def _elsewhere(
+        self, backend: BackendInfo, answer: "_BackendAnswer", judgement: verdict.Judgement
+    ) -> Inquiry[verdict.Judgement | None]:
+        """Judge the answer to other data, None if it changes nothing about the judgement."""
+        is_pass = judgement.verdict is Verdict.PASS
+        # A model that is off, or of which nobody knows a part, is not wrong; it may be elsewhere.
+        is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
+        if answer.produced is None or not (is_pass or (self.is_model and is_vague)):
+            return None
+        found = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
+        if found is None or (found.failure == "precision" and not is_pass):
+            return None
+        return found
+
+    def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
+        """Describe why a judgement says nothing about the backend, or ""."""
+        if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
+            return why
+        # No backend need take a model whose types contradict each other.
+        data = self.case.model if judgement.failure in ("raised", "declared") else None
+        if data and (why := self._contradiction(data)):
+            return f"the model contradicts itself: {why}"
+        if judgement.verdict is Verdict.BAD_CASE and self.case.op == model.GRAPH:
+            return f"unsupported by opcheck: {judgement.reason}"
+        return ""
+
+    def _contradiction(self, data: bytes) -> str:
         """How a model contradicts itself, as onnx infers or as the engine computes; else ""."""
-        if found := WholeModel(data, asked.task.inputs).contradiction:
+        if found := WholeModel(data, self.question.task.inputs).contradiction:
             return found
         if not self.is_model:
             return ""
@@ -251,6 +316,60 @@ class CaseEvaluation:
                 gives = f"its nodes give {[*want.values.shape]}"
                 return f"{want.name} is declared as {stated}, and {gives}"
         return ""
+
+    def _may_be_the_opset(self, judgement: verdict.Judgement) -> bool:
+        """Return True if a node is refused, maybe for the number of its opset alone."""
+        if self.question.twin or self.case.model is not None:
+            return False
+        return judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
+
+    def _evaluated(
+        self,
+        backend: BackendInfo,
+        answer: "_BackendAnswer",
+        judgement: verdict.Judgement,
+        *,
+        is_elsewhere: bool,
+    ) -> EvaluatedCase:
+        """Return the result, with what its diagnosis needs; `is_elsewhere`: by other data."""
+        case = self.case
+        outcome = answer.outcome
+        produced = answer.produced
+        fields = vars(judgement) | {
+            "reason": self._reason(answer, judgement),
+            "printed": answer.printed,
+            "seconds": _seconds(outcome),
+            # The expected answer may come from the backend itself.
+            "self_check": backend.engine and isinstance(case.expect, model.Computed),
+        }
+        if self.oracle_answer:
+            oracle = self.oracle_answer.oracle
+            fields |= {
+                "self_check": expected.is_the_same(backend, oracle),
+                "oracle": str(oracle),
+            }
+            has_evidence = judgement.comparisons or judgement.failure == "raised"
+            if judgement.failure and has_evidence:
+                fields["reason"] = f"unlike oracle {oracle}: {fields['reason']}"
+        result = LiveResult(case, backend.address, **fields)
+        if judgement.failure in (None, "declared"):  # the values of the latter are right
+            return EvaluatedCase(result, answer=produced)
+        # One answer alone shows no mistake, nor does that to the case's own data.
+        if produced and (judgement.failure == "unstable" or is_elsewhere):
+            outcome = replace(produced, unstable=judgement.reason)
+        failed = (True, answer.twin) if answer.twin else (False, outcome)
+        kept = produced if judgement.failure == "precision" else None
+        return EvaluatedCase(result, failed, answer=kept, elsewhere=is_elsewhere)
+
+    def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
+        """Return the reason of a judgement, with what it leaves unjudged or unchecked."""
+        reason = judgement.reason or answer.note
+        part = ""
+        if self.case.model and judgement.verdict is Verdict.PASS:
+            part = _judged_part(judgement)
+        if part:
+            return f"{part}; {reason}" if reason else part
+        return reason or _unchecked(self.case, answer.outcome)
 
     def _says_nothing(self) -> str:
         """Describe why a right answer to a model says nothing, or ""."""
@@ -368,6 +487,26 @@ def _may_refuse(outcome: Outcome) -> bool:
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
     return isinstance(outcome, model.Raised) and not outcome.unusable
+
+
+def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outcome:
+    """Return an outcome whose claim that nothing could be asked is this process's own finding.
+
+    The claim comes from the backend's process, where a backend could make it wherever it is wrong.
+    It is dropped unless no ONNX model states the task, or opcheck's adapter cannot hand it over.
+    """
+    if not isinstance(outcome, model.Declined) or not outcome.inexpressible:
+        return outcome
+    if transport.why_no_model(task):
+        return outcome
+    if transport.limit(task, backend.kind):
+        return replace(outcome, beyond=True)
+    return replace(outcome, inexpressible=False)
+
+
+def _seconds(outcome: Outcome) -> float:
+    """Return how long an answer took, or how long it was waited for; 0 for a refusal."""
+    return outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:

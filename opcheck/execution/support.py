@@ -102,16 +102,36 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     Those whose answer another backend states say nothing of this one alone, and are left out, as
     are cells that ask for refusals alone.
     """
-    found: dict[Cell, list[Case]] = {}
-    for case in (one for one in cases if one.rule == "must" and not one.expect.oracle):
-        dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
-        if dtype:
-            found.setdefault(Cell(case.op, dtype.name), []).append(case)
+    found = _by_cell(case for case in cases if case.rule == "must" and not case.expect.oracle)
     for cell in [*found]:
         if all(isinstance(case.expect, model.Rejected) for case in found[cell]):
             del found[cell]
     if not found:
         raise UsageError(f"none of {len(cases):,} cases is a node that must be right by itself")
+    return found
+
+
+def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]:
+    """Return the cells that are `asked`, each with all its cases of levels smoke and core.
+
+    They are of every rule and expectation, but for those whose answer another backend states. What
+    is asked first stays so: backends declare support of that.
+    """
+    core = _by_cell(case for case in cases if case.level != "deep" and case.expect.is_stated)
+    found: dict[Cell, list[Case]] = {}
+    for cell, first in asked.items():
+        ids = {case.id for case in first}
+        found[cell] = [*first, *(case for case in core.get(cell, []) if case.id not in ids)]
+    return found
+
+
+def _by_cell(cases: Iterable[Case]) -> dict[Cell, list[Case]]:
+    """Return the cases by version and dtype, of the first input if unsaid."""
+    found: dict[Cell, list[Case]] = {}
+    for case in cases:
+        dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
+        if dtype:
+            found.setdefault(Cell(case.op, dtype.name), []).append(case)
     return found
 
 
@@ -172,22 +192,40 @@ def support(
     """Derive the support of each cell from the `results` of one backend and its declarations."""
     found = {one.case if isinstance(one, Record) else one.case.id: one for one in results}
     return [
-        _support(cell, declarations.get(cell), {c.id: found[c.id] for c in some if c.id in found})
-        for cell, some in asked.items()
+        _support(
+            cell,
+            declarations.get(cell),
+            [(case, found[case.id]) for case in cases if case.id in found],
+        )
+        for cell, cases in asked.items()
     ]
 
 
-def _support(cell: Cell, said: bool | None, results: Mapping[str, LiveResult | Record]) -> Support:
-    if not results:
+def _support(
+    cell: Cell, said: bool | None, pairs: Sequence[tuple[Case, LiveResult | Record]]
+) -> Support:
+    # What no model can state is nothing that a backend has or lacks.
+    judged = [(case, result) for case, result in pairs if not result.inexpressible or result.beyond]
+    if not judged:
         return Support(cell, said, None)
-    case, worst = min(results.items(), key=lambda item: _WORST.index(item[1].verdict.name))
+    results = [result for _, result in judged]
+    case, worst = min(judged, key=lambda pair: _WORST.index(pair[1].verdict.name))
+    fine = (Verdict.PASS, Verdict.WARN)
     return Support(
         cell,
         said,
         worst.verdict,
         count=len(results),
-        share=sum(result.verdict is worst.verdict for result in results.values()),
-        case=case,
+        share=sum(result.verdict is worst.verdict for result in results),
+        case=case.id,
         reason=worst.reason,
-        works=any(one.verdict in (Verdict.PASS, Verdict.WARN) for one in results.values()),
+        works=any(result.verdict in fine for result in results),
+        failed=sum(result.verdict not in fine for result in results),
+        warned=sum(map(_is_undeclared_warning, judged)),
     )
+
+
+def _is_undeclared_warning(judged: tuple[Case, LiveResult | Record]) -> bool:
+    """Return True for a warning on a case `must`: declared arithmetic brings none."""
+    case, result = judged
+    return result.verdict is Verdict.WARN and case.rule != "should"

@@ -164,10 +164,15 @@ class Produced:
 
 @dataclass(frozen=True)
 class Declined:
-    """The backend's own not-implemented signal, or none could be asked for: `inexpressible`."""
+    """The backend's own not-implemented signal.
+
+    `inexpressible`: no model states the task, or opcheck's adapter cannot hand its values on
+    (`beyond`). A worker only claims the first; `execution.evaluation` confirms it or drops it.
+    """
 
     reason: str
     inexpressible: bool = False
+    beyond: bool = False
 
 
 @dataclass(frozen=True)

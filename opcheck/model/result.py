@@ -290,7 +290,8 @@ class Support:
     """One cell of one backend; `declared` is None if the backend declares nothing.
 
     `verdict` is the worst of its `count` models, None without any; `share` of them met it, `case`
-    first, for this `reason`. `works`: one of them came out right.
+    first, for this `reason`. `works`: one of them came out right. `failed` of them did not, and
+    `warned` came with a warning that neither declared arithmetic nor the rule `should` explains.
     """
 
     cell: Cell
@@ -301,6 +302,12 @@ class Support:
     case: str = ""
     reason: str = ""
     works: bool = False
+    failed: int = 0
+    warned: int = 0
+
+    def missed(self, *, lenient: bool) -> int:
+        """Return how many models are not right, or only with a warning unless `lenient`."""
+        return self.failed if lenient else self.failed + self.warned
 
     @property
     def is_declared_but_failing(self) -> bool:

@@ -257,7 +257,10 @@ class Pretty:
         self.results = results
         if not complete:
             count = plain_text.plural(self.header.results, "result")
-            console.print(Text(f"INCOMPLETE: {len(results):,} of {count}", "bold red"))
+            there = f"{len(results):,} of {count}"
+            if len(results) == self.header.results:
+                there = "cases are missing"
+            console.print(Text(f"INCOMPLETE: {there}", "bold red"))
             console.print()
         if self.verbose:
             counts = self._counts(whole)

@@ -34,9 +34,9 @@ _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 _LEGEND = (
     "An operator is right in so many of its cells: a cell is a version with a type. In brackets"
     " stand versions, unless it is all that have the type. A few small models are asked of each"
-    " cell, and the worst answer counts; opcheck run asks all cases. refuses: an error on a legal"
-    " model. unsupported: by the backend's own not-implemented signal. not asked: opcheck has no"
-    " such model. !: it declares support. +: it is right, and declares none."
+    " cell, and the worst answer counts; --require asks all core cases. refuses: an error on a"
+    " legal model. unsupported: by the backend's own not-implemented signal. not asked: opcheck has"
+    " no such model. !: it declares support. +: it is right, and declares none."
 )
 
 
@@ -128,15 +128,35 @@ def record(backend: str, support: Support) -> dict[str, Any]:
     }
 
 
-def missed(floor: Floor, one: Matrix) -> str:
-    """Say which cells of a floor are not right, or that no model was asked about; or nothing."""
+def missed(floor: Floor, one: Matrix, *, lenient: bool) -> str:
+    """Describe which cells of a floor are not right, or were not asked, or ""."""
     required = [cell for cell in one.cells if cell.cell in floor.cells]
-    fine = (Verdict.PASS, Verdict.WARN)
-    of, some = _by_operator(required), [cell for cell in required if cell.verdict not in fine]
-    pairs = ((op, _summary(cells, of[op])[1]) for op, cells in _by_operator(some).items())
-    said = [f"{op}: {', '.join(text for _, text in otherwise)}" for op, otherwise in pairs]
-    text = f"{one.address}: {floor.text} is required, but {'; '.join(said)}"
-    return plain_text.clean(text) if said else ""
+    some = [cell for cell in required if cell.verdict is None or cell.missed(lenient=lenient)]
+    if not some:
+        return ""
+    of = _by_operator(required)
+    parts = []
+    for op, cells in _by_operator(some).items():
+        text = ", ".join(text for _, text in _summary(cells, of[op])[1])
+        wrong = sum(cell.missed(lenient=lenient) for cell in cells)
+        asked = sum(cell.count for cell in of[op])
+        parts.append(f"{op}: {text} ({wrong:,} of {plain_text.plural(asked, 'case')})")
+    text = f"{one.address}: {floor.text} is required, but {'; '.join(parts)}"
+    return plain_text.clean(text)
+
+
+def required_of(floors: Iterable[Floor], found: Sequence[Matrix], *, lenient: bool) -> str:
+    """Say how many cases were run of the cells that floors name, and how many are not right."""
+    named = {cell for floor in floors for cell in floor.cells}
+    cells = [cell for one in found for cell in one.cells if cell.cell in named]
+    wrong = sum(cell.missed(lenient=lenient) for cell in cells)
+    asked = plain_text.plural(sum(cell.count for cell in cells), "case")
+    of = plain_text.plural(len(cells), "cell")
+    if wrong:
+        return f"{wrong:,} of {asked} of {of} that are required are not right"
+    if any(cell.verdict is None for cell in cells):
+        return f"not every cell that is required was asked: {asked} of {of} were run"
+    return f"all that is required is right: {asked} of {of} were run"
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:

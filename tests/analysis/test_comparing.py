@@ -224,7 +224,7 @@ def test_an_edited_case_is_told_and_not_compared() -> None:
     changed = edited(one(PASS, reason="so"))
     assert kind(one(PASS), changed) is ChangeKind.CHANGED
     assert kind(one(FAIL), edited(one(FAIL, reason="another"))) is ChangeKind.CHANGED
-    assert kind(one(PASS), edited(one(UNSUPPORTED))) is ChangeKind.CHANGED
+    assert kind(one(FAIL), edited(one(UNSUPPORTED))) is ChangeKind.CHANGED
     assert code(one(PASS), changed) is Exit.CONFORMS
 
 
@@ -232,6 +232,30 @@ def test_an_edited_case_that_begins_to_fail_is_a_failure_all_the_same() -> None:
     found = compare(one(PASS), edited(one(FAIL)))
     assert [c.kind for c in found.changes] == [ChangeKind.FAILS]
     assert found.compared == 1
+
+
+@pytest.mark.parametrize(
+    ("now", "changed"),
+    [
+        (UNSUPPORTED, ChangeKind.LOST),
+        (NOT_RUN, ChangeKind.NOT_RUN),
+        (BAD, ChangeKind.BAD_CASE),
+    ],
+)
+@pytest.mark.parametrize("was", [PASS, WARN])
+def test_an_edited_case_that_is_no_longer_judged_is_a_regression(was, now, changed) -> None:
+    before, after = one(was), edited(one(now))
+    assert [c.kind for c in compare(before, after).changes] == [changed]
+    assert code(before, after) is Exit.NONCONFORMING
+
+
+def test_a_process_that_dies_between_questions_is_a_regression_if_none_did_before() -> None:
+    calm, dying = one(PASS), one(PASS)
+    assert dying.ending is not None
+    dying = replace(dying, ending=replace(dying.ending, accidents=("acme: killed",)))
+    assert code(calm, dying) is Exit.NONCONFORMING
+    assert code(dying, dying) is Exit.CONFORMS
+    assert code(dying, calm) is Exit.CONFORMS
 
 
 def test_backends_are_matched_by_their_address_whatever_their_version() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from opcheck.backends.base import Backend
-from opcheck.errors import BackendUnavailable, NotSupported
+from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported
 from opcheck.model import Array, BackendInfo, Task
 
 #: The environment variable with the name of a file that says that `slow` is at work.
@@ -93,6 +93,11 @@ def rude(task: Task, x: Array) -> list[Array]:
 
 def declines(task: Task, x: Array) -> list[Array]:
     raise NotSupported(HOSTILE + "!" * 10_000_000)
+
+
+def claims(task: Task, x: Array) -> list[Array]:
+    """Says of float32 what opcheck's own adapters say of a node that no ONNX model states."""
+    raise NotExpressible("no ONNX model states this")
 
 
 def falls_back(task: Task, x: Array) -> list[Array]:
@@ -171,6 +176,7 @@ FAKES: dict[str, Backend] = {
         Fake(rude, "rude"),
         Fake(declines, "declines"),
         Fake(lacks_float32, "lacks_float32"),
+        Fake(claims, "claims"),
         Fake(but_for_opset_13(NotSupported("opset 13")), "declines_opset_13"),
         Fake(but_for_opset_13(Refused("opset 13")), "refuses_opset_13"),
         Fake(falls_back, "falls_back"),

@@ -202,6 +202,8 @@ def test_a_build_is_held_against_another_of_the_same_run(bench, new, base, code,
         ((UNCLEAR,), "fail", 5),
         ((UNCLEAR,), "pass", 0),
         ((CLEAR, UNCLEAR), None, 0),
+        ((CLEAR, UNCLEAR, UNCLEAR), None, 5),
+        ((CLEAR, UNCLEAR, UNCLEAR), "pass", 0),
         ((CLEAR, UNCLEAR), "fail", 5),
         ((CLEAR,), "fail", 0),
         ((), "pass", 5),
@@ -219,6 +221,12 @@ def test_a_row_that_cannot_be_compared_is_not_clear():
         5,
         "undecided whether slower than before by more than 5 %; 1 of 2 unclear",
     )
+
+
+def test_rows_that_cannot_be_compared_are_unclear_rows_of_a_gate():
+    missing = Missing("y", "b", "no such case")
+    assert TimingGate(0.05, None).verdict(Compared((CLEAR,), (missing,)))[0] == 0
+    assert TimingGate(0.05, None).verdict(Compared((CLEAR,), (missing, missing)))[0] == 5
 
 
 @pytest.mark.gate

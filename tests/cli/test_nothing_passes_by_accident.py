@@ -88,6 +88,29 @@ def test_all_is_unsupported(run, words):
     assert run("run", "cases.yaml", "-k", "not nan", *words, "--require-supported").exit_code == 1
 
 
+def test_a_backend_that_calls_cases_not_expressible_is_not_believed(run, tmp_path):
+    ledger = (
+        "backend: claims\nknown:\n- {verdict: fail, cause: x, where: [{op: Hardmax, name: nan}]}\n"
+    )
+    (tmp_path / "known.yaml").write_text(ledger)
+    words = ("run", "cases.yaml", "-k", "many_ties", "-b", "claims")
+    assert last(run(*words, "--require-supported", code=1)).endswith(": 1 unsupported")
+    assert last(run(*words, "--known", "known.yaml", code=1)).endswith(": 1 unsupported")
+    # As for any other backend without a kernel, the exit code is 5 if nothing is required.
+    assert last(run(*words, code=5)).endswith("claims supported no case")
+
+
+def test_what_opcheck_itself_cannot_feed_is_red_if_support_is_required(run, tmp_path):
+    case = "{name: texts, inputs: {X: [a], Y: [b]}, expect: {Z: [ab]}}"
+    (tmp_path / "texts.yaml").write_text(
+        f"op: StringConcat\nopset: 20\ndtype: string\ncases:\n- {case}\n"
+    )
+    words = ("run", "texts.yaml", "-b", "tract")
+    assert "asked nothing that opcheck itself can judge" in last(run(*words, code=5))
+    red = last(run(*words, "--require-supported", code=1))
+    assert red.endswith(": 1 unsupported; 1 of these unsupported by opcheck, not by a backend")
+
+
 def test_keywords_select_only_what_is_unsupported(run, tmp_path):
     halves = CASES + CASES[CASES.index("- name: many_ties") :].split("- name: axis")[0].replace(
         "many_ties", "in_float64\n  dtype: float64"

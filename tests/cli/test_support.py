@@ -49,21 +49,62 @@ def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_rig
 @pytest.mark.parametrize(
     ("floor", "missed"),
     [
-        ("Hardmax@13:float32", None),
-        ("hardmax@21:float16, *@13+:bfloat16", None),
-        ("Hardmax@12:float32", "Hardmax: unsupported: float32"),
-        ("Hardmax@11+:float16", "Hardmax: unsupported: float16 (11)"),
-        ("*:float64", "Hardmax: unsupported: float64 (1, 11), refuses: float64 (13)"),
+        ("Hardmax@12:float32", "Hardmax: unsupported: float32 (130 of 130 cases)"),
+        # It is right in the few models that are asked where nothing is required.
+        ("hardmax@13:float32", "Hardmax: refuses: float32 (7 of 196 cases)"),
+        (
+            "*:float64",
+            "Hardmax: unsupported: float64 (1, 11), refuses: float64 (13) (276 of 276 cases)",
+        ),
     ],
 )
-def test_what_is_required_and_not_right_is_named_and_fails(support, floor, missed):
+def test_what_is_required_and_not_right_in_a_core_case_is_named_and_fails(support, floor, missed):
     # Operators that floors do not name are asked of none, unless one is of all.
     words = HARDMAX if "*" in floor else HARDMAX[:2]
-    found = support(*words, "--require", floor, code=1 if missed else 0)
+    found = support(*words, "--require", floor, code=1)
     assert "models of 10 cells" in found.stdout
-    said = f"opcheck: npu: {floor} is required, but {missed}"
-    told = [said if missed else "opcheck: all that is required is right"]
-    assert found.stderr.splitlines() == told
+    said, last = found.stderr.splitlines()
+    assert said == f"opcheck: npu: {floor} is required, but {missed}"
+    assert last.endswith("that are required are not right")
+
+
+def test_the_last_line_counts_the_cases_that_were_run(support):
+    words = "--op", "Hardmax", "--require", "Hardmax@13:float32, *@13+:bfloat16"
+    found = support("-b", "numpy", *words, code=0)
+    last = "opcheck: all that is required is right: 251 cases of 2 cells were run"
+    assert found.stderr.splitlines() == [last]
+
+
+WARNED = """\
+op: Softmax
+opset: 13
+dtype: float16
+cases:
+- {name: poor, attrs: {axis: -1}, inputs: {input: {shape: [8, 32], normal: [0, 1]}}RULE}
+- {name: plain, inputs: {input: [[0, 0]]}, expect: {output: [[0.5, 0.5]]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("backend", "rule", "words", "code"),
+    [
+        ("reference", "", [], 1),
+        ("reference", "", ["--lenient"], 0),
+        ("reference?accumulate=float16", "", [], 0),
+        ("reference", ", rule: should", [], 0),
+    ],
+)
+def test_a_warning_passes_if_its_arithmetic_is_declared_or_the_case_is_should(
+    run, tmp_path, backend, rule, words, code
+):
+    (tmp_path / "cases.yaml").write_text(WARNED.replace("RULE", rule))
+    found = run("support", "cases.yaml", "-b", backend, "--require", "Softmax", *words, code=code)
+    last = found.stderr.splitlines()[-1]
+    assert ("all that is required is right: 2 cases of 1 cell" in last) is (code == 0)
+
+
+def test_lenience_is_about_what_is_required(support):
+    assert "--lenient goes with --require" in support(*HARDMAX, "--lenient", code=2).stderr
 
 
 def test_what_is_required_of_a_device_that_is_off_is_not_run_and_no_failure(run, tmp_path):
@@ -71,7 +112,7 @@ def test_what_is_required_of_a_device_that_is_off_is_not_run_and_no_failure(run,
     (tmp_path / "off.py").write_text(f"{raised}        raise BackendUnavailable('no power')\n")
     words = ("support", "-b", "py:off:Off", "--op", "Hardmax", "--require", "Hardmax@13:float32")
     found = run(*words, code=4)
-    assert "Hardmax@13:float32 is required, but Hardmax: not run: float32" in found.stderr
+    assert "Hardmax@13:float32 is required, but Hardmax: not run: float32 (" in found.stderr
 
 
 @pytest.mark.parametrize(

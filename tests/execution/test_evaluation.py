@@ -9,7 +9,7 @@ import pytest
 
 from opcheck import model, opset
 from opcheck.backends import attempt, connect
-from opcheck.errors import NotSupported
+from opcheck.errors import NotExpressible, NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import question
 from opcheck.execution.workers import at_once
@@ -97,6 +97,7 @@ def test_what_does_not_fit_into_memory_is_nobody_s_failure(tmp_path, monkeypatch
 
 INFO = model.BackendInfo("fake", "fake", "1.0")
 NO = Raised("prepare", "Refused", "no", documented=True)
+UNSUPPORTED = Verdict.UNSUPPORTED
 NOT_HERE = model.Declined("no kernel")
 LOST = [Crashed("killed by SIGSEGV"), TimedOut(30), model.OutOfMemory("took too much")]
 
@@ -120,10 +121,7 @@ def inquiry(
     raise AssertionError(f"there is no reply to question {len(asked)}")
 
 
-UNSTATED = model.Declined("Axes is empty", inexpressible=True)
-
-
-@pytest.mark.parametrize("outcome", [right(), UNSTATED, NotRun("gone"), *LOST])
+@pytest.mark.parametrize("outcome", [right(), NotRun("gone"), *LOST])
 def test_a_legal_twin_is_asked_about_only_after_a_refusal(tmp_path: Path, outcome: Outcome) -> None:
     case = one(tmp_path, REJECTED)
     asked, _ = inquiry(case, outcome)
@@ -133,6 +131,49 @@ def test_a_legal_twin_is_asked_about_only_after_a_refusal(tmp_path: Path, outcom
         assert [question.task.case for question in asked] == [case.id, f"{case.id}~legal"]
         assert [question.task.attrs["axis"] for question in asked] == [2, 1]
         assert (result.verdict, result.refused) == (Verdict.PASS, True)
+
+
+CLAIMING = refusing(NotExpressible("no model states this"))
+STRINGS = """
+op: StringConcat
+opset: 20
+dtype: string
+cases:
+- {name: strings, inputs: {X: [a], Y: [b]}, expect: {Z: [ab]}}
+"""
+DESCRIPTOR = f"""
+domain: com.microsoft.dml
+op: {HARDMAX1}
+opset: 1
+dtype: float32
+cases:
+- name: no_axis
+  attrs: {{Axes: []}}
+  inputs: {{InputTensor: [[1.0]]}}
+  expect: {{rejected: there is no axis, legal: {{attrs.Axes: [1]}}}}
+"""
+
+
+@pytest.mark.parametrize("text", ["{name: made}", REJECTED])
+def test_a_backend_s_claim_that_no_model_states_a_task_is_dropped_where_one_does(tmp_path, text):
+    result = result_of(one(tmp_path, text), CLAIMING)
+    assert (result.verdict, result.inexpressible, result.beyond) == (UNSUPPORTED, False, False)
+
+
+@pytest.mark.parametrize("backend", [CLAIMING, connect("reference")])
+def test_what_no_model_states_is_unsupported_and_no_backend_s_lack(tmp_path, backend):
+    (case,) = cases_in(tmp_path, DESCRIPTOR)
+    result = result_of(case, backend)
+    assert (result.verdict, result.inexpressible, result.beyond) == (UNSUPPORTED, True, False)
+
+
+def test_what_opcheck_s_adapter_cannot_hand_over_is_unsupported_by_opcheck(tmp_path):
+    (case,) = cases_in(tmp_path, STRINGS)
+    limited = result_of(case, connect("tract"))
+    assert (limited.verdict, limited.inexpressible, limited.beyond) == (UNSUPPORTED, True, True)
+    # Another kind of backend is handed strings, and only claims the same.
+    claimed = result_of(case, CLAIMING)
+    assert (claimed.verdict, claimed.inexpressible, claimed.beyond) == (UNSUPPORTED, False, False)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from opcheck.backends.connect import declaration
 from opcheck.dtypes import DTYPES
 from opcheck.engine.node import operator_of
 from opcheck.errors import NotSupported, UsageError
-from opcheck.execution.support import cells_of, floors, matrix, probe, support
+from opcheck.execution.support import cells_of, floors, matrix, probe, support, with_all_core
 from opcheck.model import LiveResult, OpVersion, Reply, Task, TimedOut, Verdict
 from opcheck.model.result import Cell, Support
 from tests.asking import cases_in, shipped_cases
@@ -43,6 +43,45 @@ def cell(since: int, dtype: str) -> Cell:
 @pytest.fixture
 def asked(tmp_path: Path) -> Any:
     return matrix(cases_in(tmp_path, SUITE))
+
+
+MORE = """
+    - {name: deep, opset: 13, dtype: float64, level: deep}
+    - {name: invalid, opset: 13, dtype: float64, attrs: {axis: 7},
+       expect: {rejected: no such axis, legal: {attrs.axis: 1}}}
+    - {name: others, opset: 13, dtype: float64, tolerance: {ulp: 0}, expect: {oracle: reference}}
+"""
+
+
+def test_of_a_cell_that_is_required_every_core_case_is_asked(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, SUITE + MORE)
+    asked, double = matrix(cases), cell(13, "float64")
+    assert [case.name for case in asked[double]] == ["core"]
+    found = with_all_core(asked, cases)
+    names = ["core", "later", "should", "computed", "invalid"]
+    assert [case.name for case in found[double]] == names
+    # A cell that is only asked a few models of none has core cases all the same.
+    assert found.keys() == asked.keys()
+
+
+def test_warnings_and_failures_are_counted_and_lenience_forgives_warnings_alone(tmp_path):
+    cases = {case.name: case for case in cases_in(tmp_path, SUITE + MORE)}
+    verdicts = {"core": Verdict.PASS, "later": Verdict.WARN, "should": Verdict.WARN}
+    verdicts |= {"computed": Verdict.UNSTABLE, "invalid": Verdict.UNSUPPORTED}
+    double = cell(13, "float64")
+    results = [LiveResult(cases[name], "mine", verdict) for name, verdict in verdicts.items()]
+    (found,) = support({double: [*cases.values()]}, results, {})
+    assert (found.count, found.failed, found.warned) == (5, 2, 1)
+    assert (found.missed(lenient=False), found.missed(lenient=True)) == (3, 2)
+
+
+def test_what_no_model_can_state_is_neither_right_nor_wrong(tmp_path: Path) -> None:
+    (case,) = cases_in(tmp_path, SUITE.partition("- name: ties")[0] + "- {name: one, opset: 13}")
+    excused = LiveResult(case, "mine", Verdict.UNSUPPORTED, inexpressible=True)
+    here = {cell(13, "float32"): [case]}
+    assert support(here, [excused], {})[0].verdict is None
+    (found,) = support(here, [replace(excused, beyond=True)], {})
+    assert (found.verdict, found.failed) == (Verdict.UNSUPPORTED, 1)
 
 
 def probed(asked: Any, backend: Any, declares: Any = lambda task: None) -> dict[Cell, Support]:

@@ -102,10 +102,14 @@ def test_why_is_told_once_a_kind_and_for_wrong_answers_once_a_case():
 
 def test_nothing_from_outside_steers_the_terminal():
     hostile = cell(HARDMAX_13, "float32", None, Verdict.ERROR, reason="\x1b[2J\u202e")
+    hostile = replace(hostile, failed=1)
     name = "\x1b[2Jacme"
     found = [Matrix(name, name, name, [hostile])]
     lines = [page_of(support.show, found * 2).text, *support.html_lines(found)]
-    lines.append(support.missed(Floor(name, frozenset({hostile.cell})), *found))
+    floor = Floor(name, frozenset({hostile.cell}))
+    lines += [support.missed(floor, *found, lenient=False)]
+    assert lines[-1].endswith("refuses: float32 (1 of 2 cases)")
+    lines += [support.required_of([floor], found, lenient=False)]
     assert not {"\x1b", "\u202e"} & {*"".join(lines)}
 
 

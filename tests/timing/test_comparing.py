@@ -376,7 +376,7 @@ def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
         (False, of_old),
         (False, f"{of_old}; {of_new}"),
     ]
-    assert (found.changes, found.unclear, found.is_decided) == ((), 2, False)
+    assert (found.changes, found.unclear) == ((), 2)
 
 
 def test_rows_timed_next_to_other_backends_cannot_be_compared():

@@ -28,7 +28,7 @@ import numpy as np
 from onnx import ModelProto
 
 from opcheck import dtypes
-from opcheck.backends import base
+from opcheck.backends import base, transport
 from opcheck.backends.adapters import About, take
 from opcheck.backends.connect import digest
 from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
@@ -299,7 +299,7 @@ class Persistent:
 
     def prepare(self, task: Task) -> base.TaskCall:
         """Hand the model over to the program."""
-        base.only_tensors(task, "programs that speak JSON")
+        transport.check(task, "cmd")
         with base.own_part():
             model = model_of(task).SerializeToString()
         self._hand_over(task, model)

@@ -11,11 +11,12 @@ from typing import Any
 
 from onnx.checker import ValidationError
 
+from opcheck.backends import transport
 from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, only_nodes, own_part
 from opcheck.backends.connect import accepts, blamed, class_of, find, runnable
 from opcheck.errors import NotSupported, UsageError, decline
-from opcheck.graph import NotExpressible, model_of, output_names
+from opcheck.graph import model_of, output_names
 from opcheck.model import BackendInfo, Task, Tensors
 
 ABOUT = About(
@@ -92,8 +93,7 @@ def _answering(interface: Any, way: str, device: str, task: Task) -> Callable[[T
             return lambda inputs: prepared.run([*task.values(inputs).values()])
     if way == "run_model":
         return lambda inputs: run(model, [*task.values(inputs).values()], device)
-    if len(model.graph.node) != 1:
-        raise NotExpressible("run_node takes one node, and as ONNX this operator is several")
+    transport.check(task, "onnx")
     node, version = model.graph.node[0], {"opset_version": task.opset}
     more = version if accepts(run, node, [], device, **version) else {}
     only_nodes(task, "run_node")

@@ -15,15 +15,15 @@ from opcheck import dtypes, grouping, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
-from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
-from opcheck.graph import NotExpressible, model_of
+from opcheck.errors import BackendUnavailable, NotCarried, NotSupported, UsageError, did_you_mean
+from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
-_RAW = {t: d for t, d in dtypes.BY_TEXT.items() if d.kind == "minifloat" or d.numpy.kind == "V"}
+_RAW = {t: d for t, d in dtypes.BY_TEXT.items() if dtypes.is_raw(d)}
 #: ONNX Runtime's sentences for a node that only the CPU has a kernel for, an unknown operator or
 #: type of ONNX, a kernel without a rank or a mode, and a model of a later release of ONNX. They are
 #: whole, because a name in a model may have some of their words. "Pad should be smaller than
@@ -155,7 +155,7 @@ class RuntimeSession:
                 return self.session.run(None, self.task.values(inputs))
             odd = (it for it in self._types if it[:6] != "tensor" or it == "tensor(string)")
             if type := next(odd, None):
-                raise NotExpressible(f"no {type} beside a type that NumPy does not know")
+                raise NotCarried(f"no {type} beside a type that NumPy does not know")
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from opcheck.backends import transport
 from opcheck.backends.adapters import About, declining, importing, take, threads
-from opcheck.backends.base import Backend, Bare, handed_over, only_tensors
+from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.dtypes import DTYPES
 from opcheck.errors import BackendUnavailable, UsageError, did_you_mean
 from opcheck.graph import model_of
@@ -67,7 +68,7 @@ def _precision(text: str) -> str:
 
 def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) -> "Compiled":
     """Compile the one-node model for the device, by default settings except for threads."""
-    only_tensors(task, "openvino")
+    transport.check(task, "openvino")
     reading = declining(_NOT_IMPLEMENTED, RuntimeError)
     with handed_over(lambda: model_of(task, whole=False)) as model, reading:
         return Compiled(task, core.compile_model(core.read_model(model), device, settings))

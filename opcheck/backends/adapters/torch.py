@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, grouping, opset
+from opcheck.backends import transport
 from opcheck.backends.adapters import About, declining, importing, take, threads
-from opcheck.backends.base import Backend, Bare, only_nodes, only_tensors
+from opcheck.backends.base import Backend, Bare, only_nodes
 from opcheck.engine import axes as ax
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.model import Array, BackendInfo, Task, Typed
@@ -36,7 +37,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 def _prepared(torch: Any, task: Task) -> "Mapped":
     """Map the node on torch; raise InvalidNode for mistakes that torch would not notice."""
     only_nodes(task, "the mapping on torch")
-    only_tensors(task, "torch")
+    transport.check(task, "torch")
     function = _FUNCTIONS.get((task.op.domain, task.op.name))
     schema = opset.describe(task.op.domain, task.op.name, task.opset)
     if function is None or schema is None:

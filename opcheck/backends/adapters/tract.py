@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from opcheck.backends import transport
 from opcheck.backends.adapters import About, declining, importing, take
-from opcheck.backends.base import Backend, Bare, handed_over, only_tensors
+from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.graph import ModelProto, model_of, sized
 from opcheck.model import Array, BackendInfo, Task
 
@@ -32,7 +33,7 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
 def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
     """Load the one-node model and optimize it as tract does by default."""
-    only_tensors(task, "tract")
+    transport.check(task, "tract")
 
     def made() -> ModelProto:
         # It runs no model whose sizes are open, and reads from files only.

@@ -74,8 +74,8 @@ def test_a_forged_answer_is_told_by_the_engine(run, mine):
     assert "at [1, 3] the case says 0.75, the engine 0." in found.stdout
 
 
-#: Nothing is said of the last output of no steps.
-NO_STEPS = """\
+#: The text does not define a range without numbers.
+NO_RANGE = """\
 op: RNN
 opset: 14
 dtype: float32
@@ -83,13 +83,13 @@ attrs: {hidden_size: 1}
 inputs: {X: [[[1]]], W: [[[1]]], R: [[[1]]]}
 expect: {computed: [Y_h]}
 cases:
-- {name: none, inputs: {sequence_lens: {value: [0], dtype: int32}}}
-- {name: one, inputs: {sequence_lens: {value: [1], dtype: int32}}}
+- {name: none, attrs: {clip: -1.0}}
+- {name: one, attrs: {clip: 1.0}}
 """
 
 
 def test_what_the_engine_has_no_answer_for_is_no_wrong_case_anywhere(run, tmp_path):
-    (tmp_path / "my.yaml").write_text(NO_STEPS, encoding="utf-8")
+    (tmp_path / "my.yaml").write_text(NO_RANGE, encoding="utf-8")
     assert "1 unsupported" in run("run", "my.yaml", "-b", "numpy", code=0).stdout
     found = run("golden", "write", "my.yaml", "-o", "golden", "-j", "1", code=0)
     assert "the case: RNN/none: opcheck's engine has no answer" in found.stdout

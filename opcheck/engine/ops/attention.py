@@ -17,12 +17,18 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.ops import softmax
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
 NAMES = """Attention LinearAttention RotaryEmbedding"""
 OP, LINEAR, ROTARY = map(operator, NAMES.split())
+INTEGER_MASK = Ruling(
+    "integer-mask",
+    "Masks are booleans or of the queries' type by the text, and integers too by the schema.",
+    ("added", "refused"),
+)
 LINEAR.ignores = ("chunk_size",)
 
 
@@ -70,6 +76,8 @@ def masked(since, mask, shape, least):
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
+    if mask.dtype.kind in "iu" and INTEGER_MASK.reading() == "refused":
+        raise InvalidNode(f"attn_mask of {mask.dtype}; allowed: booleans and floats")
     values = xp.values_of(mask)
     if not np.isfinite(values).all(where=values != -np.inf):
         raise_unspecified("adding infinity or NaN")

@@ -18,8 +18,15 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.numbers.faulty import bare
+
+FEWER_STARTS = Ruling(
+    "fewer-starts-than-axes",
+    "Axes that are left out are all, and there are fewer starts than that.",
+    ("first_axes", "refused"),
+)
 
 NAMES = """CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
 Split Tile Trilu
@@ -472,7 +479,11 @@ SHAPES["Unsqueeze"].formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(dat
 
 @SHAPES["Slice"].formula(11, 13)
 def slice_of(data, starts, ends, axes=None, steps=None):
-    starts, ends = listed("starts", starts), listed("ends", ends)
+    """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`."""
+    starts = listed("starts", starts)
+    ends = listed("ends", ends)
+    if axes is None and len(starts) < data.ndim and FEWER_STARTS.reading() == "refused":
+        raise InvalidNode(f"{len(starts)} starts for {data.ndim} axes")
     axes = distinct(range(len(starts)) if axes is None else listed("axes", axes), data.ndim)
     steps = [1] * len(starts) if steps is None else listed("steps", steps)
     if not len(starts) == len(ends) == len(axes) == len(steps):

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="not installed: torch")
+
 import benchmarks.oracles
 from benchmarks.oracles import ORACLES, Random, Sample
 from benchmarks.random_nodes import row_of

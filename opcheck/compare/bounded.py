@@ -231,7 +231,8 @@ def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask
 
     It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong.
     """
-    if room.lost is None or tier.ranged or not tier.remark:
+    is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
+    if room.lost is None or not is_poorer:
         return np.zeros(y.shape, np.bool_)
     return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 

@@ -552,7 +552,9 @@ class Expected:
         first, later = self.room(plain), self.room(tier)
         with np.errstate(invalid="ignore"):
             more = later.own - first.own
-        notable = 16 * tier.arithmetic.u * np.abs(self.values) + tier.arithmetic.floor
+        size = np.abs(self.values)
+        # What is flushed is off by its own size at most.
+        notable = 16 * tier.arithmetic.u * size + np.minimum(tier.arithmetic.floor, size)
         lost = np.zeros(more.shape, np.bool_) if later.lost is None else later.lost
         return lost | ~(more <= notable)
 

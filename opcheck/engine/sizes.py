@@ -245,7 +245,7 @@ def _padded(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _transposed(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The output of a transposed convolution or of MaxUnpool, before anything is cut off."""
+    """The output of a transposed convolution or of MaxUnpool, without what `pads` cut off."""
     data, kernel = inputs[0].shape, attrs.get("kernel_shape")
     spatial = data[2:]
     ones = (1,) * len(spatial)
@@ -255,16 +255,20 @@ def _transposed(inputs: Sequence[Any], attrs: Attrs) -> int:
         channels = inputs[1].shape[1] * (attrs.get("group") or 1)
     if stated := attrs.get("output_shape"):
         return int(data[0] * channels * _product(stated[-len(spatial) :]))
+    rank = len(spatial)
+    pads = attrs.get("pads") or (0,) * 2 * rank
     terms = zip(
         spatial,
         attrs.get("strides") or ones,
         kernel,
         attrs.get("dilations") or ones,
-        attrs.get("output_padding") or (0,) * len(spatial),
+        attrs.get("output_padding") or (0,) * rank,
+        map(sum, zip(pads[:rank], pads[rank:], strict=True)),
         strict=True,
     )
     sizes = [
-        (n - 1) * stride + (k - 1) * dilation + 1 + more for n, stride, k, dilation, more in terms
+        max(0, (n - 1) * stride + (k - 1) * dilation + 1 + more - cut)
+        for n, stride, k, dilation, more, cut in terms
     ]
     return int(data[0] * channels * _product(sizes))
 

@@ -74,7 +74,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: cmd, "),
+        (["-b", "nope"], 2, "unknown backend 'nope'\n  known backends: claims, cmd, "),
         (["-b", "ort"], 2, "did you mean 'onnxruntime'? known"),
         (["-b", "./my_rt.py"], 2, "write py:my_rt for my_rt.py. known"),
         (["-b", "py:my_rt.py"], 2, "write my_rt, as Python's import does"),

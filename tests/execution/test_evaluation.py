@@ -168,6 +168,7 @@ def test_what_no_model_states_is_unsupported_and_no_backend_s_lack(tmp_path, bac
 
 
 def test_what_opcheck_s_adapter_cannot_hand_over_is_unsupported_by_opcheck(tmp_path):
+    pytest.importorskip("tract", reason="not installed: tract")
     (case,) = cases_in(tmp_path, STRINGS)
     limited = result_of(case, connect("tract"))
     assert (limited.verdict, limited.inexpressible, limited.beyond) == (UNSUPPORTED, True, True)

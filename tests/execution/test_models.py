@@ -176,7 +176,7 @@ def test_a_model_whose_rank_contradicts_its_nodes_may_be_refused(tmp_path):
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "openvino", "tract"])
 def test_engines_are_judged_by_their_values_where_a_model_states_a_wrong_rank(tmp_path, backend):
-    pytest.importorskip(backend)
+    pytest.importorskip(backend, reason=f"not installed: {backend}")
     assert verdict(contradicting(tmp_path, "1, n"), connect(backend))[0] is not Verdict.FAIL
 
 
@@ -312,7 +312,7 @@ def test_sequences_go_to_backends_and_back(tmp_path, pools, backend):
 
 
 def test_tract_takes_a_model_whose_other_tensors_have_the_symbols_of_inputs(tmp_path):
-    pytest.importorskip("tract")
+    pytest.importorskip("tract", reason="not installed: tract")
     text = """<ir_version: 8, opset_import: ["" : 17]>
     net (float[batch, 3] x) => (float[batch, 3] y) <float[batch, 3] h> {
       h = Neg (x)

@@ -101,7 +101,7 @@ def test_the_first_damaged_line_is_told(kind, file):
 def test_a_file_that_is_too_large_is_not_read_to_its_end(kind, file, monkeypatch):
     monkeypatch.setattr(kind.reading, "limit", 1 << 20)
     told = [": the file is larger than 1 MiB"]
-    assert kind.complaint(file([kind.lines[0], *[" " * 1000] * 2000])) == told
+    assert kind.complaint(file([kind.lines[0], *[" " * 2000] * 900])) == told
     assert kind.complaint(file(["x" * (1 << 20)])) == told
 
 

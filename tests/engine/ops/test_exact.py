@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import BeyondBudget, InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate
 
@@ -197,8 +197,8 @@ def test_rank_0_has_no_places_and_rank_8_stays():
         (InvalidNode, "Mod", 13, (i(1), i(2)), {"fmod": 1}),
         (NotSupported, "Mod", 10, (i(0), i(3)), {}),
         (NotSupported, "Split", 1, (np.ones(2, F),), {}),
-        (MemoryError, "Pad", 25, (i(1), i(2**62, 0)), {}),
-        (MemoryError, "Expand", 13, (i(1), i(2**62, 2)), {}),
+        (BeyondBudget, "Pad", 25, (i(1), i(2**62, 0)), {}),
+        (BeyondBudget, "Expand", 13, (i(1), i(2**62, 2)), {}),
         (NotSupported, "Expand", 13, (i(1), np.ones(70, np.int64)), {}),
         (NotSupported, "Pad", 1, (np.ones((3, 2), F),), {"paddings": [0, 0, 2, 0]}),
         (NotSupported, "Pad", 13, (i(1), i(-2, 2)), {}),
@@ -211,7 +211,6 @@ def test_rank_0_has_no_places_and_rank_8_stays():
             (np.ones((1, 2)), np.ones((1, 1)), i(2**63 - 1)),
             {"axis": 1},
         ),
-        (NotSupported, "ArgMax", 11, (i(1, 3, 3),), {}),
         (NotSupported, "MeanVarianceNormalization", 9, (np.ones((2, 2), F),), {"axes": [-1, 1]}),
         (NotSupported, "MeanVarianceNormalization", 13, (np.ones((2, 2), F),), {"axes": []}),
         (InvalidNode, "MeanVarianceNormalization", 13, (np.ones((2, 2), F),), {}),
@@ -220,7 +219,6 @@ def test_rank_0_has_no_places_and_rank_8_stays():
         (InvalidNode, "SwiGLU", 28, (np.ones((2, 3), F), np.ones(3, F)), {}),
         (InvalidNode, "Pow", 1, (np.ones((2, 3), F), np.ones(3, F)), {}),
         (NotSupported, "Pow", 15, (i(0), i(-1)), {}),
-        (NotSupported, "ArgMin", 13, (np.array([1, np.nan]),), {}),
         (
             NotSupported,
             "ScatterElements",

@@ -43,7 +43,9 @@ def test_all_outputs_are_those_of_the_text_within_the_bound(dtype, axis):
         np.testing.assert_allclose(exact.values, want, rtol=1e-12, atol=1e-13)
         right = computed_want(OP, "", exact)
         assert compare(right, mine).problem is None
-        assert compare(right, (want * 1.02).astype(mine.dtype)).problem == "values"
+        # Stage one in 16 bits, which is a warning, is off by up to a tenth.
+        off = 1.02 if x.dtype.itemsize > 2 else 1.5
+        assert compare(right, (want * off).astype(mine.dtype)).problem == "values"
 
 
 def test_a_variance_in_one_pass_is_warned_of_where_it_cancels():
@@ -55,4 +57,5 @@ def test_a_variance_in_one_pass_is_warned_of_where_it_cancels():
         computed_want(OP, "", exactly(OP, [x, one], {})[0]), d / np.sqrt(spread + np.float32(1e-5))
     )
     assert found.problem == "precision"
-    assert found.remark == "right only where the variance is E[x²] − E[x]², which cancels"
+    assert found.remark.startswith("right only where")
+    assert found.remark.endswith("which cancels")

@@ -259,9 +259,11 @@ def test_an_oracle_on_a_worker_is_the_one_that_is_here(asked, tmp_path, monkeypa
     (tmp_path / "opcheck.toml").write_text("[backends.gold]\naddress = 'py:mine:Killer'\n")
     exact = "expect: {oracle: gold}, tolerance: {ulp: 0}"
     names = [f"right, {exact}", f"wrong, {exact}"]
-    assert verdicts(asked("Slow", names, code=1)) == {"right": "pass", "wrong": "fail"}
+    trusted = ("--config", "opcheck.toml")
+    found = asked("Slow", names, *trusted, code=1)
+    assert verdicts(found) == {"right": "pass", "wrong": "fail"}
     monkeypatch.setenv("PLACE", "here")
-    assert "gold is gold anywhere" in asked("Slow", names, code=4).stderr
+    assert "gold is gold anywhere" in asked("Slow", names, *trusted, code=4).stderr
 
 
 @pytest.mark.gate

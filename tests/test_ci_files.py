@@ -57,6 +57,8 @@ def repository(tmp_path: Path) -> Path:
     addresses |= dict.fromkeys(("mine", "other"), "tests.cli.fakes:RIGHT")
     addresses |= {name: f"more:{name.upper()}" for name in ("idle", "lost")}
     profiles = [f'[backends.{name}]\naddress = "py:{place}"' for name, place in addresses.items()]
+    # Right in all core cases of an operator, as --require wants.
+    profiles += [f'[backends.{name}]\naddress = "numpy"' for name in ("exact", "precise")]
     (folder / "opcheck.toml").write_text("\n".join(profiles), encoding="utf-8")
     return folder
 
@@ -196,7 +198,7 @@ systems = pytest.mark.parametrize("system", [GitHub, GitLab])
 
 @systems
 def test_right_backends_pass_and_all_their_results_are_joined(system, tmp_path):
-    ci = system(tmp_path, ["mine", "other"])
+    ci = system(tmp_path, ["exact", "precise"], require="Hardmax@13+:float32")
     assert ci.shards() == [0, 0, 0, 0]
     status, printed = ci.gate()
     assert status == 0

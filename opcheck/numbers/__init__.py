@@ -42,6 +42,8 @@ NAMES = frozenset(
     """.split()
 )
 
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 #: What formulas draw wherever they draw, so that they give a quantile; None to draw.

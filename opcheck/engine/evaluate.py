@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from math import inf
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -191,6 +192,11 @@ class Tier:
 
     def __hash__(self) -> int:
         return hash((self.name, self.formula))  # Many of the arithmetic's fields take long.
+
+    def without_limits(self) -> "Tier":
+        """Return the tier of the same roundings where nothing overflows and nothing is flushed."""
+        arithmetic = replace(self.arithmetic, largest=inf, smallest=0.0, flushes=False)
+        return replace(self, name=f"{self.name} without limits", arithmetic=arithmetic)
 
 
 class Evaluation:

@@ -662,6 +662,19 @@ def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it
     assert found.problem == "values"
 
 
+def test_a_product_that_overflows_in_another_order_alone_is_poorer_arithmetic() -> None:
+    x = np.random.default_rng(4).uniform(0.95, 1.05, 900).astype(np.float16)
+    factors_above_1 = np.prod(x[x > 1].astype(np.float64))
+    assert factors_above_1 > np.finfo(np.float16).max
+    version = OpVersion("", "CumProd", 26)
+    want = computed_want(version, "y", exactly(version, [x, np.int64(0)], {}, 1)[0])
+    got = np.cumprod(x, dtype=np.float16)
+    found = compare(want, got)
+    assert (found.problem, found.remark[-26:]) == ("precision", "declare accumulate=float16")
+    got[-1] = 0
+    assert compare(want, got).problem == "values"
+
+
 @pytest.mark.parametrize("declared", [(), ("float16",)])
 def test_an_output_of_float32_is_not_flushed_as_one_of_float16_is(declared: Any) -> None:
     x = (1e-3 * np.random.default_rng(0).normal(size=(4, 64))).astype(np.float16)

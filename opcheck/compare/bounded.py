@@ -179,7 +179,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     size = np.abs(y)
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
+    finite, least = np.isfinite(y), 2 * want.expected.floor(tier)
     if want.whole:  # Its zeros are off as the others are.
         size = np.maximum(size, _sizes(y))
         return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
@@ -508,7 +508,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
         if want.whole:
             yield from _scatters_of_model(want, error, cut, part)
             return
-        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
+        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.floor(bound.tiers()[0]))
         counts &= True if part is None else part
         if not counts.any():
             return
@@ -560,11 +560,11 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
             yield _Off(np.inf)
             return
         counts &= ~gone
-    arithmetic = bound.tiers()[0].arithmetic
+    first = bound.tiers()[0]
     for shift, deviation in bound.deviations(cut):
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
         sizes, off = _sizes(y + shift), np.abs(error - shift)
-        least = np.hypot(arithmetic.u * sizes, 16 * arithmetic.floor)
+        least = np.hypot(first.arithmetic.u * sizes, 16 * bound.floor(first))
         ratios = (off / np.hypot(deviation, least))[counts]
         far = (ratios > SCATTER) & (off > UNJUDGED * sizes)[counts]
         worst = float(ratios.max(initial=0))

@@ -486,6 +486,13 @@ class Expected:
             deviation = np.sqrt(variance).astype(np.float64, copy=False)
             yield minus(output.v, self.output.v).astype(np.float64, copy=False), deviation
 
+    def floor(self, tier: Tier) -> float:
+        """Return the size below which numbers of a tier, or elements of the output, may become 0.
+
+        The output of doubles may be float32, where more is flushed than in float64.
+        """
+        return max(tier.arithmetic.floor, expected(self.dtype).floor)
+
     def certain(self, tier: Tier) -> float:
         """A relative error that a tier allows every element, known without its bound."""
         out = self.evaluation.outputs(tier)[self.place]

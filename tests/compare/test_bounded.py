@@ -51,6 +51,9 @@ class Fake:
         first, *rest = self.kinds
         return (first, *(replace(t, remark="") if t.name in declared else t for t in rest))
 
+    def floor(self, tier: Tier) -> float:
+        return tier.arithmetic.floor
+
     def certain(self, tier: Tier) -> float:
         return tier.arithmetic.u / 4
 
@@ -330,6 +333,16 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     for wrong in (math.nan, math.inf, -math.inf):
         assert judged([0.5], [wrong], plain(math.inf)).problem == "values"
     assert judged([0.5], [7.0], plain(math.inf)).problem == "undecided"
+
+
+def test_what_an_output_s_own_type_flushes_is_judged() -> None:
+    """Scores of doubles are float32, where e^-200 and e^-95 are 0, or nearly."""
+    version = OpVersion("ai.onnx.ml", "LinearRegressor", 1)
+    attrs = {"targets": 3, "coefficients": (200.0, 105.0, 0.0), "post_transform": "SOFTMAX"}
+    want = computed_want(version, "Y", exactly(version, [np.ones((1, 1))], attrs)[0])
+    right = np.float32([[1, 0, 0]])
+    assert (compare(want, right).problem, compare(want, right).unjudged) == (None, 0)
+    assert compare(want, np.float32([[1, 1e-37, 0]])).problem == "values"
 
 
 EXACTLY = Tolerance(ulp=0)

@@ -160,7 +160,8 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
-    if not elements.outside(got, want.low, want.high).any():
+    is_vague = _vague_by_overflow(y, room.own, room, tier).any()
+    if not is_vague and not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -178,7 +179,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     size = np.abs(y)
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
+    finite, least = np.isfinite(y), 2 * want.expected.floor(tier)
     if want.whole:  # Its zeros are off as the others are.
         size = np.maximum(size, _sizes(y))
         return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
@@ -193,19 +194,19 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     actual, error, own = elements.wide(got), _errors(want, got), room.own
     if want.rounded is not None:
         own = own + half_ulp(y, want.rounded)
-    rest = 0.0 if want.rest is None else want.rest
     slacks = _slacks(y, own, room)
-    # A tie may be broken either way only within the allowed error.
-    low, high = round_to(y + (rest - slacks[0]), dtype), round_to(y + (rest + slacks[1]), dtype)
     slack = np.where(error < 0, *slacks)
     finite, beyond = np.isfinite(y), elements.outside(actual, want.low, want.high)
-    fits = (got >= low) & (got <= high) & finite & ~beyond
+    fits = _is_between(want, got, dtype, slacks) & finite & ~beyond
     # An infinity is wrong even if any number is right.
     says_something = np.abs(y) >= slack if want.whole else np.isfinite(slack)
     fits &= says_something | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        vague = _vague_by_overflow(y, slack, room, tier)
+        if vague.any():
+            fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
@@ -222,6 +223,40 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
     return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
+
+
+def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
+    """Mask elements no further below and above their values than this, as `dtype` rounds it.
+
+    A tie may be broken either way only within the allowed error.
+    """
+    rest = 0.0 if want.rest is None else want.rest
+    below, above = slacks
+    low = round_to(want.values + (rest - below), dtype)
+    high = round_to(want.values + (rest + above), dtype)
+    return np.asarray((got >= low) & (got <= high))
+
+
+def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Mask:
+    """Mask elements that the tier's roundings alone explain, without overflow and flushing.
+
+    In some orders of a long product partial ones overflow in float16; an implementation that keeps
+    to another order is no worse than that arithmetic.
+    """
+    room = want.expected.room(tier.without_limits())
+    return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
+
+
+def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
+    """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
+
+    It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong. What
+    overflows in some order alone is right as far as roundings explain it.
+    """
+    is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
+    if room.lost is None or not is_poorer:
+        return np.zeros(y.shape, np.bool_)
+    return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
@@ -473,7 +508,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
         if want.whole:
             yield from _scatters_of_model(want, error, cut, part)
             return
-        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
+        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.floor(bound.tiers()[0]))
         counts &= True if part is None else part
         if not counts.any():
             return
@@ -525,11 +560,11 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
             yield _Off(np.inf)
             return
         counts &= ~gone
-    arithmetic = bound.tiers()[0].arithmetic
+    first = bound.tiers()[0]
     for shift, deviation in bound.deviations(cut):
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
         sizes, off = _sizes(y + shift), np.abs(error - shift)
-        least = np.hypot(arithmetic.u * sizes, 16 * arithmetic.floor)
+        least = np.hypot(first.arithmetic.u * sizes, 16 * bound.floor(first))
         ratios = (off / np.hypot(deviation, least))[counts]
         far = (ratios > SCATTER) & (off > UNJUDGED * sizes)[counts]
         worst = float(ratios.max(initial=0))

@@ -40,7 +40,7 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
 
     In some order a partial sum is as large as all terms of one sign. Compensation makes NaN of it.
     """
-    v, largest = np.asarray(v), dtypes.limits(arithmetic.grid.dtype)[1]
+    v, largest = np.asarray(v), arithmetic.largest_sum
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
     over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)

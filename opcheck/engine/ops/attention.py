@@ -2,15 +2,13 @@
 
 import math
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
-from opcheck.engine.axes import elements_at, stretches
+from opcheck.engine.axes import stretches
 from opcheck.engine.operators import (
-    check_one_of,
-    check_shape,
     formula_builder,
     leave_open,
     operator,
@@ -22,14 +20,12 @@ from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
-NAMES = """Attention LinearAttention RotaryEmbedding"""
-OP, LINEAR, ROTARY = map(operator, NAMES.split())
+OP = operator("Attention")
 INTEGER_MASK = Ruling(
     "integer-mask",
     "Masks are booleans or of the queries' type by the text, and integers too by the schema.",
     ("added", "refused"),
 )
-LINEAR.ignores = ("chunk_size",)
 
 
 class Heads(NamedTuple):
@@ -54,7 +50,7 @@ class Heads(NamedTuple):
     mode: int
 
 
-def split(x, count):
+def split_heads(x, count):
     """The heads of each token, as an axis before that of tokens."""
     if x.ndim == 4:
         return x
@@ -84,7 +80,7 @@ def masked(since, mask, shape, least):
     return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
 
 
-def of_heads(computed, split=split):
+def of_heads(computed, split=split_heads):
     """All versions, from `computed(heads)`: the output, and what `qk_matmul_output_mode` asks."""
 
     def formula(
@@ -369,318 +365,9 @@ OP.mutant(
     lambda x, count: (
         x
         if x.ndim == 4
-        else split(x, count)
+        else split_heads(x, count)
         .swapaxes(1, 2)
         .reshape(*x.shape[:2], x.shape[2] // count, count)
         .transpose(0, 3, 1, 2)
     )
 )
-
-
-# LinearAttention: queries of a state, to which each token adds its key times its value.
-GATED, DELTA = ("gated", "gated_delta"), ("delta", "gated_delta")
-
-
-@formula_builder(27, options=["order"])
-def of_tokens(
-    recurrence,
-    query,
-    key,
-    value,
-    past_state=None,
-    decay=None,
-    beta=None,
-    *,
-    kv_num_heads,
-    q_num_heads,
-    scale,
-    update_rule,
-    order=lambda heads, count: np.arange(heads),
-):
-    """Version 27, from `recurrence(q, k, v, state, g, beta)`: what queries get, and the state.
-
-    Each has the axes batch, head, token, element; of `state`: batch, head, key, value. Queries have
-    an axis more, behind that of heads, of those that share a key. `g` or `beta` may be None.
-    """
-    check_one_of("update_rule", update_rule, "linear", *GATED, "delta")
-    if not query.ndim == key.ndim == value.ndim == 3:
-        raise InvalidNode(f"ranks {query.ndim}, {key.ndim} and {value.ndim}; allowed: 3")
-    q, k, v = split(query, q_num_heads), split(key, kv_num_heads), split(value, kv_num_heads)
-    batches, heads, tokens, size = q.shape
-    shape, state = (batches, kv_num_heads, tokens), (batches, kv_num_heads, size, v.shape[3])
-    if heads % kv_num_heads or k.shape != (*shape, size) or v.shape[:3] != shape:
-        raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
-    check_shape("past_state", past_state, state)
-    parts = []
-    for x, rules, lasts in (
-        (decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
-        (beta, DELTA, [(kv_num_heads,), (1,)]),
-    ):
-        reject(x is None and update_rule in rules, f"rule {update_rule} without decay or beta")
-        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
-            raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
-        if x is not None and update_rule not in rules:
-            leave_open("nothing is said of decay or beta where the rule has none")
-        parts.append(x if x is None or update_rule in rules else None)
-    if not size or not math.isfinite(scale):
-        raise_unspecified("keys of no elements, or of such scales")
-    g, rate = (x if x is None else split(x, min(x.shape[2], kv_num_heads)) for x in parts)
-    past = np.zeros(state, np.float32) if past_state is None else past_state
-    group = (batches, kv_num_heads, heads // kv_num_heads, tokens, size)
-    q = xp.reshape(xp.take(q, order(heads, kv_num_heads), axis=1), group)
-    kind = query.dtype if past_state is None else past_state.dtype
-    y, now = recurrence(q, k, v, xp.astype(past, kind), g, rate)
-    y = y * (scale or 1 / xp.sqrt(xp.real(size)))
-    y = xp.reshape(xp.permute_dims(y, (0, 3, 1, 2, 4)), (batches, tokens, heads, v.shape[3]))
-    y = xp.take(y, np.argsort(order(heads, kv_num_heads)), axis=2)
-    y = xp.reshape(y, (batches, tokens, heads * v.shape[3]))
-    return xp.astype(y, query.dtype), xp.astype(now, kind)
-
-
-@LINEAR.formula(build=of_tokens)
-def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False):
-    states, errors = [state], []
-    for t in range(k.shape[2]):
-        old, column = state, xp.expand_dims(k[:, :, t], axis=3)
-        state = state if g is None else state * gate(xp.expand_dims(g[:, :, t], axis=3))
-        row = v[:, :, t : t + 1]
-        if beta is not None:
-            known = xp.matmul(k[:, :, t : t + 1], old if undecayed else state)
-            row = beta[:, :, t : t + 1] * (row - known)
-        state = state + column * row
-        if beta is not None:
-            state, error = xp.parted(state)
-            errors.append(error)
-        states.append(state)
-    # One product for all tokens takes a fraction of the time of one for each.
-    seen = xp.expand_dims(xp.stack(states, axis=2), axis=2)[:, :, :, (0 if early else 1) :]
-    y = xp.squeeze(xp.matmul(xp.expand_dims(q, axis=4), seen[:, :, :, : k.shape[2]]), axis=4)
-    if errors and errors[0] is not None:
-        of_y, of_state = as_they_spread(
-            errors, *(None if x is None else xp.values_of(x) for x in (q, k, g, beta))
-        )
-        return y + of_y, state + of_state
-    return y, state
-
-
-def as_they_spread(errors, q, k, g, beta):
-    """The errors of answers and of the last state, from those that each token adds to the state.
-
-    A delta rule multiplies the state by a matrix, which makes it smaller where keys have a length
-    of 1: what a token adds is multiplied by the product of all later matrices.
-    """
-    batches, heads, group, tokens, size = q.shape
-    # Rows that multiply the state: queries, one token after the other from the last, and the last.
-    rows = np.zeros((batches, heads, tokens, group, size))
-    last, total = np.broadcast_to(np.eye(size), (batches, heads, size, size)), cast(Any, 0.0)
-    for t in reversed(range(tokens)):
-        rows[:, :, t] = q[:, :, :, t]
-        every = np.concat([rows.reshape(batches, heads, -1, size), last], axis=2)
-        every = np.where(np.isfinite(every), every, 0.0)
-        total = total + xp.matmul(every, errors[t])
-        key = k[:, :, t, :, None]
-        every = every - (every @ key) * (beta[:, :, t, :, None] * key.swapaxes(2, 3))
-        every = every if g is None else every * np.exp(g[:, :, t, None])
-        rows, last = every[:, :, :-size].reshape(rows.shape), every[:, :, -size:]
-    of_y = xp.reshape(total[:, :, :-size], (batches, heads, tokens, group, total.shape[3]))
-    return xp.permute_dims(of_y, (0, 1, 3, 2, 4)), total[:, :, -size:]
-
-
-@LINEAR.alternative("", build=of_tokens)
-def at_once(q, k, v, state, g, beta):
-    """As chunks that are computed in parallel, without the states between."""
-    if not k.shape[2]:
-        return by_token(q, k, v, state, g, beta)
-    none = np.zeros((1, 1, k.shape[2], 1), np.float32)
-    total = none if g is None else xp.cumulative_sum(g, axis=2)
-    gone = xp.exp(total)
-    between = xp.expand_dims(total, axis=3) - xp.expand_dims(total, axis=2)
-    lower = np.tril(np.ones((k.shape[2], k.shape[2], 1), bool))
-    share = xp.where(lower, xp.exp(xp.where(lower, between, 0.0)), 0.0)
-    spread = xp.expand_dims(k, axis=2) * share
-    with_k = xp.sum(xp.expand_dims(k, axis=3) * spread, axis=-1)
-    known, rows, errors = xp.matmul(k * gone, state), list[Any](), list[Any]()
-    for t in range(0 if beta is None else k.shape[2]):
-        row = v[:, :, t : t + 1] - known[:, :, t : t + 1]
-        if rows:
-            row = row - xp.matmul(with_k[:, :, t : t + 1, :t], xp.concat(rows, axis=2))
-        row, error = xp.parted(beta[:, :, t : t + 1] * row)
-        rows.append(row)
-        errors.append(error)
-    row = xp.concat(rows, axis=2) if rows else v
-    if errors and errors[0] is not None:
-        # Each row has those before it in it.
-        inverse = np.linalg.inv(
-            np.eye(k.shape[2]) + np.tril(xp.values_of(beta) * xp.values_of(with_k), -1)
-        )
-        row = row + xp.matmul(inverse, xp.concat(errors, axis=2))
-    with_q = xp.sum(xp.expand_dims(q, axis=4) * xp.expand_dims(spread, axis=2), axis=-1)
-    y = xp.matmul(q * xp.expand_dims(gone, axis=2), xp.expand_dims(state, axis=2))
-    last = xp.permute_dims(spread[:, :, -1], (0, 1, 3, 2))
-    now = state * xp.permute_dims(gone[:, :, -1:], (0, 1, 3, 2)) + xp.matmul(last, row)
-    return y + xp.matmul(with_q, xp.expand_dims(row, axis=2)), now
-
-
-LINEAR.mutant_table(
-    {
-        "state_read_too_early": (
-            "queries read the state before their own token was added",
-            partial(by_token, early=True),
-        ),
-        "error_of_the_old_state": (
-            "delta rules compared values with the state before its decay",
-            partial(by_token, undecayed=True),
-        ),
-        "decay_not_exponential": (
-            "the state was multiplied by the decay, not by e to its power",
-            partial(by_token, gate=lambda g: g),
-        ),
-        "rate_of_values_alone": (
-            "beta multiplied values, and not what the state has of them",
-            lambda q, k, v, s, g, beta: by_token(q, k, v if beta is None else v / beta, s, g, beta),
-        ),
-        "first_decay_for_all": (
-            "the first decay of a head served for all of its keys",
-            lambda q, k, v, s, g, beta: by_token(q, k, v, s, g if g is None else g[..., :1], beta),
-        ),
-        "state_forgotten": (
-            "the state was that of the first token alone",
-            lambda q, k, v, state, g, beta: (
-                by_token(q, k, v, state, g, beta)[0],
-                by_token(
-                    q,
-                    k[:, :, :1],
-                    v[:, :, :1],
-                    state,
-                    None if g is None else g[:, :, :1],
-                    None if beta is None else beta[:, :, :1],
-                )[1],
-            ),
-        ),
-    },
-    build=of_tokens,
-)
-LINEAR.mutant(
-    "the heads of the keys served those of the queries in turns",
-    name="heads_in_turns",
-    build=partial(
-        of_tokens, order=lambda heads, count: np.arange(heads).reshape(-1, count).T.ravel()
-    ),
-)(by_token)
-
-
-# RotaryEmbedding: pairs of elements of each head turned by an angle of the token's place.
-@formula_builder(23, options=["at"])
-def of_pairs(
-    turned,
-    X,
-    cos_cache,
-    sin_cache,
-    position_ids=None,
-    *,
-    interleaved,
-    num_heads,
-    rotary_embedding_dim,
-    at=lambda positions: positions,
-):
-    """Version 23, from `turned(x, cos, sin, size, apart)` of the heads of each token."""
-    reject(X.ndim not in (3, 4), f"X of rank {X.ndim}; allowed: 3, 4")
-    if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
-        raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
-    if interleaved not in (0, 1):
-        leave_open("nothing is said of flags other than 0 and 1")
-    whole = X.shape[2] // num_heads if X.ndim == 3 else X.shape[3]
-    size = rotary_embedding_dim or whole
-    if whole % 2 or size % 2 or not 0 <= size <= whole:
-        raise InvalidNode(f"{size} of {whole} elements to be turned; allowed: even numbers")
-    swapped = partial(xp.permute_dims, axes=(0, 2, 1, 3))
-    x = swapped(X) if X.ndim == 4 else xp.reshape(X, (*X.shape[:2], num_heads, whole))
-    tables, first = (cos_cache, sin_cache), x.shape[:2]
-    if position_ids is not None:
-        if position_ids.shape != first or any(t.ndim != 2 for t in tables):
-            raise InvalidNode(f"position_ids {list(position_ids.shape)} of {list(first)}")
-        ids = at(position_ids)
-        tables = tuple(xp.take(t, elements_at(ids, t.shape[0], back=True), axis=0) for t in tables)
-    if any(t.shape != (*first, size // 2) for t in tables):
-        raise InvalidNode(f"caches of the shapes {[list(t.shape) for t in tables]}")
-    y = turned(x, *(xp.expand_dims(t, axis=2) for t in tables), size, interleaved)
-    return swapped(y) if X.ndim == 4 else xp.reshape(y, X.shape)
-
-
-@ROTARY.formula(build=of_pairs)
-def turned(x, cos, sin, size, apart):
-    """The first `size` elements turned: a pair is neighbors, or else elements half of it apart."""
-    order = ordered(x, size, apart)
-    a, b, rest = (xp.take(x, one, axis=3) for one in np.split(order, (size // 2, size)))
-    y = xp.concat([cos * a - sin * b, sin * a + cos * b, rest], axis=3)
-    return xp.take(y, np.argsort(order), axis=3)
-
-
-def ordered(x, size, apart):
-    """The places of the first of each pair, then those of the second, then those of the rest."""
-    places = np.arange(x.shape[3])
-    pairs = places[:size].reshape((-1, 2) if apart else (2, -1))
-    return np.concat([(pairs.T if apart else pairs).ravel(), places[size:]])
-
-
-def exchanged(x, size, apart):
-    """The two of each pair in each other's place."""
-    order, places = ordered(x, size, apart), np.arange(x.shape[3])
-    places[order[:size]] = np.roll(order[:size], size // 2)
-    return np.take(x, places, axis=3)
-
-
-ROTARY.mutant_table(
-    {
-        "pairs_exchanged": (
-            "the two elements of each pair were exchanged",
-            lambda x, cos, sin, *rest: turned(exchanged(x, *rest), cos, sin, *rest),
-        ),
-        "results_exchanged": (
-            "the two results of each pair were exchanged",
-            lambda x, cos, sin, *rest: exchanged(turned(x, cos, sin, *rest), *rest),
-        ),
-        "turned_back": (
-            "angles were taken the other way round",
-            lambda x, cos, sin, *rest: turned(x, cos, -sin, *rest),
-        ),
-        "written_in_halves": (
-            "of neighbors that are a pair the results were written half apart",
-            lambda x, cos, sin, *rest: np.take(
-                turned(x, cos, sin, *rest), ordered(x, *rest), axis=3
-            ),
-        ),
-        "last_elements_turned": (
-            "the last elements were turned where not all are",
-            lambda x, cos, sin, size, apart: np.roll(
-                turned(np.roll(x, size, axis=3), cos, sin, size, apart), -size, axis=3
-            ),
-        ),
-        "rest_zero": (
-            "elements that are not turned were left zero",
-            lambda x, cos, sin, size, apart: (
-                turned(x, cos, sin, size, apart) * (np.arange(x.shape[3]) < size).astype(x.dtype)
-            ),
-        ),
-        "first_token_for_all": (
-            "the angle of the first token served for all",
-            lambda x, cos, sin, *rest: turned(x, cos[:, :1], sin[:, :1], *rest),
-        ),
-        "first_batch_for_all_angles": (
-            "the angles of the first batch served for all",
-            lambda x, cos, sin, *rest: turned(x, cos[:1], sin[:1], *rest),
-        ),
-        "angles_of_heads": (
-            "the angle was that of the head's number, where there are as many tokens",
-            lambda x, cos, sin, *rest: turned(
-                x, *(t.swapaxes(1, 2) if x.shape[1] == x.shape[2] else t for t in (cos, sin)), *rest
-            ),
-        ),
-    },
-    build=of_pairs,
-)
-ROTARY.mutant(
-    "positions were ignored, and tokens counted from 0",
-    name="places_in_order",
-    build=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])),
-)(turned)

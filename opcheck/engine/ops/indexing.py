@@ -30,10 +30,8 @@ from opcheck.engine.operators import (
 from opcheck.engine.readings import MAX_ANSWERS, Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, NEGATIVE_AXIS, extremes_beside_nan, has_nan
 from opcheck.errors import InvalidNode, NotSupported, reject
+from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare, seen
-
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 
 #: The values and the indices of a selection along an axis.
 Selected: TypeAlias = tuple[Array, Array]

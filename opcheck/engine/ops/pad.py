@@ -100,7 +100,7 @@ def padded_along(x: Array, axis: int, places: Places, fill: Any) -> Array:
     if not x.shape[axis]:
         shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
         return np.full(shape, bare(fill), x.dtype)
-    is_constant = (places < 0).reshape(-1, *(1 for _ in range(behind)))
+    is_constant = (places < 0).reshape(-1, *[1] * behind)
     x = xp.take(x, np.maximum(places, 0), axis=axis)
     return xp.where(is_constant, fill, x) if is_constant.any() else x
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.numbers import plain
-from opcheck.numbers.arithmetic import Kind, method, methods
+from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import (
     Bounded,
@@ -41,10 +41,26 @@ class Truth(Kind):
     v: Mask
     unsure: Mask
 
-    __and__, __rand__ = methods("logical_and")
-    __or__, __ror__ = methods("logical_or")
-    __xor__, __rxor__ = methods("logical_xor")
-    __invert__ = method("logical_not")
+    def __and__(self, other: Any) -> Any:
+        return logical_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return logical_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return logical_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return logical_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return logical_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return logical_xor(other, self)
+
+    def __invert__(self) -> Any:
+        return logical_not(self)
 
 
 def truth(v: Mask, unsure: Mask | None) -> Any:

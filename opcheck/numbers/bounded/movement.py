@@ -106,24 +106,13 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
     if all(x.exact for x in parts):
         return first.with_values(v, arrays.NO_ERRORS)
     keep_rounding = _are_rounded_alike(parts)
-    shapes = [x.shape for x in parts]
-
-    def joined(held: Sequence[Any], default: float) -> Any:
-        """Return parts of errors, of which those that are None have the default."""
-        if all(part is None for part in held):
-            return None
-        filled = [
-            np.full(shape, default) if part is None else part
-            for shape, part in zip(shapes, held, strict=True)
-        ]
-        return join(filled, axis=axis)
 
     def errors() -> Errors:
-        of_parts = [x.errors if keep_rounding else x.with_rounding().errors for x in parts]
+        seen = parts if keep_rounding else [x.with_rounding() for x in parts]
         return Errors(
-            e=joined([errors.e for errors in of_parts], 0.0),
-            q=joined([errors.q for errors in of_parts], 0.0),
-            lost=joined([errors.lost for errors in of_parts], 0),
+            e=_join_errors(join, [(x.shape, x.e) for x in seen], axis, 0.0),
+            q=_join_errors(join, [(x.shape, x.q) for x in seen], axis, 0.0),
+            lost=_join_errors(join, [(x.shape, x.lost) for x in seen], axis, 0),
         )
 
     if keep_rounding:
@@ -133,6 +122,19 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
     return parts[0].within(
         v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
     )
+
+
+def _join_errors(
+    join: Callable[..., Any],
+    parts: Sequence[tuple[tuple[int, ...], Any]],
+    axis: int,
+    default: float,
+) -> Any:
+    """Return joined errors of arrays of these shapes, `default` for those that have None."""
+    if all(errors is None for _, errors in parts):
+        return None
+    filled = [np.full(shape, default) if errors is None else errors for shape, errors in parts]
+    return join(filled, axis=axis)
 
 
 def _are_rounded_alike(parts: Sequence[Bounded]) -> bool:

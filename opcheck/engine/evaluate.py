@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from math import inf
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -193,11 +192,6 @@ class Tier:
     def __hash__(self) -> int:
         return hash((self.name, self.formula))  # Many of the arithmetic's fields take long.
 
-    def without_limits(self) -> "Tier":
-        """Return the tier of the same roundings where nothing overflows and nothing is flushed."""
-        arithmetic = replace(self.arithmetic, largest=inf, smallest=0.0, flushes=False)
-        return replace(self, name=f"{self.name} without limits", arithmetic=arithmetic)
-
 
 class Evaluation:
     """A node on bounded numbers, in each of the arithmetics that an implementation may use.
@@ -325,7 +319,11 @@ def _tiers(
     short: tuple[DType, ...],
     declared: Set[str],
 ) -> tuple[Tier, ...]:
-    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types."""
+    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types.
+
+    A `short` type that is not declared excuses what its roundings leave, and nothing that results
+    from an overflow in it: the 0 that a quotient by an infinite sum becomes is wrong.
+    """
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)
@@ -340,9 +338,10 @@ def _tiers(
         kept = "stored", f"kept in {narrower} between operations", stored(narrower)
         computed = "arithmetic", f"computed in {narrower}", narrow(narrower)
         for word, message, arithmetic in (kept, computed):
-            everywhere = replace(arithmetic, everywhere=True)
-            is_declared = narrower.name in declared
-            remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
+            everywhere, remark = replace(arithmetic, everywhere=True), ""
+            if narrower.name not in declared:
+                everywhere = replace(everywhere, largest=plain.largest)
+                remark = f"{message}; declare accumulate={narrower}"
             found += [Tier(f"{narrower} {word}", everywhere, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
 

@@ -110,6 +110,11 @@ class Arithmetic:
         is_half = self.grid.dtype.numpy.itemsize == _BYTES_OF_HALF
         return self.smallest if is_half else 2 * self.smallest
 
+    @cached_property
+    def largest_sum(self) -> float:
+        """The largest finite sum: the accumulator, in `grid`, may reach further than storage."""
+        return max(self.largest, limits(self.grid.dtype)[1])
+
     def accuracy(self, name: str) -> Accuracy:
         """Return the accuracy of a library function."""
         accuracy = LIBRARY.get(name, PLAIN)

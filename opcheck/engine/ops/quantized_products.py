@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.engine.ops.contractions import _matmul
-from opcheck.engine.ops.conv import matmul, of_windows, products
+from opcheck.engine.ops.conv import conv, matmul, products
 from opcheck.engine.ops.quantization import (
     TO_INTEGERS,
     UNSIGNED,
@@ -94,7 +94,7 @@ def convolved(step, x, w, B=None, **attrs):
 
         return step(product)
 
-    return of_windows(convolution)[11](x, w, B, **attrs)
+    return conv(convolution)[11](x, w, B, **attrs)
 
 
 @formula_builder(10)

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Arithmetic
 from opcheck.numbers.bounded import array as arrays
@@ -200,7 +199,7 @@ def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmet
     of the sum. Compensated summation makes NaN of an infinity.
     """
     v = np.asarray(v)
-    largest = dtypes.limits(arithmetic.grid.dtype)[1]
+    largest = arithmetic.largest_sum
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
     of_one_sign = (total + magnitude_of(v)) / 2

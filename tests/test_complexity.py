@@ -35,7 +35,6 @@ NOT_YET = (
     "execution",
     "graph",
     "known",
-    "numbers",
     "opset",
     "report",
     "session",
@@ -45,7 +44,6 @@ NOT_YET = (
 FORMULAS_NOT_YET = (
     "attention.by_token",
     "control_flow.scan",
-    "conv.windows_on",
     "normalizations.formula",
     "quantized_products.qlinear_conv",
     "quantized_products.requantized",

@@ -24,7 +24,6 @@ MAX_EXCEPTIONS = 10
 EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
 NOT_YET = (
-    "analysis",
     "backends",
     "cli",
     "clauses",
@@ -38,7 +37,6 @@ NOT_YET = (
     "opset",
     "report",
     "session",
-    "suite",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (

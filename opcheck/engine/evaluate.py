@@ -22,9 +22,9 @@ from opcheck.numbers.bounded.array import (
     Common,
     bounded,
     is_finite,
+    magnitude_of,
     minus,
     reach,
-    size_of,
 )
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
@@ -212,7 +212,7 @@ class Evaluation:
         """Mask values of a large output that mpmath alone could tell: no log(0); False for none."""
         if output.size <= _LARGE or output.v.dtype == np.float64 or not _ran_out(output):
             return False
-        e = output.settled().e
+        e = output.with_rounding().e
         vanished = False if e is None else (output.v == 0) & (e > output.arithmetic.floor)
         return vanished | (~is_finite(output.v) & self._has_lost)
 
@@ -382,7 +382,7 @@ def _ran_out(output: Any) -> bool:
     if output.exact or not zero.any():
         return False
     with np.errstate(all="ignore"):
-        e = output.settled().e
+        e = output.with_rounding().e
     return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
 
 
@@ -498,7 +498,7 @@ class Expected:
         if not isinstance(out, Bounded):
             return 0.0
         roundings = max(0.0, out.k - 1) if out.grid.dtype == self.dtype else out.k
-        return float(out.least + roundings * out.grid.u)
+        return float(out.min_relative_error + roundings * out.grid.u)
 
     def room(self, tier: Tier) -> Room:
         """Return the error a tier allows around its own values, nearly those of the first tier."""
@@ -554,7 +554,7 @@ class Expected:
         floor = expected(self.dtype).floor
         flushed = floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0.0)
         if tier.arithmetic.everywhere:
-            size = size_of(output.v)
+            size = magnitude_of(output.v)
             flushed = flushed + np.where(size + own < tier.arithmetic.floor, size, 0.0)
         return flushed
 

@@ -2,7 +2,8 @@
 
 A ruling of one operator stands in that operator's file. Here are those that come up in many texts:
 what NaN is next to a number, where it stands in their order, on which side of a limit it lies, and
-what a negative axis means that no sentence mentions (`axes.from_the_front` follows that one).
+what a negative axis or index means that no sentence mentions (`axes.from_the_front` follows the
+former).
 
 The functions take and return numbers of any kind, as `opcheck.numbers` has them, and broadcast.
 """
@@ -45,7 +46,17 @@ NEGATIVE_AXIS = Ruling(
     "The text of this version does not mention negative axes.",
     ("refused", "from_the_back"),
 )
-
+#: -1 is the default.
+NEGATIVE_AXIS_BUT_THE_LAST = Ruling(
+    NEGATIVE_AXIS.id,
+    "The text of this version mentions no negative axis but -1.",
+    ("from_the_back", "refused"),
+)
+NEGATIVE_INDEX = Ruling(
+    "negative-index",
+    "The text of this version mentions no negative index.",
+    ("refused", "from_the_back"),
+)
 LIMIT_AT_INFINITY = Ruling(
     "limit-at-infinity",
     "The formula makes NaN of an infinite input, where the function has a limit.",

@@ -26,16 +26,12 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "clauses",
     "cluster",
     "compare",
     "diagnose",
     "engine",
     "execution",
-    "graph",
-    "known",
     "numbers",
-    "opset",
     "report",
     "session",
 )

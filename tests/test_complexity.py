@@ -26,14 +26,12 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "cluster",
     "compare",
     "diagnose",
     "engine",
     "execution",
     "numbers",
     "report",
-    "session",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (

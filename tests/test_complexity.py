@@ -30,14 +30,12 @@ NOT_YET = (
     "diagnose",
     "engine",
     "execution",
-    "numbers",
     "report",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (
     "attention.by_token",
     "control_flow.scan",
-    "conv.windows_on",
     "normalizations.formula",
     "quantized_products.qlinear_conv",
     "quantized_products.requantized",

@@ -22,9 +22,9 @@ from opcheck.numbers.bounded.array import (
     Common,
     bounded,
     is_finite,
+    magnitude_of,
     minus,
     reach,
-    size_of,
 )
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
@@ -212,7 +212,7 @@ class Evaluation:
         """Mask values of a large output that mpmath alone could tell: no log(0); False for none."""
         if output.size <= _LARGE or output.v.dtype == np.float64 or not _ran_out(output):
             return False
-        e = output.settled().e
+        e = output.with_rounding().e
         vanished = False if e is None else (output.v == 0) & (e > output.arithmetic.floor)
         return vanished | (~is_finite(output.v) & self._has_lost)
 
@@ -319,7 +319,11 @@ def _tiers(
     short: tuple[DType, ...],
     declared: Set[str],
 ) -> tuple[Tier, ...]:
-    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types."""
+    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types.
+
+    A `short` type that is not declared excuses what its roundings leave, and nothing that results
+    from an overflow in it: the 0 that a quotient by an infinite sum becomes is wrong.
+    """
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)
@@ -334,9 +338,10 @@ def _tiers(
         kept = "stored", f"kept in {narrower} between operations", stored(narrower)
         computed = "arithmetic", f"computed in {narrower}", narrow(narrower)
         for word, message, arithmetic in (kept, computed):
-            everywhere = replace(arithmetic, everywhere=True)
-            is_declared = narrower.name in declared
-            remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
+            everywhere, remark = replace(arithmetic, everywhere=True), ""
+            if narrower.name not in declared:
+                everywhere = replace(everywhere, largest=plain.largest)
+                remark = f"{message}; declare accumulate={narrower}"
             found += [Tier(f"{narrower} {word}", everywhere, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
 
@@ -377,7 +382,7 @@ def _ran_out(output: Any) -> bool:
     if output.exact or not zero.any():
         return False
     with np.errstate(all="ignore"):
-        e = output.settled().e
+        e = output.with_rounding().e
     return e is not None and bool((zero & (e > output.arithmetic.floor)).any())
 
 
@@ -480,13 +485,20 @@ class Expected:
             deviation = np.sqrt(variance).astype(np.float64, copy=False)
             yield minus(output.v, self.output.v).astype(np.float64, copy=False), deviation
 
+    def floor(self, tier: Tier) -> float:
+        """Return the size below which numbers of a tier, or elements of the output, may become 0.
+
+        The output of doubles may be float32, where more is flushed than in float64.
+        """
+        return max(tier.arithmetic.floor, expected(self.dtype).floor)
+
     def certain(self, tier: Tier) -> float:
         """A relative error that a tier allows every element, known without its bound."""
         out = self.evaluation.outputs(tier)[self.place]
         if not isinstance(out, Bounded):
             return 0.0
         roundings = max(0.0, out.k - 1) if out.grid.dtype == self.dtype else out.k
-        return float(out.least + roundings * out.grid.u)
+        return float(out.min_relative_error + roundings * out.grid.u)
 
     def room(self, tier: Tier) -> Room:
         """Return the error a tier allows around its own values, nearly those of the first tier."""
@@ -542,7 +554,7 @@ class Expected:
         floor = expected(self.dtype).floor
         flushed = floor if output.v.all() else np.where((output.v != 0) | (own > 0), floor, 0.0)
         if tier.arithmetic.everywhere:
-            size = size_of(output.v)
+            size = magnitude_of(output.v)
             flushed = flushed + np.where(size + own < tier.arithmetic.floor, size, 0.0)
         return flushed
 

@@ -26,17 +26,11 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "clauses",
-    "cluster",
     "compare",
     "diagnose",
     "engine",
     "execution",
-    "graph",
-    "known",
-    "opset",
     "report",
-    "session",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (

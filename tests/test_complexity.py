@@ -45,7 +45,6 @@ NOT_YET = (
 FORMULAS_NOT_YET = (
     "attention.by_token",
     "control_flow.scan",
-    "conv.windows_on",
     "normalizations.formula",
     "quantized_products.qlinear_conv",
     "quantized_products.requantized",

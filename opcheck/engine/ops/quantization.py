@@ -921,7 +921,7 @@ def ends_of(
     quotient: Bounded, zero: Array, out: Target, is_exact: Mask, convert: Convert
 ) -> list[Array]:
     """Return what both ends of each quotient's error become, in float64."""
-    q = quotient.settled()
+    q = quotient.with_rounding()
     error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
     both = [(q.v - error).astype(np.float64), (q.v + error).astype(np.float64)]
     return [convert(end, zero, out).astype(np.float64) for end in both]

@@ -24,21 +24,13 @@ MAX_EXCEPTIONS = 10
 EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
 NOT_YET = (
-    "analysis",
     "backends",
     "cli",
-    "clauses",
-    "cluster",
     "compare",
     "diagnose",
     "engine",
     "execution",
-    "graph",
-    "known",
-    "opset",
     "report",
-    "session",
-    "suite",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.operators import check_one_of, leave_open
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import NEGATIVE_AXIS
+from opcheck.engine.rulings import NEGATIVE_AXIS, NEGATIVE_AXIS_BUT_THE_LAST
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import Kind
@@ -82,6 +82,17 @@ def from_the_front(axis: int, rank: int) -> int:
         return axis + rank
     reject(not 0 <= axis < rank, f"axis {axis} is outside {_range(0, rank)}")
     return axis
+
+
+def from_the_front_or_last(axis: int, rank: int) -> int:
+    """Return `axis` counted from the front where the text documents no negative value but -1.
+
+    Another negative axis is refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST.
+    """
+    is_open = -rank <= axis < -1
+    if is_open and NEGATIVE_AXIS_BUT_THE_LAST.reading() == "refused":
+        raise InvalidNode(f"axis {axis}: this version mentions no negative axis but -1")
+    return from_either_end(axis, rank)
 
 
 def listed(name: str, numbers: Any) -> list[int]:

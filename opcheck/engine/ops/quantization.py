@@ -35,6 +35,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
+from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
@@ -42,8 +43,6 @@ from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: Booleans, one for each element.
 Mask: TypeAlias = Any
 

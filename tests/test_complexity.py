@@ -37,8 +37,6 @@ FORMULAS_NOT_YET = (
     "attention.by_token",
     "control_flow.scan",
     "normalizations.formula",
-    "quantized_products.qlinear_conv",
-    "quantized_products.requantized",
     "resampling.averaged",
     "training.adagrad",
     "training.adam",

@@ -13,13 +13,13 @@ import numpy as np
 
 from opcheck import numbers as xp, opset
 from opcheck.engine import operators
-from opcheck.engine.axes import check_size, from_either_end, listed
+from opcheck.engine.axes import check_size, from_either_end
 from opcheck.engine.operators import check_one_of, leave_open, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
 
-NAMES = """AffineGrid Resize Upsample"""
-AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
+NAMES = """Resize Upsample"""
+RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
 
 #: How far a term of a coordinate may be off: six roundings, those of a scale made anew among them.
 _ROUNDINGS = 6
@@ -532,101 +532,3 @@ UPSAMPLE.mutant(
     of_validity=True,
     build=lambda function: of_upsampled(function, 2.0**-149),
 )(upsampled)
-
-
-# AffineGrid: where an affine matrix takes the centers of a grid's elements.
-def in_steps(first, length, corners):
-    """Of `length` places from -1 to 1 on, by their numbers."""
-    if corners:
-        return first * (xp.real(2.0) / max(length - 1, 1)) - 1
-    return first * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
-
-
-@operators.formula_builder(20, options=["change"])
-def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
-    """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
-    stated = listed("size", size)
-    n = len(stated) - 2
-    if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
-        raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
-    check_size((stated[0], *stated[2:], n))
-    if align_corners not in (0, 1):
-        raise_unspecified(f"align_corners {align_corners}")
-    if align_corners and 1 in stated[2:]:
-        leave_open("which corners one element has")
-    if np.isinf(xp.values_of(theta)[..., :-1]).any():
-        leave_open("infinity times what may round to 0 is infinite, or no number")
-    # The last axis comes first, as x of y, x or of z, y, x.
-    theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
-    kind = np.float64 if theta.dtype == np.float64 else np.float32
-    rows = [xp.astype(np.ones(prod(lengths)), kind)]
-    for axis in axes[::-1]:
-        number = xp.astype(np.arange(lengths[axis]), kind)
-        along = xp.reshape(
-            places(number, lengths[axis], align_corners), [-1 if a == axis else 1 for a in range(n)]
-        )
-        rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
-    moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
-    return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
-
-
-AFFINE_GRID.formula(build=of_places)(in_steps)
-
-
-@AFFINE_GRID.alternative("", build=of_places)
-def scaled(first, length, corners):
-    """The places between corners, brought nearer to each other."""
-    aligned = in_steps(first, length, True)
-    return aligned if corners else aligned * (xp.real(length - 1.0) / max(length, 1))
-
-
-@AFFINE_GRID.alternative("", build=of_places)
-def doubled(first, length, corners):
-    """Each place as a whole number, divided once."""
-    whole, divisor = (first * 2, length - 1) if corners else (first * 2 + 1, length)
-    return whole / max(divisor, 1) - 1
-
-
-AFFINE_GRID.mutant_table(
-    {
-        "from_0_to_1": ("the places ran from 0 to 1", lambda *of: (in_steps(*of) + 1) / 2),
-        "upside_down": ("the places ran from 1 to -1", lambda *of: -in_steps(*of)),
-        "from_the_first_edge": (
-            "each place was the edge at which its element begins",
-            lambda first, length, corners: first * (2 / max(length, 1)) - 1,
-        ),
-    },
-    build=of_places,
-)
-AFFINE_GRID.mutant_table(
-    {
-        "y_before_x": (
-            "the first axis came first, as y of y, x",
-            lambda theta, lengths, axes: (theta, lengths, axes[::-1]),
-        ),
-        "height_for_width": (
-            "the sizes were read from the last to the first",
-            lambda theta, lengths, axes: (theta, lengths[::-1], axes),
-        ),
-        "translation_first": (
-            "the translation was the first column",
-            lambda theta, *of: (xp.concat([theta[..., 1:], theta[..., :1]], axis=2), *of),
-        ),
-        "translation_ignored": (
-            "the translation was ignored",
-            lambda theta, *of: (xp.concat([theta[..., :-1], theta[..., -1:] * 0], axis=2), *of),
-        ),
-        "matrix_transposed": (
-            "the matrix stood before its translation, transposed",
-            lambda theta, *of: (
-                xp.concat([xp.permute_dims(theta[..., :-1], (0, 2, 1)), theta[..., -1:]], axis=2),
-                *of,
-            ),
-        ),
-        "first_matrix_for_all": (
-            "the first matrix served for the whole batch",
-            lambda theta, *of: (xp.broadcast_to(theta[:1], theta.shape), *of),
-        ),
-    },
-    build=lambda change: of_places(in_steps, change=change),
-)

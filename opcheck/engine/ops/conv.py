@@ -8,6 +8,7 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine import axes as ax
+from opcheck.engine.interpolation import linear
 from opcheck.engine.operators import (
     check_one_of,
     check_shape,
@@ -18,7 +19,6 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.ops.attention import stored
-from opcheck.engine.ops.resampling import linear
 from opcheck.errors import InvalidNode, NotSupported, reject
 
 NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""

@@ -22,6 +22,7 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import check_size, elements_at
+from opcheck.engine.interpolation import Neighbors, cubic, is_real, linear
 from opcheck.engine.operators import (
     check_one_of,
     formula_builder,
@@ -30,7 +31,6 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.ops.conv import sampled
-from opcheck.engine.ops.resampling import cubic, either, is_real, linear
 from opcheck.errors import InvalidNode
 
 NAMES = """GridSample RoiAlign"""
@@ -113,7 +113,7 @@ def nearest(X, at, held=True):
     for axis, (low, own, high) in enumerate(at):
         if not np.array_equal(low, high) and is_real(X):
             ends = (nearest(X, [*at[:axis], [end] * 3, *at[axis + 1 :]]) for end in (high, low))
-            return xp.where(either(low, own, high, (batch, 1, -1)), *ends)
+            return xp.where(Neighbors(low, own, high).is_highest((batch, 1, -1)), *ends)
         if (low != high).any():
             leave_open("float32 cannot tell which pixel is nearer")
         flat = flat * lengths[axis] + np.clip(own, 0, lengths[axis] - 1)

@@ -160,8 +160,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
-    is_vague = _vague_by_overflow(y, room.own, room, tier).any()
-    if not is_vague and not elements.outside(got, want.low, want.high).any():
+    if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -179,7 +178,7 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     size = np.abs(y)
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    finite, least = np.isfinite(y), 2 * tier.arithmetic.floor
+    finite, least = np.isfinite(y), 2 * want.expected.floor(tier)
     if want.whole:  # Its zeros are off as the others are.
         size = np.maximum(size, _sizes(y))
         return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
@@ -207,7 +206,6 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
-        fits &= ~_vague_by_overflow(y, slack, room, tier)
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
@@ -224,17 +222,6 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
     return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
-
-
-def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
-
-    It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong.
-    """
-    is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
-    if room.lost is None or not is_poorer:
-        return np.zeros(y.shape, np.bool_)
-    return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
@@ -486,7 +473,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
         if want.whole:
             yield from _scatters_of_model(want, error, cut, part)
             return
-        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.tiers()[0].arithmetic.floor)
+        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.floor(bound.tiers()[0]))
         counts &= True if part is None else part
         if not counts.any():
             return
@@ -538,11 +525,11 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
             yield _Off(np.inf)
             return
         counts &= ~gone
-    arithmetic = bound.tiers()[0].arithmetic
+    first = bound.tiers()[0]
     for shift, deviation in bound.deviations(cut):
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
         sizes, off = _sizes(y + shift), np.abs(error - shift)
-        least = np.hypot(arithmetic.u * sizes, 16 * arithmetic.floor)
+        least = np.hypot(first.arithmetic.u * sizes, 16 * bound.floor(first))
         ratios = (off / np.hypot(deviation, least))[counts]
         far = (ratios > SCATTER) & (off > UNJUDGED * sizes)[counts]
         worst = float(ratios.max(initial=0))

@@ -319,7 +319,11 @@ def _tiers(
     short: tuple[DType, ...],
     declared: Set[str],
 ) -> tuple[Tier, ...]:
-    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types."""
+    """The tiers of an operator's version computed as expected of `dtype`, or in `short` types.
+
+    A `short` type that is not declared excuses what its roundings leave, and nothing that results
+    from an overflow in it: the 0 that a quotient by an infinite sum becomes is wrong.
+    """
     name = "float64" if dtype.name == "float64" else "float32"
     plain = expected(dtype)
     flushing = replace(plain, flushes=True)
@@ -334,9 +338,10 @@ def _tiers(
         kept = "stored", f"kept in {narrower} between operations", stored(narrower)
         computed = "arithmetic", f"computed in {narrower}", narrow(narrower)
         for word, message, arithmetic in (kept, computed):
-            everywhere = replace(arithmetic, everywhere=True)
-            is_declared = narrower.name in declared
-            remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
+            everywhere, remark = replace(arithmetic, everywhere=True), ""
+            if narrower.name not in declared:
+                everywhere = replace(everywhere, largest=plain.largest)
+                remark = f"{message}; declare accumulate={narrower}"
             found += [Tier(f"{narrower} {word}", everywhere, formula, remark) for formula in silent]
     return tuple(sorted(found, key=lambda tier: tier.remark != ""))
 
@@ -479,6 +484,13 @@ class Expected:
                 variance = variance + half_ulp(self.values, self.dtype) ** 2 / 3
             deviation = np.sqrt(variance).astype(np.float64, copy=False)
             yield minus(output.v, self.output.v).astype(np.float64, copy=False), deviation
+
+    def floor(self, tier: Tier) -> float:
+        """Return the size below which numbers of a tier, or elements of the output, may become 0.
+
+        The output of doubles may be float32, where more is flushed than in float64.
+        """
+        return max(tier.arithmetic.floor, expected(self.dtype).floor)
 
     def certain(self, tier: Tier) -> float:
         """A relative error that a tier allows every element, known without its bound."""

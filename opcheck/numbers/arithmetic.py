@@ -107,6 +107,11 @@ class Arithmetic:
         is_short = self.grid.dtype.numpy.itemsize == 2
         return self.smallest if is_short else 2 * self.smallest
 
+    @cached_property
+    def largest_sum(self) -> float:
+        """The largest finite sum: the accumulator, in `grid`, may reach further than storage."""
+        return max(self.largest, limits(self.grid.dtype)[1])
+
     def accuracy(self, name: str) -> Accuracy:
         """The accuracy of a library function."""
         found = LIBRARY.get(name, PLAIN)

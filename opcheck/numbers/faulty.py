@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.numbers import called, plain
+from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Number
+from opcheck.numbers.context import called
 
 
 class Faulty(Number):

@@ -60,10 +60,10 @@ def matmul(a: Any, b: Any) -> Any:
     return np.einsum("...mk,...nk->...mn", a, np.ascontiguousarray(b.swapaxes(-1, -2)))
 
 
-def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Any:
-    """`product(a, b)`, sums of `terms` products of both, or with a term `more`."""
+def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, addend: Any = None) -> Any:
+    """`product(a, b)`, sums of `terms` products of both, or that plus `addend`."""
     y = product(a, b)
-    return y if more is None else y + more
+    return y if addend is None else y + addend
 
 
 def values_of(x: Array) -> NDArray[np.float64]:

@@ -51,6 +51,9 @@ class Fake:
         first, *rest = self.kinds
         return (first, *(replace(t, remark="") if t.name in declared else t for t in rest))
 
+    def floor(self, tier: Tier) -> float:
+        return tier.arithmetic.floor
+
     def certain(self, tier: Tier) -> float:
         return tier.arithmetic.u / 4
 
@@ -330,6 +333,16 @@ def test_unjudged_elements_are_counted_and_excuse_nothing() -> None:
     for wrong in (math.nan, math.inf, -math.inf):
         assert judged([0.5], [wrong], plain(math.inf)).problem == "values"
     assert judged([0.5], [7.0], plain(math.inf)).problem == "undecided"
+
+
+def test_what_an_output_s_own_type_flushes_is_judged() -> None:
+    """Scores of doubles are float32, where e^-200 and e^-95 are 0, or nearly."""
+    version = OpVersion("ai.onnx.ml", "LinearRegressor", 1)
+    attrs = {"targets": 3, "coefficients": (200.0, 105.0, 0.0), "post_transform": "SOFTMAX"}
+    want = computed_want(version, "Y", exactly(version, [np.ones((1, 1))], attrs)[0])
+    right = np.float32([[1, 0, 0]])
+    assert (compare(want, right).problem, compare(want, right).unjudged) == (None, 0)
+    assert compare(want, np.float32([[1, 1e-37, 0]])).problem == "values"
 
 
 EXACTLY = Tolerance(ulp=0)
@@ -660,6 +673,37 @@ def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it
     answer = exactly(LAYERS, [x, np.ones(4, np.float16)], {}, 1)[0]
     found = compare(computed_want(LAYERS, "y", answer), np.zeros((1, 4), np.float16))
     assert found.problem == "values"
+
+
+def test_a_channel_that_overflows_in_float16_is_wrong_though_its_answer_is_near() -> None:
+    x = np.array([[[640, -768, 12, 100]]], np.float16)
+    scale, bias = np.array([2], np.float16), np.array([3], np.float16)
+    answer = exactly(OpVersion("", "InstanceNormalization", 22), [x, scale, bias], {}, 1)[0]
+    # The variance is infinite in float16, so that the bias is left.
+    found = compare(computed_want(LAYERS, "output", answer), np.full(x.shape, 3, np.float16))
+    assert found.problem == "values"
+
+
+def test_a_product_that_another_order_lets_overflow_in_float16_is_a_warning() -> None:
+    # All factors above 1 give 5e10 together, and each product that a scan makes is below 20.
+    x = np.random.default_rng(4).uniform(0.95, 1.05, 2055).astype(np.float16)
+    answer = exactly(OpVersion("", "CumProd", 26), [x, np.array(0)], {}, 1)[0]
+    got = np.cumprod(x, dtype=np.float16)
+    assert compare(computed_want(LAYERS, "y", answer), got).problem == "precision"
+
+
+def test_a_divisor_that_bfloat16_cannot_tell_from_0_is_a_warning() -> None:
+    kind = DTYPES["bfloat16"].numpy.type
+    x = np.random.default_rng(0).normal(10, 1, (1, 1, 1031)).astype(kind)
+    ones = np.ones(1, kind)
+    answer = exactly(OpVersion("", "InstanceNormalization", 22), [x, ones, ones], {}, 1)[0]
+    # 2048 plus 10 is 2064: the mean is off by about its spread.
+    mean = (np.cumsum(x, dtype=kind)[-1] / kind(1031)).astype(kind)
+    deviations = x - mean
+    variance = (np.cumsum(deviations * deviations, dtype=kind)[-1] / kind(1031)).astype(kind)
+    got = deviations / np.sqrt(variance + kind(1e-5)) + kind(1)
+    found = compare(computed_want(LAYERS, "output", answer), got.astype(kind))
+    assert found.problem == "precision"
 
 
 @pytest.mark.parametrize("declared", [(), ("float16",)])

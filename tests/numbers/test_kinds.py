@@ -1,5 +1,6 @@
 """Every kind of numbers has every function, and all kinds agree on what a formula computes."""
 
+import inspect
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -62,6 +63,15 @@ def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:
         assert callable(getattr(faulty, name))
     with pytest.raises(AttributeError, match="no function sigmoid; NAMES has sign, "):
         xp.sigmoid(np.ones(1))
+
+
+@pytest.mark.parametrize("name", sorted(xp.NAMES))
+def test_a_function_is_written_out_for_formulas_and_for_bounded_numbers(name: str) -> None:
+    functions = getattr(xp, name), getattr(bounded, name)
+    for function in functions:
+        assert inspect.getsource(function).startswith(f"def {name}(")
+        assert function.__doc__
+    assert len({tuple(inspect.signature(function).parameters) for function in functions}) == 1
 
 
 def test_the_first_operand_of_a_kind_decides_also_in_a_list() -> None:

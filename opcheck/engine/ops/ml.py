@@ -216,7 +216,7 @@ def scaled(X, *, offset, scale):
 
 
 #: What rows are divided by: what of each element is added up, or its maximum taken.
-_OVER = {"MAX": xp.max, "L1": xp.sum, "L2": lambda x, **axis: xp.sum(x * x, **axis)}
+_OVER: dict[str, Any] = {"MAX": xp.max, "L1": xp.sum, "L2": lambda x, **axis: xp.sum(x * x, **axis)}
 
 
 def _normalized(of_squares, X, *, norm):

@@ -5,7 +5,6 @@ Where the error of an operand leaves more than one outcome, all of them are admi
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,17 +80,49 @@ def _compared(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     return truth(v, unsure if lost is None else unsure | (lost > 0))
 
 
-less, less_equal = partial(_compared, np.less), partial(_compared, np.less_equal)
-greater, greater_equal = partial(_compared, np.greater), partial(_compared, np.greater_equal)
-equal, not_equal = partial(_compared, np.equal), partial(_compared, np.not_equal)
+def less(a: Any, b: Any) -> Any:
+    """Return a < b, unsure where the errors admit both."""
+    return _compared(np.less, a, b)
 
 
-def _mask(test: Callable[[Any], Any]) -> Callable[[Bounded], Any]:
-    return lambda x: test(x.v)
+def less_equal(a: Any, b: Any) -> Any:
+    """Return a ≤ b, unsure where the errors admit both."""
+    return _compared(np.less_equal, a, b)
 
 
-isnan, isfinite = _mask(lambda v: v != v), _mask(is_finite)
-isinf = _mask(lambda v: ~is_finite(v) & (v == v))
+def greater(a: Any, b: Any) -> Any:
+    """Return a > b, unsure where the errors admit both."""
+    return _compared(np.greater, a, b)
+
+
+def greater_equal(a: Any, b: Any) -> Any:
+    """Return a ≥ b, unsure where the errors admit both."""
+    return _compared(np.greater_equal, a, b)
+
+
+def equal(a: Any, b: Any) -> Any:
+    """Return a = b, unsure where the errors admit both."""
+    return _compared(np.equal, a, b)
+
+
+def not_equal(a: Any, b: Any) -> Any:
+    """Return a ≠ b, unsure where the errors admit both."""
+    return _compared(np.not_equal, a, b)
+
+
+def isnan(x: Bounded) -> Any:
+    """Mask the elements whose value is NaN."""
+    return x.v != x.v
+
+
+def isfinite(x: Bounded) -> Any:
+    """Mask the elements whose value is finite."""
+    return is_finite(x.v)
+
+
+def isinf(x: Bounded) -> Any:
+    """Mask the elements whose value is infinite."""
+    return ~is_finite(x.v) & (x.v == x.v)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -185,7 +216,14 @@ def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
     return made
 
 
-maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
+def maximum(a: Any, b: Any) -> Bounded:
+    """Return the larger element of two; NaN if one is."""
+    return _extreme(np.maximum, a, b)
+
+
+def minimum(a: Any, b: Any) -> Bounded:
+    """Return the smaller element of two; NaN if one is."""
+    return _extreme(np.minimum, a, b)
 
 
 def clip(x: Bounded, low: Any, high: Any) -> Bounded:
@@ -226,8 +264,29 @@ def _spread(function: Callable[..., Any], v: Any, *operands: Bounded) -> arrays.
     return np.asarray(off / _FAR).astype(np.float64) ** 2
 
 
-sign, floor, ceil, trunc = (partial(_step, real(n)) for n in ("sign", "floor", "ceil", "trunc"))
-round = partial(_step, real("round"))  # ties to even
+def sign(x: Bounded) -> Bounded:
+    """Return −1, 0 or 1 by the sign of each element."""
+    return _step(real("sign"), x)
+
+
+def floor(x: Bounded) -> Bounded:
+    """Return the largest integer not above each element."""
+    return _step(real("floor"), x)
+
+
+def ceil(x: Bounded) -> Bounded:
+    """Return the smallest integer not below each element."""
+    return _step(real("ceil"), x)
+
+
+def trunc(x: Bounded) -> Bounded:
+    """Return each element without its fraction."""
+    return _step(real("trunc"), x)
+
+
+def round(x: Bounded) -> Bounded:
+    """Return the nearest integer, ties to even."""
+    return _step(real("round"), x)
 
 
 def _remainder(name: str, a: Any, b: Any) -> Bounded:
@@ -242,16 +301,24 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
     return Bounded(v, a.dtype, a.arithmetic, errors, k=1.0)
 
 
-remainder, fmod = partial(_remainder, "remainder"), partial(_remainder, "fmod")
+def remainder(a: Any, b: Any) -> Bounded:
+    """Return the remainder of a/b with the sign of `b`."""
+    return _remainder("remainder", a, b)
 
 
-def _place(choose: Any, sign: int, x: Bounded, axis: Any = None, keepdims: bool = False) -> Any:
+def fmod(a: Any, b: Any) -> Bounded:
+    """Return the remainder of a/b with the sign of `a`."""
+    return _remainder("fmod", a, b)
+
+
+def _place(choose: Any, sign: int, x: Bounded, axis: int | None, keepdims: bool) -> Any:
     """The index of the first extreme, with every index that the errors admit."""
     x = x.settled()
     v = choose(x.v, axis=axis, keepdims=keepdims)
     if x.v.dtype == np.object_:  # of which NumPy does not find NaN
-        nan, how = np.asarray(x.v != x.v, np.bool_), {"axis": axis, "keepdims": keepdims}
-        v = np.where(nan.any(**how), nan.argmax(**how), v)
+        nan = np.asarray(x.v != x.v, np.bool_)
+        has_nan = nan.any(axis=axis, keepdims=keepdims)
+        v = np.where(has_nan, np.argmax(nan, axis=axis, keepdims=keepdims), v)
     if x.e is None:
         return v
     low, high = x.ends(far=x.arithmetic.flushes)
@@ -259,7 +326,14 @@ def _place(choose: Any, sign: int, x: Bounded, axis: Any = None, keepdims: bool 
     return indices(v, high >= low.max(axis=axis, keepdims=True), axis)
 
 
-argmax, argmin = partial(_place, np.argmax, 1), partial(_place, np.argmin, -1)
+def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the index of the first maximum, with every index that the errors admit."""
+    return _place(np.argmax, 1, x, axis, keepdims)
+
+
+def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the index of the first minimum, with every index that the errors admit."""
+    return _place(np.argmin, -1, x, axis, keepdims)
 
 
 @dataclass(frozen=True, eq=False)

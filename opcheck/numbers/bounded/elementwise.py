@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -140,7 +140,14 @@ def _capped(found: Errors, v: Reals, small: Bounded) -> Errors:
     return Errors(plus(found.e, rounding), q, found.lost)
 
 
-add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
+def add(a: Any, b: Any) -> Bounded:
+    """Return a + b, rounded once."""
+    return _sum(np.add, a, b)
+
+
+def subtract(a: Any, b: Any) -> Bounded:
+    """Return a − b, rounded once."""
+    return _sum(np.subtract, a, b)
 
 
 def _shift(x: Bounded, spread: Bounded) -> arrays.Common | None:
@@ -319,12 +326,14 @@ def at_most_1(x: Bounded) -> Bounded:
     return replace(x.like(x.v, errors, squared=x.squared), least=min(x.least, 1.0))
 
 
-def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
-    """Other signs, which rounds nothing."""
-    return x.like(turn(x.v), x._errors, squared=turn is np.abs)
+def negative(x: Bounded) -> Bounded:
+    """Return −x, which rounds nothing."""
+    return x.like(np.negative(x.v), x._errors)
 
 
-negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
+def abs(x: Bounded) -> Bounded:
+    """Return the absolute values, which rounds nothing and leaves no element negative."""
+    return x.like(np.abs(x.v), x._errors, squared=True)
 
 
 class ErrorShape(NamedTuple):
@@ -386,8 +395,94 @@ def _library(name: str, x: Bounded) -> Bounded:
     return result(v, x, errors, k=2 * accuracy.ulp, squared=is_exp, shares=is_exp and x.shares)
 
 
-_NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sqrt"
-globals().update({name: partial(_library, name) for name in _NAMES.split()})
+def exp(x: Bounded) -> Bounded:
+    """Return e^x."""
+    return _library("exp", x)
+
+
+def expm1(x: Bounded) -> Bounded:
+    """Return e^x − 1."""
+    return _library("expm1", x)
+
+
+def log(x: Bounded) -> Bounded:
+    """Return the natural logarithm."""
+    return _library("log", x)
+
+
+def log1p(x: Bounded) -> Bounded:
+    """Return ln(1 + x)."""
+    return _library("log1p", x)
+
+
+def sin(x: Bounded) -> Bounded:
+    """Return the sine."""
+    return _library("sin", x)
+
+
+def cos(x: Bounded) -> Bounded:
+    """Return the cosine."""
+    return _library("cos", x)
+
+
+def tan(x: Bounded) -> Bounded:
+    """Return the tangent."""
+    return _library("tan", x)
+
+
+def asin(x: Bounded) -> Bounded:
+    """Return the inverse sine."""
+    return _library("asin", x)
+
+
+def acos(x: Bounded) -> Bounded:
+    """Return the inverse cosine."""
+    return _library("acos", x)
+
+
+def atan(x: Bounded) -> Bounded:
+    """Return the inverse tangent."""
+    return _library("atan", x)
+
+
+def sinh(x: Bounded) -> Bounded:
+    """Return the hyperbolic sine."""
+    return _library("sinh", x)
+
+
+def cosh(x: Bounded) -> Bounded:
+    """Return the hyperbolic cosine."""
+    return _library("cosh", x)
+
+
+def tanh(x: Bounded) -> Bounded:
+    """Return the hyperbolic tangent."""
+    return _library("tanh", x)
+
+
+def asinh(x: Bounded) -> Bounded:
+    """Return the inverse hyperbolic sine."""
+    return _library("asinh", x)
+
+
+def acosh(x: Bounded) -> Bounded:
+    """Return the inverse hyperbolic cosine."""
+    return _library("acosh", x)
+
+
+def atanh(x: Bounded) -> Bounded:
+    """Return the inverse hyperbolic tangent."""
+    return _library("atanh", x)
+
+
+def erf(x: Bounded) -> Bounded:
+    """Return the error function."""
+    return _library("erf", x)
+
+
+def sqrt(x: Bounded) -> Bounded:
+    """Return the square root, rounded once."""
+    return _library("sqrt", x)
 
 
 def pow(x: Any, p: Any) -> Bounded:

@@ -40,7 +40,7 @@ def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) ->
 
     In some order a partial sum is as large as all terms of one sign. Compensation makes NaN of it.
     """
-    v, largest = np.asarray(v), dtypes.limits(arithmetic.grid.dtype)[1]
+    v, largest = np.asarray(v), arithmetic.largest_sum
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
     over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)
@@ -200,7 +200,7 @@ def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
     return result(v, x, errors, k=0.0)
 
 
-def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     axes, last = axes_of(axis, x.ndim), x.ndim - 1
     options: Any = {"axis": axes, "keepdims": keepdims}
     if axes == (last,) and x.shape[last] and x.v.dtype != object:
@@ -214,7 +214,14 @@ def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = F
     return extreme(chosen, lambda how: partial(how.reduce, **options), v, x)
 
 
-max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
+def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """Return the largest element over `axis`; NaN if one is."""
+    return _extreme(np.maximum, x, axis, keepdims)
+
+
+def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """Return the smallest element over `axis`; NaN if one is."""
+    return _extreme(np.minimum, x, axis, keepdims)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
@@ -250,21 +257,23 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Bounded:
-    """`product(a, b)` + `more`: sums of `terms` products and perhaps a term, in whatever order."""
+def bilinear(
+    a: Any, b: Any, product: Callable[..., Any], terms: int, addend: Any = None
+) -> Bounded:
+    """`product(a, b)` + `addend`: sums of `terms` products and perhaps a term, in any order."""
     a, b = pair(a, b)
     v = product(a.v, b.v)
     least = a.sure + b.sure
-    if more is not None:
-        more, _ = pair(more, a)
-        v, least, terms = v + more.v, builtins.min(least, more.sure), terms + 1
+    if addend is not None:
+        addend, _ = pair(addend, a)
+        v, least, terms = v + addend.v, builtins.min(least, addend.sure), terms + 1
 
     def errors() -> Errors:
         x, y = a.settled(), b.settled()
         u = x.arithmetic.u
         left, right = size_of(x.v), size_of(y.v)
         size = product(left, right)
-        extra = None if more is None else more.settled()
+        extra = None if addend is None else addend.settled()
         e = None if x.e is None else product(x.e, right)
         if y.e is not None:
             e = plus(e, product(left if x.e is None else left + x.e, y.e))
@@ -293,12 +302,40 @@ def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any 
     return result(v, a, errors, k=1.0 if terms else 0.0, least=least)
 
 
-def _movement(move: Callable[..., Any], x: Bounded, *arguments: Any, **options: Any) -> Bounded:
-    return x.moved(lambda part: move(part, *arguments, **options))
+def broadcast_to(x: Bounded, shape: Sequence[int]) -> Bounded:
+    """Return `x` repeated along axes of length 1, and along new ones in front."""
+    return x.moved(lambda part: np.broadcast_to(part, shape))
 
 
-_MOVEMENTS = "broadcast_to expand_dims flip permute_dims reshape squeeze tile"
-globals().update({name: partial(_movement, getattr(np, name)) for name in _MOVEMENTS.split()})
+def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
+    """Return `x` with new axes of length 1, at these places of the result."""
+    return x.moved(lambda part: np.expand_dims(part, axis))
+
+
+def flip(x: Bounded, axis: Axes = None) -> Bounded:
+    """Return `x` with the order of its elements reversed along `axis`."""
+    axes = axes_of(axis, x.ndim)
+    return x.moved(lambda part: np.flip(part, axes))
+
+
+def permute_dims(x: Bounded, axes: Sequence[int]) -> Bounded:
+    """Return `x` with its axes in the order `axes`."""
+    return x.moved(lambda part: np.permute_dims(part, axes))
+
+
+def reshape(x: Bounded, shape: int | Sequence[int]) -> Bounded:
+    """Return the elements of `x` in another shape; one length may be −1, which is computed."""
+    return x.moved(lambda part: np.reshape(part, shape))
+
+
+def squeeze(x: Bounded, axis: Axes = None) -> Bounded:
+    """Return `x` without these axes, which have length 1."""
+    return x.moved(lambda part: np.squeeze(part, axis))
+
+
+def tile(x: Bounded, repetitions: Sequence[int]) -> Bounded:
+    """Return `x` repeated as a whole along each axis."""
+    return x.moved(lambda part: np.tile(part, repetitions))
 
 
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
@@ -329,7 +366,7 @@ def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
     return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
 
 
-def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int = 0) -> Bounded:
+def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int) -> Bounded:
     first = next(x for x in given if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in given]
     v = join([x.v for x in parts], axis=axis)
@@ -351,7 +388,14 @@ def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int = 0) -> Bo
     return first.beside(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", 0)), alike, least)
 
 
-concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
+def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:
+    """Return the arrays one after the other along an axis that they have."""
+    return _joined(np.concat, arrays, axis)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
+    """Return arrays of one shape side by side along a new axis."""
+    return _joined(np.stack, arrays, axis)
 
 
 def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
@@ -378,7 +422,9 @@ def full_like(x: Bounded, value: float) -> Bounded:
     return Bounded(v, x.dtype, x.arithmetic)
 
 
-zeros_like = partial(full_like, value=0)
+def zeros_like(x: Bounded) -> Bounded:
+    """Return zeros in the shape of `x`."""
+    return full_like(x, 0)
 
 
 def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:

@@ -53,6 +53,11 @@ class Neighbors:
     nearest: IndexArray
     highest: IndexArray
 
+    @classmethod
+    def all_sure(cls, index: IndexArray) -> "Neighbors":
+        """Return neighbors that are certain."""
+        return cls(index, index, index)
+
     @property
     def are_sure(self) -> bool:
         """True if rounding decides nothing."""
@@ -62,6 +67,18 @@ class Neighbors:
         """Return True if all indices are the same."""
         mine = self.lowest, self.nearest, self.highest
         return np.array_equal(mine, (other.lowest, other.nearest, other.highest))
+
+    def are_within(self, low: int, high: int) -> NDArray[np.bool_]:
+        """Return a mask of where the nearest index is from `low` to `high`."""
+        return (self.nearest >= low) & (self.nearest <= high)
+
+    def replaced(self, mask: NDArray[np.bool_], index: IndexArray) -> "Neighbors":
+        """Return the same, with other indices where a mask is true, which are certain."""
+        return Neighbors(
+            lowest=np.where(mask, index, self.lowest),
+            nearest=np.where(mask, index, self.nearest),
+            highest=np.where(mask, index, self.highest),
+        )
 
     def the_other(self) -> IndexArray:
         """Return the index that may be taken for the nearest, and is not; or the nearest."""
@@ -80,6 +97,19 @@ class Neighbors:
         return xp.greater(unsure_zero + (side * distance).reshape(shape), 0.0)
 
 
+def index_that_counts(neighbors: Neighbors, number: int) -> IndexArray:
+    """Return the nearest indices along axis `number`, as NEARER_NEIGHBOR reads them.
+
+    Each axis has a ruling of its own, so that an element may have any combination of neighbors.
+    """
+    if neighbors.are_sure:
+        return neighbors.nearest
+    along_this_axis = replace(NEARER_NEIGHBOR, id=f"{NEARER_NEIGHBOR.id}-along-axis-{number}")
+    if along_this_axis.reading() == "the_other":
+        return neighbors.the_other()
+    return neighbors.nearest
+
+
 def nearest_elements(X: Array, number: int, neighbors: Neighbors) -> Array:
     """Return the nearest elements along axis `number`, or either of two where that is not sure.
 
@@ -93,10 +123,7 @@ def nearest_elements(X: Array, number: int, neighbors: Neighbors) -> Array:
         highest = xp.take(X, neighbors.highest, axis=number)
         lowest = xp.take(X, neighbors.lowest, axis=number)
         return xp.where(is_highest, highest, lowest)
-    along_this_axis = replace(NEARER_NEIGHBOR, id=f"{NEARER_NEIGHBOR.id}-along-axis-{number}")
-    if along_this_axis.reading() == "the_other":
-        return xp.take(X, neighbors.the_other(), axis=number)
-    return xp.take(X, neighbors.nearest, axis=number)
+    return xp.take(X, index_that_counts(neighbors, number), axis=number)
 
 
 def linear(distance: Array) -> Array:

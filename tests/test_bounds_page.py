@@ -39,7 +39,7 @@ def test_no_order_of_adding_up_exceeds_the_bound_of_a_sum() -> None:
     for spread in (1, 4, 8):
         sizes = 2.0 ** rng.uniform(-spread, spread, (20, 5))
         terms = (sizes * rng.choice([-1, 1], sizes.shape)).astype(np.float16)
-        allowed = xp.sum(bounded(terms, half), axis=1).settled().e
+        allowed = xp.sum(bounded(terms, half), axis=1).with_rounding().e
         for row, most in zip(terms, allowed, strict=True):
             exact = sum(Fraction(float(term)) for term in row)
             worst = max(abs(Fraction(float(total)) - exact) for total in each_order(list(row)))

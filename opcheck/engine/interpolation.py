@@ -1,8 +1,8 @@
 """Interpolation: the nearest element, and the weights of elements, that several operators share.
 
-Resize, Upsample, GridSample, RoiAlign and DeformConv compute values of a tensor beside and between
-its elements. Implementations compute coordinates in float32: where that cannot tell which of two
-neighbors is nearer, either is right.
+Resize, Upsample and GridSample compute values of a tensor beside and between its elements.
+Implementations compute coordinates in float32: where that cannot tell which of two neighbors is
+nearer, either is right.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,6 +25,11 @@ Rounding: TypeAlias = Callable[[FloatArray], FloatArray]
 #: The weight of an element, from its distance.
 Kernel: TypeAlias = Callable[[Array], Array]
 
+CORNERS_OF_ONE_ELEMENT = Ruling(
+    "corners-of-one-element",
+    "The text does not state where the only element of an axis lies between corners: 0 / 0.",
+    ("first", "middle", "last"),
+)
 NEARER_NEIGHBOR = Ruling(
     "nearer-neighbor",
     "The text does not state in which precision coordinates are computed, and float32 cannot tell "

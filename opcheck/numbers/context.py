@@ -144,7 +144,8 @@ def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
     It is also `add of tensors` if the first operand has axes, too.
     """
     trace.add(name)
-    if len(operands) < 2 or np.ndim(operands[1]) == 0:
+    others = operands[1:]
+    if not others or np.ndim(others[0]) == 0:
         return
     trace.add(f"{name} by tensors")
     if np.ndim(operands[0]) > 0:

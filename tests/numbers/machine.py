@@ -17,7 +17,7 @@ import numpy as np
 
 from opcheck.numbers import Faults, lifting, plain
 from opcheck.numbers.arithmetic import Number
-from opcheck.numbers.bounded.elementwise import real
+from opcheck.numbers.bounded.elementwise import real_function
 from tests.bounds import arithmetic as ar
 
 ORDERS: dict[str, ar.Sum] = {
@@ -176,7 +176,7 @@ class _Functions:
         if name in LIBRARY_FUNCTIONS:
             x = operands[0]
             # NumPy's functions, but for erf, which it lacks.
-            exact = real(name)(*(ar.wide(np.asarray(one)) for one in operands))
+            exact = real_function(name)(*(ar.wide(np.asarray(one)) for one in operands))
             found = ar.off(np.abs(exact), x.dtype, machine.library, machine.signs(exact.shape))
             found = np.copysign(found, exact.astype(x.dtype))
             # They know what comes of 0 and of infinities.

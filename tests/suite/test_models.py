@@ -362,10 +362,20 @@ def test_inputs_are_made_up(tmp_path):
     assert question(again).inputs[0].tolist() == x.tolist()
 
 
+def open_size(axis: int, option: str) -> str:
+    return f"input 'x': the size of axis {axis} is not fixed by the model: add {option}"
+
+
 def test_sizes_go_by_name_or_by_place(tmp_path):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
-    assert problem(path, n=2) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
-    assert problem(path, **{"x[0]": 2}) == "input 'x': nobody says how large axis 1 is: --dim n=N"
+    assert (
+        problem(path, n=2)
+        == "input 'x': the size of axis 0 is not fixed by the model: add --dim 'x[0]'=N"
+    )
+    assert (
+        problem(path, **{"x[0]": 2})
+        == "input 'x': the size of axis 1 is not fixed by the model: add --dim n=N"
+    )
     shapes = {"x": [None, 1 << 40], "w": [1 << 27], "z": [None]}
     inputs = [tensor(name, shape=shape) for name, shape in shapes.items()]
     node = helper.make_node("Sum", [*shapes], ["y"])
@@ -434,7 +444,10 @@ def test_absurd_shapes_are_told_before_anything_is_made(tmp_path, shape):
 
 def test_a_size_of_minus_one_is_open(tmp_path):
     path = at(tmp_path / "m.onnx", relu([-1, 3]))
-    assert problem(path) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
+    assert (
+        problem(path)
+        == "input 'x': the size of axis 0 is not fixed by the model: add --dim 'x[0]'=N"
+    )
     (case,) = load_all([path], {"x[0]": 2})
     assert case.inputs[0].shape == (2, 3)
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, listed
+from opcheck.engine.interpolation import CORNERS_OF_ONE_ELEMENT
 from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
-from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
 
@@ -23,12 +23,7 @@ AFFINE_GRID = operator("AffineGrid")
 #: From numbers of elements, the length of their axis and align_corners to places on it.
 Places: TypeAlias = Callable[[Array, int, int], Array]
 
-CORNERS_OF_ONE_ELEMENT = Ruling(
-    "corners-of-one-element",
-    "The text has -1 and 1 at the centers of the corner pixels: the same pixel on an axis of one.",
-    ("first", "middle", "last"),
-)
-#: How far the readings lie from the first corner.
+#: How far the readings of CORNERS_OF_ONE_ELEMENT lie from the first corner.
 FROM_THE_FIRST_CORNER = {"first": 0, "middle": 1, "last": 2}
 
 

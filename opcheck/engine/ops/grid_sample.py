@@ -40,7 +40,7 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
-from opcheck.engine.ops.conv import sampled
+from opcheck.engine.ops.deform_conv import sampled
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array

@@ -9,8 +9,8 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.operators import formula_builder, leave_open, operator
-from opcheck.engine.ops.contractions import _matmul
-from opcheck.engine.ops.conv import matmul, of_windows, products
+from opcheck.engine.ops.conv import conv, matmul, products
+from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
     TO_INTEGERS,
     UNSIGNED,
@@ -75,7 +75,7 @@ def summed(product, axes, x, w, x_zero, w_zero, without=less, more=None):
 
 
 def of_matrices(x, w, multiply=xp.matmul):
-    return _matmul(multiply, x, w)
+    return matrix_product(multiply, x, w)
 
 
 @formula_builder(10)
@@ -94,7 +94,7 @@ def convolved(step, x, w, B=None, **attrs):
 
         return step(product)
 
-    return of_windows(convolution)[11](x, w, B, **attrs)
+    return conv(convolution)[11](x, w, B, **attrs)
 
 
 @formula_builder(10)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp, opset
 from opcheck.engine.axes import check_size, from_either_end
 from opcheck.engine.interpolation import (
+    CORNERS_OF_ONE_ELEMENT,
     FloatArray,
     IndexArray,
     Kernel,
@@ -80,11 +81,6 @@ CUT_OFF_WIDTH = Ruling(
     "The text does not state whether output_width is a whole number or a fraction where scale is "
     "that of the lengths.",
     ("fraction", "whole_number"),
-)
-CORNERS_OF_ONE_ELEMENT = Ruling(
-    "corners-of-one-element",
-    "The only element between corners lies at 0 / 0.",
-    ("first", "middle", "last"),
 )
 EMPTY_SCALES = Ruling(
     "empty-scales",

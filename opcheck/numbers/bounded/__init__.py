@@ -12,7 +12,7 @@ The rules, with u the unit roundoff of the arithmetic:
   type once and not twice.
 """
 
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite
 from opcheck.numbers.bounded.choice import (
     Indices,
     Truth,
@@ -46,59 +46,63 @@ from opcheck.numbers.bounded.choice import (
 )
 from opcheck.numbers.bounded.elementwise import (
     abs,
+    add,
+    at_most_1,
+    divide,
+    inexact,
+    multiply,
+    negative,
+    subtract,
+    values_of,
+)
+from opcheck.numbers.bounded.library import (
     acos,
     acosh,
-    add,
     asin,
     asinh,
-    at_most_1,
     atan,
     atanh,
     cos,
     cosh,
-    divide,
     erf,
     exp,
     expm1,
-    inexact,
     log,
     log1p,
-    multiply,
-    negative,
     pow,
     sin,
     sinh,
     sqrt,
-    subtract,
     tan,
     tanh,
-    values_of,
 )
-from opcheck.numbers.bounded.reductions import (
+from opcheck.numbers.bounded.movement import (
     astype,
-    bilinear,
     broadcast_to,
     concat,
-    cumulative_prod,
-    cumulative_sum,
     expand_dims,
     flip,
     full_like,
+    pad,
+    permute_dims,
+    reshape,
+    squeeze,
+    stack,
+    take,
+    take_along_axis,
+    tile,
+    zeros_like,
+)
+from opcheck.numbers.bounded.reductions import (
+    bilinear,
+    cumulative_prod,
+    cumulative_sum,
     matmul,
     max,
     mean,
     min,
-    pad,
-    permute_dims,
     prod,
-    reshape,
-    squeeze,
-    stack,
     sum,
     sums,
-    take,
-    take_along_axis,
     tensordot,
-    tile,
-    zeros_like,
 )

@@ -149,7 +149,7 @@ def _wrong_elements(
 ) -> Mask:
     """Mask elements that are wrong by `want` alone, in the shape of `got`."""
     if want.bound is not None and tolerance is None:
-        found = bounded.examine(_wide(want), got, dtype, declared).found
+        found = bounded.examine(_wide(want), got, dtype, declared).findings
     else:
         judge = Judge(dtype, tolerance or EXACT, want.low, want.high)
         found = _findings(judge, want.values, got, None)
@@ -263,13 +263,15 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 
     if whole := spread() if want.whole else None:
         # What the bound leaves open, the scatter decides, unless it says nothing either.
-        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & bounded.unsettled(want)))
+        decision.findings.unjudged = int(
+            np.count_nonzero(decision.unjudged & bounded.may_scatter_far(want))
+        )
     if not decision.fits:
         even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
         words = whole.message if whole else ""
         why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
         problem, remark = "values", "; ".join(filter(None, why))
-    elif 2 * decision.found.unjudged > got.size:
+    elif 2 * decision.findings.unjudged > got.size:
         problem, remark = "undecided", UNDECIDED_OF_MODELS if want.whole else UNDECIDED
     elif whole and whole.message:
         # Within a bound that says something, an answer is never wrong: the others are.
@@ -284,7 +286,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif want.whole and found:
         times = f"{found.ratio:.2g} times; up to {bounded.SCATTER:g} may be"
         remark = f"as far off as {tier.name} arithmetic explains, {times}"
-    comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
+    comparison = _compared(want, got, dtype, decision.findings, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 

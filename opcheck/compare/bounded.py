@@ -381,7 +381,7 @@ def _next_to_their_group(
     def of_each_row(limit: Floats) -> Floats:
         """Return a limit of the common error as (rows, 1)."""
         shape = own.shape if limit.shape else part.shape
-        return rows_of(np.broadcast_to(limit, shape))[:, :1] * _SECOND_ORDER
+        return np.asarray(rows_of(np.broadcast_to(limit, shape))[:, :1] * _SECOND_ORDER)
 
     down = of_each_row(shared.down)
     up = of_each_row(shared.up)

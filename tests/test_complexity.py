@@ -36,8 +36,6 @@ NOT_YET = (
 FORMULAS_NOT_YET = (
     "control_flow.scan",
     "normalizations.formula",
-    "quantized_products.qlinear_conv",
-    "quantized_products.requantized",
     "resampling.averaged",
     "training.adagrad",
     "training.adam",

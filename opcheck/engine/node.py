@@ -13,7 +13,16 @@ import numpy as np
 
 from opcheck import budget, dtypes, engine, numbers, opset
 from opcheck.dtypes import DType, identical
-from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords, signature_of
+from opcheck.engine.operators import (
+    OUTPUTS,
+    STATED,
+    USED,
+    Formula,
+    Operator,
+    find,
+    keywords,
+    signature_of,
+)
 from opcheck.engine.sizes import check_sizes, elements_of
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import sure
@@ -319,8 +328,12 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
             found[name] = _held(node.attrs[name], schema.attributes[name].type)
         elif name in schema.attributes:
             found[name] = schema.attributes[name].default
-        elif name in (OUTPUTS, USED):
-            found[name] = node.count if name == OUTPUTS else node.outputs or (0,)
+        elif name == OUTPUTS:
+            found[name] = node.count
+        elif name == USED:
+            found[name] = node.outputs or (0,)
+        elif name == STATED:
+            found[name] = frozenset(node.attrs)
     return found
 
 

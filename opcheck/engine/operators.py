@@ -44,8 +44,9 @@ Formula: TypeAlias = Callable[..., Any]
 FormulaBuilder: TypeAlias = Callable[..., Mapping[int, Formula]]
 #: Takes a formula, or whatever `build` makes the formulas from, and returns it.
 Decorator: TypeAlias = Callable[[Any], Any]
-#: The keywords of a formula that receive how many outputs the node has, and which.
-OUTPUTS, USED = "outputs", "used"
+#: The keywords of a formula that receive how many outputs the node has, and which; and the names of
+#: the attributes that the node states, which may be stated as what they are by default.
+OUTPUTS, USED, STATED = "outputs", "used", "stated"
 
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that concern no others.
@@ -346,7 +347,8 @@ def _wrong_attributes(
     anywhere = {name for one in versions for name in one.attributes}
     for name in (name for name in schema.attributes if name not in stated and name not in ignores):
         yield f"attribute {name!r} of the schema is missing"
-    for name, parameter in ((n, it) for n, it in stated.items() if n not in (OUTPUTS, USED)):
+    of_schema = {n: it for n, it in stated.items() if n not in (OUTPUTS, USED, STATED)}
+    for name, parameter in of_schema.items():
         attribute = schema.attributes.get(name)
         has_default = parameter.default is not parameter.empty
         if name not in anywhere:

@@ -29,6 +29,7 @@ from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.ops.preprocessing import in_float32, only_list
 from opcheck.engine.ops.softmax import plain as softmax
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import NAN_IN_ORDER, has_nan
 from opcheck.errors import decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.choice import Indices
@@ -127,17 +128,28 @@ FROM_EITHER_SIDE = "as 1 minus the logistic of the negative score"
 # ── the top class ─────────────────────────────────────────────────────────────────────────────
 
 
+def with_nan_in_order(scores: Array) -> Array:
+    """Return scores, [N, E], with infinities for NaN, by its place in the order: NAN_IN_ORDER."""
+    reading = NAN_IN_ORDER.reading()
+    is_nan = np.asarray(xp.isnan(scores))
+    is_largest = is_nan if reading == "largest" else np.zeros(is_nan.shape, np.bool_)
+    if reading == "never_exceeded":
+        is_largest[:, 0] = is_nan[:, 0]
+    infinity = np.where(is_largest, np.inf, -np.inf).astype(scores.dtype)
+    return xp.where(is_nan, infinity, scores)
+
+
 def label_of_largest(scores: Array, labels: NDArray[Any]) -> Any:
-    """Return the label of the largest score in each row: TOP_OF_EQUAL_SCORES.
+    """Return the label of the largest score in each row: NAN_IN_ORDER, TOP_OF_EQUAL_SCORES.
 
     scores: [N, E]; labels: [E]. Returns [N]; where rounding decides which score is the largest, any
-    of these labels. Raises NotSupported for that if labels are texts, for NaN, and for no classes.
+    of these labels. Raises NotSupported for that if labels are texts, and for no classes.
     """
-    plain = seen(scores)
-    if (plain != plain).any():
-        raise_unspecified("the top of NaN")
     if not len(labels):
         raise_unspecified("the top of no classes")
+    if has_nan(scores):
+        scores = with_nan_in_order(scores)
+    plain = seen(scores)
     place = xp.argmax(scores, axis=1)
     if isinstance(place, Indices):
         decline(labels.dtype == object, "texts of scores that rounding decides between")

@@ -127,7 +127,7 @@ class Nodes:
         features: Which feature a node's expression is about, [n].
         modes: What its expression is, by the place in MODES, or MEMBER, [n].
         splits: What the feature is compared with, [n].
-        holds_for_nan: Whether the expression holds for NaN, [n].
+        holds_for_nan: Masks the nodes whose expression holds for NaN, [n].
         if_false: The places of the next nodes if the expression does not hold, [n].
         if_true: The places of the next nodes if it does, [n].
         members: The members of the sets of nodes with MEMBER, [n, m], padded with NaN.

@@ -86,3 +86,10 @@ def test_of_equal_scores_the_first_or_the_last_is_the_top_one(labels):
     tops = {reading.chosen["top-of-equal-scores"]: reading.answer.tolist() for reading in found}
     first, second, third = labels
     assert tops == {"first": [second, first, first], "last": [third, first, third]}
+
+
+def test_nan_is_the_top_or_below_all_or_the_top_where_it_comes_first():
+    scores = np.float32([[1, np.nan, 2], [np.nan, 1, 2], [3, 1, 2]])
+    found = each_reading(lambda: label_of_largest(scores, np.array([5, 6, 7])))
+    tops = {reading.chosen["nan-in-order"]: reading.answer.tolist() for reading in found}
+    assert tops == {"largest": [6, 5, 5], "smallest": [7, 7, 5], "never_exceeded": [7, 5, 5]}

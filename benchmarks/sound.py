@@ -27,7 +27,7 @@ import opcheck
 from opcheck import numbers as xp
 from opcheck.engine import operator_of
 from opcheck.engine.evaluate import evaluate, is_real
-from opcheck.engine.ops.contractions import of_matrices, triangles
+from opcheck.engine.ops.det import of_matrices, triangles
 from opcheck.errors import NotSupported, WrongOperator
 from opcheck.execution.expected import node_of
 from opcheck.model import Case, Task, Verdict
@@ -62,7 +62,7 @@ def by_elimination(X: Any) -> Any:
     """Determinants as machines make them; the engine's own are of whole numbers."""
     shape, found = X.shape, []
     for n, a in enumerate(bare(xp.values_of(X)).reshape(-1, *shape[-2:])):
-        rows = triangles(a)[0]  # type: ignore[no-untyped-call]
+        rows = triangles(a)[0]
         u = xp.take(xp.reshape(X, (-1, *shape[-2:]))[n], rows, axis=0)
         pivots = []
         while u.shape[0] and bare(xp.values_of(u))[0, 0]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from opcheck import model
@@ -22,7 +23,7 @@ from opcheck.reading import quoted
 _REMARKS = (Verdict.WARN, Verdict.DIFFER, Verdict.UNSUPPORTED)
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.NOT_RUN, Verdict.BAD_CASE)
 #: Runs that began more hours apart are hardly parts of one; two nightly runs lie further apart.
-APART = 12.0
+MAX_HOURS_APART = 12.0
 
 
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
@@ -201,24 +202,34 @@ def several_builds(whole: Header) -> Iterator[str]:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
-def _why_idle(mine: Sequence[Record]) -> str:
+def _why_idle(results: Sequence[Record]) -> str:
     """Return why a backend with these results was judged on nothing, or ""."""
-    judged = [result for result in mine if is_judged(result)]
-    # Agreeing with itself proves nothing; the engine's exact mode is another answer.
-    alone = (r.verdict is Verdict.PASS and r.self_check and (r.oracle or r.against) for r in judged)
-    if judged and all(alone):
+    judged = [result for result in results if is_judged(result)]
+    if judged and all(_is_of_itself(result) for result in judged):
         return "was compared with itself only"
-    declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in mine)
     # Refusing invalid models proves nothing if no legal model of the dtype is supported.
-    idle = all(result.refused for result in judged) and (declined or not judged)
-    if idle and mine and all(result.beyond for result in mine):
+    declined = any(before_ledgers(result) is Verdict.UNSUPPORTED for result in results)
+    if judged and not (declined and all(result.refused for result in judged)):
+        return ""
+    if results and all(result.beyond for result in results):
         return "was asked nothing that opcheck itself can judge"
-    return "supported no case" if idle else ""
+    return "supported no case"
+
+
+def _is_of_itself(result: Record) -> bool:
+    """Return True if the engine passed by its own answer, which proves nothing.
+
+    Its exact mode is another answer.
+    """
+    is_compared = result.oracle or result.against
+    return result.verdict is Verdict.PASS and result.self_check and bool(is_compared)
 
 
 def before_ledgers(result: Record) -> Verdict:
     """Return the verdict that a result had before any ledger excused it."""
-    return result.verdict if result.verdict is not Verdict.KNOWN else result.found or Verdict.FAIL
+    if result.verdict is not Verdict.KNOWN:
+        return result.verdict
+    return result.found or Verdict.FAIL
 
 
 def is_wrong(result: Record) -> bool:
@@ -282,27 +293,40 @@ def number_of(causes: Iterable[Cause]) -> int:
     """Return the number of causes; one that combines two mutants counts as both of these."""
     mistakes = [cause.diagnosis.mistake for cause in causes if cause.explained]
     # A mutant is another cause under another condition.
-    single = [one for one in mistakes if one is None or "+" not in one]
-    parts = {part for one in mistakes if one for part in one.split("+")}
+    single = [mistake for mistake in mistakes if mistake is None or "+" not in mistake]
+    parts = {part for mistake in mistakes if mistake for part in mistake.split("+")}
     return len(single) + len(parts - {*single})
 
 
 def causes(results: Iterable[Record]) -> list[Cause]:
-    """Group the failures of one backend by their first diagnosis, the most frequent first."""
-    found: dict[tuple[bool, Diagnosis], list[Record]] = defaultdict(list)
+    """Group the failures of one backend by their first diagnosis, the most frequent first.
+
+    Those without a diagnosis come last, grouped by how they fail.
+    """
+    explained: dict[Diagnosis, list[Record]] = defaultdict(list)
+    unexplained: dict[Diagnosis, list[Record]] = defaultdict(list)
     for result in results:
-        if (first := next(iter(result.diagnoses), None)) and (first.mistake or first.counts):
-            found[True, first].append(result)
-        else:  # those without a diagnosis come last, grouped by how they fail
+        first = result.diagnoses[0] if result.diagnoses else None
+        if first and (first.mistake or first.counts):
+            explained[first].append(result)
+        else:
             way = WAYS.get(result.failure, str(result.verdict))
-            found[False, Diagnosis(None, f"not explained: {way}")].append(result)
-    ordered = sorted(found.items(), key=lambda item: (not item[0][0], -len(item[1])))
-    return [Cause(diagnosis, tuple(alike), known) for (known, diagnosis), alike in ordered]
+            unexplained[Diagnosis(None, f"not explained: {way}")].append(result)
+    return [*_by_frequency(explained, True), *_by_frequency(unexplained, False)]
+
+
+def _by_frequency(
+    by_diagnosis: Mapping[Diagnosis, list[Record]], is_explained: bool
+) -> Iterator[Cause]:
+    for diagnosis, results in sorted(by_diagnosis.items(), key=lambda item: -len(item[1])):
+        yield Cause(diagnosis, tuple(results), is_explained)
 
 
 def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
+    """Return the counts of the first diagnosis of each operator, added up; None without any."""
     first = {(one.op.domain, one.op.name): one.diagnoses[0] for one in results if one.diagnoses}
-    if not (counts := [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]):
+    counts = [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]
+    if not counts:
         return None
     here, such, elsewhere, others = map(sum, zip(*counts, strict=True))
     return here, such, elsewhere, others
@@ -328,8 +352,16 @@ class ChangeKind(StrEnum):
     APPEARED = "new, and not failing"
 
 
-_WORSE = "FAILS UNLISTED LOST NOT_RUN BAD_CASE VANISHED".split()
-REGRESSIONS = frozenset(ChangeKind[name] for name in _WORSE)
+REGRESSIONS = frozenset(
+    {
+        ChangeKind.FAILS,
+        ChangeKind.UNLISTED,
+        ChangeKind.LOST,
+        ChangeKind.NOT_RUN,
+        ChangeKind.BAD_CASE,
+        ChangeKind.VANISHED,
+    }
+)
 
 
 class Change(NamedTuple):
@@ -370,56 +402,99 @@ class Difference:
 
 def compare(old: Run, new: Run) -> Difference:
     """Compare two runs; known defects that were applied in one of them only count in neither."""
-    heads = old.header, new.header
-    as_found = len({(head.known, bool(head.ledgers)) for head in heads}) > 1
-    before, after = (
-        {(one.case, one.backend): without_ledgers(one, as_found) for one in run.records}
-        for run in (old, new)
-    )
-    red = [*map(reds_of, heads)]
-    asked = {(head.selection, head.paths, head.shard, head.seed) for head in heads}
+    has_other_ledgers = _ledgers(old.header) != _ledgers(new.header)
+    before = _by_case(old, without_known=has_other_ledgers)
+    after = _by_case(new, without_known=has_other_ledgers)
     # Otherwise a result that is missing in the new run was not asked for.
-    same_request = new.complete and len(asked) == 1
+    same_request = new.complete and _request(old.header) == _request(new.header)
     addresses = {backend.address for backend in new.header.backends}
-    changes, left_out, pairs = [], [], []
+    left_out = {
+        pair: was
+        for pair, was in before.items()
+        if pair not in after and not (same_request and was.backend in addresses)
+    }
+    old_red = reds_of(old.header)
+    new_red = reds_of(new.header)
+    changes: list[Change] = []
     for pair in {**before, **after}:
-        was, now = before.get(pair), after.get(pair)
-        if was and not now and not (same_request and was.backend in addresses):
-            left_out.append(was)
-            continue
-        if was and now and was.digest == now.digest:
-            pairs.append((was, now))
-        failed = was is not None and is_red(was, red[0])
-        fails = now is not None and is_red(now, red[1])
-        if kind := _kind(was, now, failed, fails):
+        was = before.get(pair)
+        now = after.get(pair)
+        kind = _kind(was, now, _is_red(was, old_red), _is_red(now, new_red))
+        if kind and pair not in left_out:
             changes.append(Change(kind, was, now))
-    changes.sort(key=lambda change: [*ChangeKind].index(change.kind))
-    failing = sum(is_red(was, red[0]) and is_red(now, red[1]) for was, now in pairs)
-    same = Counter(now.verdict for was, now in pairs if was.verdict is now.verdict)
-    idle = {verdict: same[verdict] for verdict in UNJUDGED if same[verdict]}
-    return Difference(tuple(changes), len(pairs), tuple(left_out), failing, idle)
+    order = [*ChangeKind]
+    changes.sort(key=lambda change: order.index(change.kind))
+    of_same_case = [
+        (was, after[pair])
+        for pair, was in before.items()
+        if pair in after and was.digest == after[pair].digest
+    ]
+    same = Counter(now.verdict for was, now in of_same_case if was.verdict is now.verdict)
+    return Difference(
+        changes=tuple(changes),
+        compared=len(of_same_case),
+        left_out=tuple(left_out.values()),
+        failing=sum(is_red(was, old_red) and is_red(now, new_red) for was, now in of_same_case),
+        unjudged={verdict: same[verdict] for verdict in UNJUDGED if same[verdict]},
+    )
+
+
+def _is_red(result: Record | None, red: Collection[Verdict]) -> bool:
+    return result is not None and is_red(result, red)
+
+
+def _ledgers(header: Header) -> tuple[bool, bool]:
+    """Return if known defects were applied in a run, and if ledgers of the user were."""
+    return header.known, bool(header.ledgers)
+
+
+def _request(header: Header) -> tuple[object, ...]:
+    """Return what a run was asked for: runs of one request have the same cases."""
+    return header.selection, header.paths, header.shard, header.seed
+
+
+def _by_case(run: Run, *, without_known: bool) -> dict[tuple[str, str], Record]:
+    """Return the results of a run by case and backend, see `without_ledgers`."""
+    return {
+        (record.case, record.backend): without_ledgers(record, without_known)
+        for record in run.records
+    }
 
 
 def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
-    """The exit code and its meaning; if `common`, the new run may have been asked for less."""
-    messages = [f"{count:,} {kind}" for kind, count in found.counts().items()]
-    messages = messages or [f"{found.compared:,} results are as they were"]
-    others = {"left out": len(found.left_out), "failing in both": found.failing}
-    others |= {f"{verdict} in both": count for verdict, count in found.unjudged.items()}
-    said = "; ".join(messages + [f"{count:,} {what}" for what, count in others.items() if count])
-    if short := [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]:
-        return Exit.UNUSABLE, f"incomplete: {' and '.join(short)} was cut short; {said}"
+    """Return the exit code of a comparison, and its meaning.
+
+    If `common`, the new run may have been asked for less.
+    """
+    counts = _counted(found)
+    incomplete = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]
+    if incomplete:
+        return Exit.UNUSABLE, f"incomplete: {' and '.join(incomplete)} was cut short; {counts}"
     if found.left_out and not common:
-        return Exit.UNUSABLE, f"NEW was asked for less than OLD (--common: no matter); {said}"
+        fewer = "NEW covers fewer cases than OLD (--common compares the cases in both)"
+        return Exit.UNUSABLE, f"{fewer}; {counts}"
     if found.unjudged.keys() - {Verdict.UNSUPPORTED}:
-        return Exit.UNUSABLE, f"incomplete: {said}"
-    if accidents := new_accidents(old, new):
-        return Exit.NONCONFORMING, "; ".join([*accidents, said])
+        return Exit.UNUSABLE, f"incomplete: {counts}"
+    accidents = new_accidents(old, new)
+    if accidents:
+        return Exit.NONCONFORMING, "; ".join([*accidents, counts])
     if found.regressions:
-        return Exit.NONCONFORMING, said
+        return Exit.NONCONFORMING, counts
     if found.compared == sum(found.unjudged.values()):
-        return Exit.NOTHING_JUDGED, f"nothing could be compared; {said}"
-    return Exit.CONFORMS, f"no regression: {said}"
+        return Exit.NOTHING_JUDGED, f"nothing could be compared; {counts}"
+    return Exit.CONFORMS, f"no regression: {counts}"
+
+
+def _counted(found: Difference) -> str:
+    """Return the numbers of changes, and of results that are no changes but remarkable."""
+    changes = [f"{count:,} {kind}" for kind, count in found.counts().items()]
+    if not changes:
+        changes = [f"{found.compared:,} results are as they were"]
+    others = {"left out": len(found.left_out), "failing in both": found.failing}
+    for verdict, count in found.unjudged.items():
+        others[f"{verdict} in both"] = count
+    remarks = [f"{count:,} {what}" for what, count in others.items() if count]
+    return "; ".join([*changes, *remarks])
 
 
 def new_accidents(old: Run, new: Run) -> tuple[str, ...]:
@@ -452,20 +527,34 @@ def _kind(was: Record | None, now: Record | None, failed: bool, fails: bool) -> 
     if was.digest != now.digest:
         return _kind_of_edited(was, now)
     if fails or was.verdict is now.verdict:
-        if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
-            return ChangeKind.OTHERWISE
-        if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):
-            return ChangeKind.OTHERWISE
-        answers = was.verdict is Verdict.PASS and was.alternative != now.alternative
-        return ChangeKind.ANSWERS if answers else None
-    warned = was.verdict is Verdict.WARN and not failed
-    return {
-        Verdict.PASS: ChangeKind.UNWARNED if warned else ChangeKind.PASSES,
+        return _kind_of_like(was, now, fails)
+    return _kind_of_unlike(was, now, failed)
+
+
+def _kind_of_like(was: Record, now: Record, fails: bool) -> ChangeKind | None:
+    """Return how a result changed that fails in both runs, or has the same verdict."""
+    if fails and (_cause(was) != _cause(now) or _looks_otherwise(was, now)):
+        return ChangeKind.OTHERWISE
+    if was.verdict is Verdict.KNOWN and _listed(was) != _listed(now):
+        return ChangeKind.OTHERWISE
+    if was.verdict is Verdict.PASS and was.alternative != now.alternative:
+        return ChangeKind.ANSWERS
+    return None
+
+
+def _kind_of_unlike(was: Record, now: Record, failed: bool) -> ChangeKind:
+    """Return how a result changed to another verdict, which is not a failure."""
+    if now.verdict is Verdict.PASS:
+        warned = was.verdict is Verdict.WARN and not failed
+        return ChangeKind.UNWARNED if warned else ChangeKind.PASSES
+    if now.verdict is Verdict.UNSUPPORTED:
+        return ChangeKind.LOST if _was_good(was) else ChangeKind.DECLINES
+    kinds = {
         Verdict.KNOWN: ChangeKind.LISTED,
         Verdict.WARN: ChangeKind.WARNS,
-        Verdict.UNSUPPORTED: ChangeKind.LOST if _was_good(was) else ChangeKind.DECLINES,
         Verdict.NOT_RUN: ChangeKind.NOT_RUN,
-    }.get(now.verdict, ChangeKind.BAD_CASE)
+    }
+    return kinds.get(now.verdict, ChangeKind.BAD_CASE)
 
 
 def _kind_of_edited(was: Record, now: Record) -> ChangeKind:
@@ -487,7 +576,7 @@ def _was_good(was: Record) -> bool:
 
 
 def _cause(record: Record) -> tuple[object, ...]:
-    # Addresses in memory differ between runs.
+    """Return how a result fails, without addresses in memory, which differ between runs."""
     return record.verdict, record.failure, re.sub(r"0x[0-9a-fA-F]{6,}", "", record.reason)
 
 
@@ -499,10 +588,18 @@ def _listed(record: Record) -> tuple[object, ...]:
 
 def _looks_otherwise(was: Record, now: Record) -> bool:
     """Return True if both failures were diagnosed, and differently; known defects are not."""
-    # The order of mistakes, and learned rules, depend on other results.
-    said = ([d for d in one.diagnoses if d.mistake or not d.counts] for one in (was, now))
-    looks = [{one.mistake or one.text for one in some} for some in said]
-    return all(looks) and looks[0] != looks[1]
+    before = _looks(was)
+    after = _looks(now)
+    return bool(before and after and before != after)
+
+
+def _looks(record: Record) -> set[str]:
+    """Return the diagnoses of a result; their order, and learned rules, depend on others."""
+    return {
+        diagnosis.mistake or diagnosis.text
+        for diagnosis in record.diagnoses
+        if diagnosis.mistake or not diagnosis.counts
+    }
 
 
 def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
@@ -513,14 +610,15 @@ def differences(old: Header, new: Header) -> dict[str, tuple[str, str]]:
 def unlike(was: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return the facts that differ, with both texts; "" where one is missing."""
     both = {name: (was.get(name, ""), now.get(name, "")) for name in {**was, **now}}
-    return {name: (one, other) for name, (one, other) in both.items() if one != other}
+    return {name: texts for name, texts in both.items() if texts[0] != texts[1]}
 
 
 def rules(header: Header) -> Mapping[str, str]:
     """Return the settings that can change a verdict, in words; "" is the default."""
+    ledgers = [f"{name} ({digest})" for name, digest in header.ledgers.items()]
     return {
         "known defects": "applied" if header.known else "judged",
-        "known failures": ", ".join(f"{name} ({said})" for name, said in header.ledgers.items()),
+        "known failures": ", ".join(ledgers),
         "warnings": "red" if header.strict else "",
         "unsupported": "red" if header.require_supported else "",
         "seed": "" if header.seed is None else str(header.seed),
@@ -558,147 +656,206 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     Raises UsageError with all misfits: another suite, other rules, another opcheck, two versions of
     a backend, a result twice, or backends to be compared with each other in different runs.
     """
+    misfits = [*_misfits(parts), *_clashes(parts)]
+    if misfits:
+        raise UsageError("\n".join(dict.fromkeys(misfits)))
     runs = [run for _, run in parts]
-    first = runs[0].header
-    if wrong := [*_misfits(parts), *_clashes(parts)]:
-        raise UsageError("\n".join(dict.fromkeys(wrong)))
-    headers = [run.header for run in runs]
+    header = _merged_header([run.header for run in runs])
+    order = {backend.address: number for number, backend in enumerate(header.backends)}
+    records = [record for run in runs for record in run.records]
+    records.sort(key=lambda record: (record.place, order[record.backend]))
+    gaps = tuple(_gaps(parts, header))
+    endings = [run.ending for run in runs if run.ending]
+    ending = Ending(
+        complete=not gaps,
+        seconds=round(sum(one.seconds for one in endings), 3),
+        accidents=tuple(chain.from_iterable(one.accidents for one in endings)),
+        partings=tuple(chain.from_iterable(one.partings for one in endings)),
+    )
+    code, meaning = status(header, records, ending, cut_short=bool(gaps))
+    ending = replace(ending, exit_code=int(code), meaning=meaning)
+    return Run(header, tuple(records), ending), gaps
+
+
+def _merged_header(headers: Sequence[Header]) -> Header:
+    """Return the header of a run of all backends on the whole suite."""
+    first = headers[0]
     backends = _whole(info for header in headers for info in header.backends)
-    header = replace(
+    oracles = _whole(info for header in headers for info in header.oracles)
+    return replace(
         first,
-        environment=joined([one.environment for one in headers]),
+        environment=joined([header.environment for header in headers]),
         backends=tuple(backends.values()),
-        oracles=tuple(_whole(info for header in headers for info in header.oracles).values()),
+        oracles=tuple(oracles.values()),
         cases=first.suite.cases,
-        started=min((one.started for one in headers), key=datetime.fromisoformat),
-        named=any(one.named for one in headers),
+        started=min((header.started for header in headers), key=datetime.fromisoformat),
+        named=any(header.named for header in headers),
         shard=None,
     )
-    order = {address: number for number, address in enumerate(backends)}
-    every = (record for run in runs for record in run.records)
-    records = sorted(every, key=lambda record: (record.place, order[record.backend]))
-    lacks = tuple(_lacks(parts, header))
-    endings = [run.ending for run in runs if run.ending]
-    took = round(sum(one.seconds for one in endings), 3)
-    died = tuple(said for one in endings for said in one.accidents)
-    left = tuple(said for one in endings for said in one.partings)
-    ending = Ending(not lacks, seconds=took, accidents=died, partings=left)
-    code, meaning = status(header, records, ending, cut_short=bool(lacks))
-    ending = replace(ending, exit_code=int(code), meaning=meaning)
-    return Run(header, tuple(records), ending), lacks
 
 
 def _whole(infos: Iterable[model.BackendInfo]) -> dict[str, model.BackendInfo]:
     """Merge the backends by address, with all digests of their files."""
-    found: dict[str, model.BackendInfo] = {}
+    merged: dict[str, model.BackendInfo] = {}
     for info in infos:
-        both = found.get(info.address, info).made_of, info.made_of
-        made = {n: _each(one.get(n, "none") for one in both) for n in {**both[0], **both[1]}}
-        found[info.address] = replace(info, made_of=made)
-    return found
+        before = merged.get(info.address, info).made_of
+        digests = {
+            name: _each([before.get(name, "none"), info.made_of.get(name, "none")])
+            for name in {**before, **info.made_of}
+        }
+        merged[info.address] = replace(info, made_of=digests)
+    return merged
 
 
-def apart(one: Header, other: Header) -> float:
-    """Return the hours between the starts of two runs."""
-    first, second = (datetime.fromisoformat(header.started) for header in (one, other))
+def hours_apart(one: Header, other: Header) -> float:
+    """Return the hours from the start of one run to that of the other."""
+    first = datetime.fromisoformat(one.started)
+    second = datetime.fromisoformat(other.started)
     return (second - first).total_seconds() / 3600
 
 
 def _misfits(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield why parts do not fit the first part or each other."""
-    first, run = parts[0]
-    one = run.header
-    shards: dict[int, str] = {}
+    first_name, first_run = parts[0]
+    first = first_run.header
+    for name, run in parts[1:]:
+        yield from _misfits_of_two(first, run.header, f"{first_name} and {name}")
+    yield from _misfits_of_shards(parts)
+    yield from _misfits_of_backends(parts)
+    for number, later in enumerate(parts):
+        for earlier in parts[:number]:
+            yield from _misfits_of_times(earlier, later)
+
+
+def _misfits_of_two(first: Header, other: Header, names: str) -> Iterator[str]:
+    """Yield why a run is of another suite, other rules or another opcheck than the first."""
+    if other.suite != first.suite:
+        counts = f"{first.suite.cases:,} and {other.suite.cases:,} cases"
+        yield f"{names} are of different suites, of {counts}"
+    other_rules = unlike(rules(first), rules(other))
+    if other_rules:
+        yield f"{names} were judged by different rules: {', '.join(sorted(other_rules))}"
+    versions = (first.environment.opcheck, other.environment.opcheck)
+    if versions[0] != versions[1]:
+        yield f"{names} are of opcheck {versions[0]} and {versions[1]}"
+
+
+def _misfits_of_shards(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield that runs are shards of different numbers of them."""
+    counts: dict[int, str] = {}
+    for name, run in parts:
+        if run.header.shard:
+            _, total = run.header.shard
+            counts.setdefault(total, name)
+    if len(counts) > 1:
+        counted = ", ".join(f"{count} ({name})" for count, name in counts.items())
+        yield f"the shards are counted differently: of {counted}"
+
+
+def _misfits_of_backends(parts: Sequence[RunPart]) -> Iterator[str]:
+    """Yield backends and oracles that have another version, or other settings, in two runs."""
     known: dict[tuple[str, str], tuple[model.BackendInfo, str]] = {}
-    for number, (name, run) in enumerate(parts):
-        other = run.header
-        both = f"{first} and {name}"
-        if other.suite != one.suite:
-            counts = f"{one.suite.cases:,} and {other.suite.cases:,} cases"
-            yield f"{both} are of different suites, of {counts}"
-        if other_rules := unlike(rules(one), rules(other)):
-            yield f"{both} were judged by different rules: {', '.join(sorted(other_rules))}"
-        if other.shard and shards.setdefault(other.shard[1], name) == name:
-            counted = ", ".join(f"{count} ({where})" for count, where in shards.items())
-            if len(shards) > 1:
-                yield f"the shards are counted differently: of {counted}"
-        named = [("", info) for info in other.backends]
-        named += [("oracle ", info) for info in other.oracles]
-        for what, info in named:
-            before, where = known.setdefault((what, info.address), (info, name))
+    for name, run in parts:
+        named = [("", info) for info in run.header.backends]
+        named += [("oracle ", info) for info in run.header.oracles]
+        for kind, info in named:
+            before, where = known.setdefault((kind, info.address), (info, name))
             if before != info:
-                versions = before.version, info.version
-                how = " and ".join(versions) if versions[0] != versions[1] else "other settings"
-                yield f"{what}{quoted(info.address)} has {how} in {where} and {name}"
-        ours, theirs = one.environment.opcheck, other.environment.opcheck
-        if theirs != ours:
-            yield f"{both} are of opcheck {ours} and {theirs}"
-        for earlier, before_it in parts[:number]:  # such as a report of last night
-            hours = abs(apart(before_it.header, other))
-            made = {info.address: info.made_of for info in before_it.header.backends}
-            for info in other.backends if hours > APART else ():
-                if made.get(info.address, info.made_of) != info.made_of:
-                    both = f"{earlier} and {name} began {hours:,.1f} hours apart"
-                    yield f"{both}, with other files of {quoted(info.address)}"
+                is_other_version = before.version != info.version
+                versions = f"{before.version} and {info.version}"
+                how = versions if is_other_version else "other settings"
+                yield f"{kind}{quoted(info.address)} has {how} in {where} and {name}"
+
+
+def _misfits_of_times(earlier: RunPart, later: RunPart) -> Iterator[str]:
+    """Yield backends of other files in runs that began at quite different times.
+
+    Such as of a report of last night, which is hardly a part of one run with those of today.
+    """
+    hours = abs(hours_apart(earlier[1].header, later[1].header))
+    if hours <= MAX_HOURS_APART:
+        return
+    before = {info.address: info.made_of for info in earlier[1].header.backends}
+    for info in later[1].header.backends:
+        if before.get(info.address, info.made_of) != info.made_of:
+            both = f"{earlier[0]} and {later[0]} began {hours:,.1f} hours apart"
+            yield f"{both}, with other files of {quoted(info.address)}"
 
 
 def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
     """Yield results in two parts, and cases that differ between them, or are compared apart."""
-    first: dict[tuple[str, str], int] = {}
+    part_of_result: dict[tuple[str, str], int] = {}
+    part_of_comparison: dict[str, int] = {}
     cases: dict[str, tuple[int, str]] = {}
     twice: dict[tuple[int, int], list[Record]] = {}
-    compared: dict[str, int] = {}
     torn: dict[tuple[int, int], str] = {}
     for number, (name, run) in enumerate(parts):
         for record in run.records:
-            case = quoted(record.case)
-            if (other := first.setdefault((record.case, record.backend), number)) != number:
-                twice.setdefault((other, number), []).append(record)
-            about = record.place, record.digest
+            first = part_of_result.setdefault((record.case, record.backend), number)
+            if first != number:
+                twice.setdefault((first, number), []).append(record)
+            about = (record.place, record.digest)
             if cases.setdefault(record.case, about) != about:
+                case = quoted(record.case)
                 yield f"{name} has another case {case} than the runs before it"
             # Parts may compare different backends with each other.
-            by_others = record.against and not record.oracle
-            if by_others and (other := compared.setdefault(record.case, number)) != number:
-                torn.setdefault((other, number), case)
+            if record.against and not record.oracle:
+                first = part_of_comparison.setdefault(record.case, number)
+                if first != number:
+                    torn.setdefault((first, number), quoted(record.case))
     for (one, other), records in twice.items():
-        named = few([f"{quoted(r.backend)} on {quoted(r.case)}" for r in records], 3)
-        yield f"results that stand in both {parts[one][0]} and {parts[other][0]}: {named}"
+        named = few([f"{quoted(one.backend)} on {quoted(one.case)}" for one in records], 3)
+        yield f"results that are in both {parts[one][0]} and {parts[other][0]}: {named}"
     for (one, other), case in torn.items():
         both = f"{parts[one][0]} and {parts[other][0]}"
         yield f"{both} compare other backends with each other on {case}"
 
 
-def _lacks(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
-    for name in (name for name, run in parts if run.ending is None):
-        yield f"{name} was cut short, and nobody knows how it ended"
+def _gaps(parts: Sequence[RunPart], header: Header) -> Iterator[str]:
+    """Yield what is missing in parts for a whole run, which has this header."""
+    for name, run in parts:
+        if run.ending is None:
+            yield f"{name} is truncated: its last line, how the run ended, is missing"
     for name, run in parts:
         if run.ending and not run.complete and len(run.records) == run.header.results:
             yield f"{name} lacks cases that it should have had"
     for backend in header.backends:
-        mine = [(name, run) for name, run in parts if backend in run.header.backends]
-        counts = [sum(one.backend == backend.address for one in run.records) for _, run in mine]
-        if sum(counts) == header.suite.cases:
-            continue
-        yield f"{backend.address}: {sum(counts):,} of {header.suite.cases:,} results"
-        for (name, run), count in zip(mine, counts, strict=True):
-            if count < run.header.cases:
-                yield f"  {name} has {count:,} of {run.header.cases:,}"
-        shards = [run.header.shard for _, run in mine]
-        there = {shard[0] for shard in shards if shard}
-        total = max((shard[1] for shard in shards if shard), default=0)
-        missing = sorted({*range(1, total + 1)} - there) if all(shards) else ()
-        yield from (f"  shard {number} of {total} is missing" for number in missing)
+        with_backend = [part for part in parts if backend in part[1].header.backends]
+        yield from _gaps_of(backend.address, with_backend, header.suite.cases)
 
 
-def joined(all_: Sequence[model.Environment]) -> model.Environment:
+def _gaps_of(address: str, parts: Sequence[RunPart], cases: int) -> Iterator[str]:
+    """Yield what is missing of a backend in its parts, which together should have all cases."""
+    counts = [sum(record.backend == address for record in run.records) for _, run in parts]
+    if sum(counts) == cases:
+        return
+    yield f"{address}: {sum(counts):,} of {cases:,} results"
+    for (name, run), count in zip(parts, counts, strict=True):
+        if count < run.header.cases:
+            yield f"  {name} has {count:,} of {run.header.cases:,}"
+    shards = [run.header.shard for _, run in parts]
+    numbers = {shard[0] for shard in shards if shard}
+    totals = [shard[1] for shard in shards if shard]
+    if len(totals) == len(shards):
+        for number in range(1, max(totals, default=0) + 1):
+            if number not in numbers:
+                yield f"  shard {number} of {max(totals)} is missing"
+
+
+def joined(environments: Sequence[model.Environment]) -> model.Environment:
     """Merge environments; values that differ are listed once each."""
-    names = dict.fromkeys(name for one in all_ for name in one.packages)
-    packages = {n: _each(one.packages[n] for one in all_ if n in one.packages) for n in names}
-    texts = zip(*((one.opcheck, one.python, one.platform) for one in all_), strict=True)
-    opcheck, python, platform = map(_each, texts)
-    return model.Environment(opcheck, python, platform, packages)
+    names = dict.fromkeys(name for one in environments for name in one.packages)
+    return model.Environment(
+        opcheck=_each(one.opcheck for one in environments),
+        python=_each(one.python for one in environments),
+        platform=_each(one.platform for one in environments),
+        packages={
+            name: _each(one.packages[name] for one in environments if name in one.packages)
+            for name in names
+        },
+    )
 
 
 def _each(values: Iterable[str]) -> str:
+    """List values once each; each may be such a list already."""
     return ", ".join(dict.fromkeys(part for value in values for part in value.split(", ")))

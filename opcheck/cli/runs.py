@@ -495,7 +495,7 @@ def diff(given: DiffOptions) -> NoReturn:
     the same file, 4 a run is incomplete, NEW covers less than OLD, or the output cannot be written,
     5 nothing could be compared.
     """
-    from opcheck.analysis import apart, compare, judged
+    from opcheck.analysis import compare, hours_apart, judged
     from opcheck.report import diff as shown
 
     old_path, new_path = given.old_path, given.new_path
@@ -505,7 +505,7 @@ def diff(given: DiffOptions) -> NoReturn:
     old, new = read_runs(old_path, new_path)
     if STANDARD not in (old_path, new_path) and old_path.samefile(new_path):
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
-    if apart(old.header, new.header) < 0:
+    if hours_apart(old.header, new.header) < 0:
         console.note(f"{new_path} began before {old_path}: are OLD and NEW swapped?")
     difference = compare(old, new)
     if given.format == "pretty":

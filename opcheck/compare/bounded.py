@@ -160,8 +160,7 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
-    is_vague = _vague_by_overflow(y, room.own, room, tier).any()
-    if not is_vague and not elements.outside(got, want.low, want.high).any():
+    if not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -207,7 +206,6 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
-        fits &= ~_vague_by_overflow(y, slack, room, tier)
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
@@ -224,17 +222,6 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
     return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
-
-
-def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
-
-    It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong.
-    """
-    is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
-    if room.lost is None or not is_poorer:
-        return np.zeros(y.shape, np.bool_)
-    return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:

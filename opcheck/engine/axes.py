@@ -5,7 +5,7 @@ i·stride − begin + j·dilation for j = 0 … kernel−1; those outside [0, D�
 Python integers, so that no attribute is too large to compute with, and padding is never stored.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import prod
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import check_one_of, leave_open
-from opcheck.engine.rulings import NEGATIVE_AXIS
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import NEGATIVE_AXIS, NEGATIVE_AXIS_BUT_THE_LAST
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import Kind
@@ -30,6 +31,29 @@ Places: TypeAlias = NDArray[np.intp]
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 #: SAME with the odd one of its padding at the other end.
 OTHER_SAME = {"SAME_UPPER": "SAME_LOWER", "SAME_LOWER": "SAME_UPPER"}
+
+# What some texts leave open about the number of windows: see `windows_of`.
+SIZE_UNDER_SAME = Ruling(
+    "size-under-same",
+    "The padding of SAME makes the output match the input: literally, or a window for each stride.",
+    ("window_for_each_stride", "size_of_the_input"),
+)
+PART_OF_A_WINDOW = Ruling(
+    "part-of-a-window",
+    "By the formula no window fits where less than a stride is missing; ONNX's shape inference cuts"
+    " the fraction off, and declares one.",
+    ("no_window", "one_window"),
+)
+NO_WINDOW_FITS = Ruling(
+    "no-window-fits",
+    "The text does not state whether an output of size 0 is legal.",
+    ("empty", "refused"),
+)
+SIZE_BELOW_0 = Ruling(
+    "size-below-0",
+    "The text has no formula of sizes: where no window fits, the output may be empty.",
+    ("refused", "empty"),
+)
 
 
 @xp.primitive
@@ -58,6 +82,17 @@ def from_the_front(axis: int, rank: int) -> int:
         return axis + rank
     reject(not 0 <= axis < rank, f"axis {axis} is outside {_range(0, rank)}")
     return axis
+
+
+def from_the_front_or_last(axis: int, rank: int) -> int:
+    """Return `axis` counted from the front where the text documents no negative value but -1.
+
+    Another negative axis is refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST.
+    """
+    is_open = -rank <= axis < -1
+    if is_open and NEGATIVE_AXIS_BUT_THE_LAST.reading() == "refused":
+        raise InvalidNode(f"axis {axis}: this version mentions no negative axis but -1")
+    return from_either_end(axis, rank)
 
 
 def listed(name: str, numbers: Any) -> list[int]:
@@ -386,8 +421,9 @@ def windows_of(
     pads: Sequence[int] | None = None,
     auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
+    open_sizes: Collection[Ruling] = (),
 ) -> Windows:
-    """The windows over an input of this shape, N×C×D1×…×Dn, from a pooling operator's attributes.
+    """Return the windows over an input of this shape, N×C×D1×…×Dn, from an operator's attributes.
 
     Output sizes, with the window's width w = (kernel−1)·dilation + 1:
 
@@ -395,9 +431,12 @@ def windows_of(
         VALID: ceil((D − w + 1) / stride)
         SAME_UPPER, SAME_LOWER: ceil(D / stride), padded by max(0, (size−1)·stride + w − D)
 
-    The odd one of SAME's padding is at the end for UPPER, at the beginning for LOWER. Choices
-    where the text is open: under ceil_mode a last window that starts in the padding counts, VALID
-    and SAME ignore ceil_mode, and a size of exactly 0 is an empty output.
+    The odd one of SAME's padding is at the end for UPPER, at the beginning for LOWER. VALID and
+    SAME ignore ceil_mode, and under it a last window counts that starts in the padding. A size of 0
+    is an empty output.
+
+    `open_sizes` are the rulings that apply because the operator's text is not so exact:
+    SIZE_UNDER_SAME, PART_OF_A_WINDOW, NO_WINDOW_FITS, SIZE_BELOW_0.
 
     Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
     """
@@ -413,15 +452,38 @@ def windows_of(
         raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
     begins, ends = padding[: len(spatial)], padding[len(spatial) :]
     along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
-    axes = tuple(map(along, spatial, kernel_shape, strides, dilations, begins, ends))
-    for n, axis in ((n, axis) for n, axis in enumerate(axes) if axis.size < 0):
+    planned = map(along, spatial, kernel_shape, strides, dilations, begins, ends)
+    axes = tuple(_as_read(axis, open_sizes) for axis in planned)
+    for n, axis in enumerate(axes):
+        least = 1 if _is_refused_at_0(axis, open_sizes) else 0
         found = f"the window is {axis.width} wide and the output size {axis.size}"
         room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
         where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
-        raise InvalidNode(f"{where} {found}; allowed: 0 or more, {room}")
+        reject(axis.size < least, f"{where} {found}; allowed: {least} or more, {room}")
     windows = Windows((shape[0], shape[1]), axes)
     check_size(windows.shape)
     return windows
+
+
+def _as_read(axis: AxisWindows, open_sizes: Collection[Ruling]) -> AxisWindows:
+    """Return the windows along an axis, in the number that the readings in force give."""
+    is_literal = axis.same and axis.size != axis.length and SIZE_UNDER_SAME in open_sizes
+    if is_literal and SIZE_UNDER_SAME.reading() == "size_of_the_input":
+        begin = (axis.padding(axis.length) + axis.is_lower) // 2
+        return replace(axis, begin=begin, size=axis.length)
+    is_cut_off = axis.auto_pad == "NOTSET" and axis.size == 0 and -axis.stride < axis.room < 0
+    if is_cut_off and PART_OF_A_WINDOW in open_sizes:
+        return replace(axis, size=1 if PART_OF_A_WINDOW.reading() == "one_window" else 0)
+    if axis.size < 0 and SIZE_BELOW_0 in open_sizes and SIZE_BELOW_0.reading() == "empty":
+        return replace(axis, size=0)
+    return axis
+
+
+def _is_refused_at_0(axis: AxisWindows, open_sizes: Collection[Ruling]) -> bool:
+    """Return True if a size of 0 by the formula is illegal by the reading in force."""
+    # A size below 0 that is read as 0 is not refused again.
+    is_0 = axis.size == 0 and axis.planned().size == 0
+    return is_0 and NO_WINDOW_FITS in open_sizes and NO_WINDOW_FITS.reading() == "refused"
 
 
 def windows_along(

@@ -405,13 +405,17 @@ def family(functions: Mapping[str, Any], **options: Any) -> Mapping[str, Operato
 
 
 def formula_builder(
-    *versions: int, each: Mapping[int, Any] | None = None, options: Collection[str] = ()
+    *versions: int,
+    each: Mapping[int, Any] | None = None,
+    options: Collection[str] = (),
+    alike: Sequence[int] = (),
 ) -> Callable[[Formula], Callable[..., Mapping[int, Formula]]]:
     """Make formulas of these versions of a function, from the step that it takes first.
 
     The function thus decorated is what `build` names in `Operator.formula` and other decorators. Of
     `each` version it may take something more, after the step. Its `options` are no attributes:
-    whoever calls it may give others than the defaults.
+    whoever calls it may give others than the defaults. Versions that are `alike` differ in what
+    their texts leave open, and in nothing else; see `without_readings`.
     """
 
     def decorate(function: Formula) -> Callable[..., Mapping[int, Formula]]:
@@ -426,11 +430,19 @@ def formula_builder(
                 return dict.fromkeys(versions, made(step, **chosen))
             # Versions of one formula have no mutant of each other.
             formulas = {more: made(step, more, **chosen) for more in {*each.values()}}
+            for since in alike[1:]:
+                formulas[each[since]].alike = formulas[each[alike[0]]]  # type: ignore[attr-defined]
             return {since: formulas[more] for since, more in each.items()}
 
         return by
 
     return decorate
+
+
+def without_readings(formula: Formula) -> Formula:
+    """Return the formula that stands for all that compute the same by the first readings."""
+    found: Formula = getattr(formula, "alike", formula)
+    return found
 
 
 def with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:

@@ -8,8 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, round_to
-from opcheck.engine.evaluate import Drawn, Expected, Tier, exactly, precisely
+from opcheck.engine.evaluate import exactly, precisely
 from opcheck.engine.node import Node
+from opcheck.engine.outputs import Drawn, Expected
+from opcheck.engine.tiers import Tier
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import VALUE_GRIDS, Grid

@@ -1,8 +1,9 @@
 """Rulings that several operators share, and the functions that follow them.
 
 A ruling of one operator stands in that operator's file. Here are those that come up in many texts:
-what NaN is next to a number, where it stands in their order, on which side of a limit it lies, and
-what a negative axis means that no sentence mentions (`axes.from_the_front` follows that one).
+what NaN is next to a number, where it stands in their order, on which side of a limit it lies, what
+a flag means that is neither 0 nor 1, and what a negative axis or index means that no sentence
+mentions (`axes.from_the_front` follows that on axes).
 
 The functions take and return numbers of any kind, as `opcheck.numbers` has them, and broadcast.
 """
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.readings import Ruling
+from opcheck.errors import reject
 from opcheck.numbers.faulty import seen
 
 NAN_IN_MAXIMUM = Ruling(
@@ -45,13 +47,40 @@ NEGATIVE_AXIS = Ruling(
     "The text of this version does not mention negative axes.",
     ("refused", "from_the_back"),
 )
-
+#: -1 is the default.
+NEGATIVE_AXIS_BUT_THE_LAST = Ruling(
+    NEGATIVE_AXIS.id,
+    "The text of this version mentions no negative axis but -1.",
+    ("from_the_back", "refused"),
+)
+NEGATIVE_INDEX = Ruling(
+    "negative-index",
+    "The text of this version mentions no negative index.",
+    ("refused", "from_the_back"),
+)
+FLAG_OF_ANOTHER_NUMBER = Ruling(
+    "flag-of-another-number",
+    "The text states what a flag of 0 means, and of 1, and nothing of other numbers.",
+    ("as_1", "as_0", "refused"),
+)
 LIMIT_AT_INFINITY = Ruling(
     "limit-at-infinity",
     "The formula makes NaN of an infinite input, where the function has a limit.",
     ("formula", "limit"),
     by_element=True,
 )
+
+
+def flag(name: str, value: int) -> bool:
+    """Return True if a flag of this name is set.
+
+    A number other than 0 and 1 is taken for one of them, or refused: FLAG_OF_ANOTHER_NUMBER.
+    """
+    if value in (0, 1):
+        return value == 1
+    reading = FLAG_OF_ANOTHER_NUMBER.reading()
+    reject(reading == "refused", f"{name} {value}; allowed: 0 and 1")
+    return reading == "as_1"
 
 
 def has_nan(*operands: Any) -> bool:

@@ -33,7 +33,7 @@ from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
 from opcheck.execution.workers import beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Rows, Sample, Timed, Timing
-from opcheck.timing import LOOKS, loops_for, precise, ratio, settled
+from opcheck.timing import LOOKS, is_warm, loops_for, precise, ratio
 
 #: Processes of a backend in a quick look.
 _QUICK_WORKERS = 3
@@ -141,7 +141,7 @@ class Contender:
             return
         seen: list[float] = []
         loops, until = 1, monotonic() + plan.warm
-        while not (settled(seen) or len(seen) == 50 or (seen and monotonic() > until)):
+        while not (is_warm(seen) or len(seen) == 50 or (seen and monotonic() > until)):
             seconds = self.process.measure(loops, plan.flushed).seconds
             # What was measured with fewer calls in one is not comparable.
             wanted = 1 if plan.flushed else loops_for(seconds)

@@ -209,7 +209,7 @@ class Judge:
                 seen = ev.evidence(evaluation, *one.failed) if one.failed else None
                 return seen is not None and looks_like(name, seen)
 
-            listed = self.gate.judged(one.result, info, looks)
+            listed = self.gate.apply(one.result, info, looks)
             return listed or explain(self.ledgers, one.result, info)
 
         result, failed = known(judged), judged.failed

@@ -310,12 +310,23 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
 def _wrong_ids(ledger: LedgerFields) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
     """Yield what is wrong with the ids of a ledger: the place, a message, and a hint."""
     ids = [line.id for line in ledger.known]
-    roots = [line.id for line in ledger.known if line.id and line.same_as is None]
     for number, line in enumerate(ledger.known):
         if line.id and line.id in ids[:number]:
             yield ("known", number, "id"), f"{line.id} is the id of an earlier line", None
         if line.id and line.id in ledger.retired:
             yield ("known", number, "id"), f"{line.id} is retired: an id is given once", None
+    yield from _wrong_references(ledger)
+    if ledger.last_id:
+        yield from _lost_ids(ledger, ledger.last_id)
+
+
+def _wrong_references(
+    ledger: LedgerFields,
+) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
+    """Yield references to ids that no line has: the place, a message, and a hint."""
+    ids = {line.id for line in ledger.known}
+    roots = [line.id for line in ledger.known if line.id and line.same_as is None]
+    for number, line in enumerate(ledger.known):
         if line.same_as and line.same_as not in roots:
             hint = did_you_mean(line.same_as, roots) or "a line without same_as of this ledger"
             yield ("known", number, "same_as"), f"no such defect: {line.same_as}", hint
@@ -323,8 +334,6 @@ def _wrong_ids(ledger: LedgerFields) -> Iterator[tuple[tuple[str | int, ...], st
         for successor in successors:
             if successor not in ids:
                 yield ("retired", id), f"no line has the id {successor}", None
-    if ledger.last_id:
-        yield from _lost_ids(ledger, ledger.last_id)
 
 
 def _lost_ids(
@@ -490,30 +499,48 @@ class Gate:
             self._listed[key] = sorted(some, key=lambda one: one.where.op is None)
         return [one for one in self._listed[key] if one.where.fits(case)]
 
-    def judged(
+    def apply(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
     ) -> LiveResult | None:
-        """`result` by the ledgers, or None; `looks` is True if a mistake gives this answer."""
-        listed = next(iter(self.listed(result.case, backend)), None)
-        if listed is None:
+        """Return `result` as the ledgers explain it; None where they say nothing about it.
+
+        `looks` returns True if a mistake gives this answer.
+        """
+        listed = self.listed(result.case, backend)
+        if not listed:
             unsupported = result.verdict is Verdict.UNSUPPORTED and not result.inexpressible
             lost = unsupported and self.is_about(backend)
             return replace(result, unexpected=True) if lost else None
-        entry, passed = listed.entry, result.verdict is Verdict.PASS
+        entry = listed[0].entry
+        passed = result.verdict is Verdict.PASS
         if result.verdict in (Verdict.NOT_RUN, Verdict.BAD_CASE) or (passed and entry.sometimes):
             return result
-        is_as_listed = (
-            not passed
-            and (entry.verdict is None or result.verdict in entry.verdict)
-            and (entry.failure is None or result.failure in entry.failure)
-            and (entry.reason is None or says(result.reason, entry.reason))
-            # Last, because it takes as long as some cases.
-            and (entry.looks is None or any(map(looks, entry.looks)))
+        is_as_listed = not passed and _fails_as(result, entry, looks)
+        if passed:
+            verdict = Verdict.UNEXPECTED_PASS
+        elif is_as_listed:
+            verdict = Verdict.KNOWN
+        else:
+            verdict = result.verdict
+        return replace(
+            result,
+            verdict=verdict,
+            found=result.verdict,
+            known=listed[0].known(),
+            unexpected=not is_as_listed,
         )
-        verdict = Verdict.UNEXPECTED_PASS if passed else result.verdict
-        verdict = Verdict.KNOWN if is_as_listed else verdict
-        found = replace(result, found=result.verdict, known=listed.known())
-        return replace(found, verdict=verdict, unexpected=not is_as_listed)
+
+
+def _fails_as(result: LiveResult, entry: LedgerEntry, looks: Callable[[str], bool]) -> bool:
+    """Return True if a failure is of the kind that an entry lists."""
+    if entry.verdict is not None and result.verdict not in entry.verdict:
+        return False
+    if entry.failure is not None and result.failure not in entry.failure:
+        return False
+    if entry.reason is not None and not says(result.reason, entry.reason):
+        return False
+    # Last, because it takes as long as some cases.
+    return entry.looks is None or any(map(looks, entry.looks))
 
 
 def says(reason: str, pattern: str) -> bool:
@@ -537,8 +564,9 @@ class Facts(NamedTuple):
     looks: Callable[[model.OpVersion], Collection[str]]
 
     def all_cases(self, ops: Collection[str]) -> Sequence[Case]:
-        """The cases that were read and the shipped ones of operators, each once."""
-        return [*{case.id: case for case in (*self.elsewhere(ops), *self.cases)}.values()]
+        """Return the cases that were read and the shipped ones of operators, each once."""
+        by_id = {case.id: case for case in (*self.elsewhere(ops), *self.cases)}
+        return [*by_id.values()]
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
@@ -546,40 +574,53 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
     problems = Problems()
     for ledger in gate.ledgers:
         for number, name in enumerate(ledger.fields.backend):
-            if message := facts.why_none(name):
+            message = facts.why_none(name)
+            if message:
                 mark = ledger.node.at(("backend", number))
-                problems.add(ledger.file, mark, f"{quoted(name)} is no backend: {message}")
+                problems.add(ledger.file, mark, f"{quoted(name)} is not a backend: {message}")
     problems.raise_if_any()
     in_force = [one for one in gate.ledgers if any(map(one.is_about, facts.backends))]
-    for ledger in gate.ledgers if not in_force else ():
-        there = ", ".join(quoted(backend.address) for backend in facts.backends)
-        mark = ledger.node.at(("backend",))
-        problems.add(ledger.file, mark, f"this ledger is about no backend of the run, {there}")
+    if not in_force:
+        addresses = ", ".join(quoted(backend.address) for backend in facts.backends)
+        for ledger in gate.ledgers:
+            message = f"this ledger is about no backend of the run, {addresses}"
+            problems.add(ledger.file, ledger.node.at(("backend",)), message)
     for ledger in in_force:
-        mine = filter(ledger.is_about, facts.backends)
-        unversioned = [backend for backend in mine if not is_version(backend.version)]
+        _check_versions(ledger, facts, problems)
         for number, entry in enumerate(ledger.fields.known):
-            for backend in unversioned if entry.versions is not None else ():
+            for place in range(len(entry.where)):
+                _check_place(ledger, number, place, facts, problems, pruned=ledger is pruned)
+    problems.raise_if_any()
+    _check_listed_once(gate, facts, problems)
+    problems.raise_if_any()
+
+
+def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
+    """Report versions of entries where a backend has none that is in any range."""
+    for number, entry in enumerate(ledger.fields.known):
+        if entry.versions is None:
+            continue
+        for backend in filter(ledger.is_about, facts.backends):
+            if not is_version(backend.version):
                 version = quoted(backend.version) if backend.version else "none"
                 message = f"{backend.address} has a version that lies in no range: {version}"
                 mark = ledger.node.at(("known", number, "versions"), key=True)
                 problems.add(ledger.file, mark, message, "leave 'versions' out")
-            for place in range(len(entry.where)):
-                _check_place(ledger, number, place, facts, problems, pruned=ledger is pruned)
-    problems.raise_if_any()
-    # Of two entries that list one case, the second explains nothing.
-    seen: set[tuple[str, str, int]] = set()
+
+
+def _check_listed_once(gate: Gate, facts: Facts, problems: Problems) -> None:
+    """Report entries that list a case which an earlier one lists: they would explain nothing."""
+    reported: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:
             listed = gate.listed(case, backend)
             for other in listed[1:]:
                 first = f"{listed[0].ledger.file}:{listed[0].line}"
-                key = first, other.ledger.file, other.line
-                if key not in seen:
-                    seen.add(key)
+                key = (first, other.ledger.file, other.line)
+                if key not in reported:
+                    reported.add(key)
                     mark = other.ledger.node.at(("known", other.number, "where", other.place))
                     problems.add(other.ledger.file, mark, f"{case.id} is listed at {first} too")
-    problems.raise_if_any()
 
 
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
@@ -590,41 +631,67 @@ def is_dead(place: Place, cases: Iterable[Case]) -> bool:
 def _check_place(
     ledger: UserLedger, number: int, place: int, facts: Facts, problems: Problems, *, pruned: bool
 ) -> None:
+    """Report what matches nothing of one place of an entry; both are given by their numbers."""
     entry = ledger.fields.known[number]
     where = entry.where[place]
     path = ("known", number, "where", place)
-    known = [name for domain in opset.domains() for name in opset.operators(domain)]
-    unknown = [(item, name) for item, name in enumerate(where.op or ()) if name not in known]
-    for item, name in unknown:
-        hint = did_you_mean(name, known)
-        if set(name) & {*"*?["}:
-            hint = "there are no wildcards: what nobody named is not listed"
-        mark = ledger.node.at((*path, "op", item))
-        problems.add(ledger.file, mark, f"unknown operator {quoted(name)}", hint)
-    if unknown:
+    if _has_unknown_operators(ledger, where, path, problems):
         return
-    about = [case for case in facts.cases if where.fits(case)]
-    if _in_vain(where, about):
+    matched = [case for case in facts.cases if where.fits(case)]
+    if _in_vain(where, matched):
         every = facts.all_cases(where.ops)
-        about = [case for case in every if where.fits(case)]
-        for field, items, message, hint in () if pruned else _nowhere(where, every):
-            problems.add(ledger.file, ledger.node.at((*path, field, *items)), message, hint)
-    for item, name in enumerate(entry.looks or ()):
-        looks = {look for op in {case.op for case in about} for look in facts.looks(op)}
-        if about and name not in looks:
-            names = " or ".join(sorted({case.op.name for case in about}))
+        matched = [case for case in every if where.fits(case)]
+        if not pruned:
+            for field, items, message, hint in _nowhere(where, every):
+                problems.add(ledger.file, ledger.node.at((*path, field, *items)), message, hint)
+    if entry.looks and matched:
+        _check_looks(ledger, number, {case.op for case in matched}, facts, problems)
+
+
+def _has_unknown_operators(
+    ledger: UserLedger, where: Place, path: tuple[str | int, ...], problems: Problems
+) -> bool:
+    """Return True for a place with names of no operators, which are reported."""
+    known = [name for domain in opset.domains() for name in opset.operators(domain)]
+    before = len(problems)
+    for item, name in enumerate(where.op or ()):
+        if name not in known:
+            hint = did_you_mean(name, known)
+            if any(character in name for character in "*?["):
+                hint = "wildcards are not supported: name each operator"
+            mark = ledger.node.at((*path, "op", item))
+            problems.add(ledger.file, mark, f"unknown operator {quoted(name)}", hint)
+    return len(problems) > before
+
+
+def _check_looks(
+    ledger: UserLedger,
+    number: int,
+    ops: Collection[model.OpVersion],
+    facts: Facts,
+    problems: Problems,
+) -> None:
+    """Report mistakes of an entry that failures of these operators cannot look like."""
+    looks = {look for op in ops for look in facts.looks(op)}
+    for item, name in enumerate(ledger.fields.known[number].looks or ()):
+        if name not in looks:
+            names = " or ".join(sorted({op.name for op in ops}))
             message = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
-            # Two mistakes at once are no hint for a single one.
-            alike = [one for one in looks if one.count("+") <= name.count("+")]
+            # A combination of two mistakes is not a hint for a single one.
+            alike = [look for look in looks if look.count("+") <= name.count("+")]
             problems.add(ledger.file, mark, message, did_you_mean(name, alike))
 
 
-def _in_vain(place: Place, about: Collection[Case]) -> list[tuple[str, int]]:
-    """The fields and items of a place that none of its cases has."""
-    there = {field: {value_of(case) for case in about} for field, value_of in VALUES.items()}
-    stated = ((field, getattr(place, field) or ()) for field in VALUES)
-    return [(f, n) for f, items in stated for n, item in enumerate(items) if item not in there[f]]
+def _in_vain(place: Place, cases: Collection[Case]) -> list[tuple[str, int]]:
+    """Return the fields and items of a place that none of its cases has."""
+    in_vain = []
+    for field, value_of in VALUES.items():
+        values = {value_of(case) for case in cases}
+        for number, item in enumerate(getattr(place, field) or ()):
+            if item not in values:
+                in_vain.append((field, number))
+    return in_vain
 
 
 def _nowhere(
@@ -632,26 +699,41 @@ def _nowhere(
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
     """Yield parts of a place that do not exist: field, item, message, and hint."""
     # The most general field first, and no more after one that leaves no case.
-    left, so_far = cases, "cases that were read"
-    gone: set[tuple[str, int]] = set()
-    for name in VALUES:
-        if (wanted := getattr(place, name)) is None:
+    left = cases
+    so_far = "cases that were read"
+    reported: set[tuple[str, int]] = set()
+    for name, value_of in VALUES.items():
+        wanted = getattr(place, name)
+        if wanted is None:
             continue
-        there = {VALUES[name](case) for case in left} - {None}
-        for number, value in ((n, value) for n, value in enumerate(wanted) if value not in there):
-            gone.add((name, number))
-            message = f"none of the {so_far} has the {name} {validation.shown(value)}"
-            known = sorted(map(str, there))
-            some = ", ".join([*known[:_LISTED], *["…"] * (len(known) > _LISTED)])
-            hint = did_you_mean(str(value), known) or (f"there are {some}" if known else None)
-            yield name, (number,), message, hint
-        if not (left := [case for case in left if VALUES[name](case) in wanted]):
+        known = {value_of(case) for case in left} - {None}
+        for number, value in enumerate(wanted):
+            if value not in known:
+                reported.add((name, number))
+                message = f"none of the {so_far} has the {name} {validation.shown(value)}"
+                yield name, (number,), message, _known_values(value, known)
+        left = [case for case in left if value_of(case) in wanted]
+        if not left:
             return
         so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {name}"
-    if not (about := [case for case in left if place.fits(case)]) and place.attrs:
+    matched = [case for case in left if place.fits(case)]
+    if not matched and place.attrs:
         yield "attrs", (), f"none of the {so_far} has these attributes", None
         return
-    for name, number in _in_vain(place, about):
-        if (name, number) not in gone:
+    for name, number in _in_vain(place, matched):
+        if (name, number) not in reported:
             value = validation.shown(getattr(place, name)[number])
-            yield name, (number,), f"no case has the {name} {value} and what else is said", None
+            message = f"no case has the {name} {value} and what else is stated"
+            yield name, (number,), message, None
+
+
+def _known_values(value: object, known: Iterable[object]) -> str | None:
+    """Return a hint at the known value that one may mean, else at some; None without any."""
+    names = sorted(map(str, known))
+    hint = did_you_mean(str(value), names)
+    if hint or not names:
+        return hint
+    shown = names[:_LISTED]
+    if len(names) > _LISTED:
+        shown.append("…")
+    return f"there are {', '.join(shown)}"

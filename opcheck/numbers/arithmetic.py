@@ -1,11 +1,10 @@
 """An implementation's arithmetic: unit roundoff, range, library; and Python's operators."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, ldexp
-from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,9 +12,9 @@ from numpy.typing import NDArray
 
 from opcheck.dtypes import DTYPES, DType, limits
 
-#: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
-#: mpmath's numbers have `WORKING_DIGITS`.
+#: The binary digits of mpmath's numbers.
 WORKING_DIGITS = 160
+#: The unit roundoffs of values, by `Arithmetic.values`: what the reference itself rounds to.
 VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
 
 
@@ -41,7 +40,9 @@ LIBRARY: Mapping[str, Accuracy] = {
     "pow": Accuracy(4, argument=6),
     "asin": Accuracy(5),
 }
+#: Accuracy of all other functions.
 PLAIN = Accuracy(4)
+_BYTES_OF_HALF = 2
 
 
 class Grid(NamedTuple):
@@ -53,8 +54,10 @@ class Grid(NamedTuple):
 
 
 def grid(dtype: DType, *, subnormal: bool = True) -> Grid:
-    """The grid of a floating dtype."""
-    step = ldexp(0.5, dtype.min_exponent) if subnormal else 0.0
+    """Return the grid of a floating dtype; without subnormal numbers its `step` is 0."""
+    step = 0.0
+    if subnormal:
+        step = ldexp(0.5, dtype.min_exponent)
     return Grid(dtype, ldexp(1.0, -dtype.precision), step)
 
 
@@ -95,7 +98,7 @@ class Arithmetic:
 
     @cached_property
     def u(self) -> float:
-        """The unit roundoff of every operation."""
+        """Unit roundoff of every operation."""
         return self.grid.u
 
     @cached_property
@@ -104,47 +107,56 @@ class Arithmetic:
 
         One engine flushes up to that. In 16 bits it would be a notable part of usual numbers.
         """
-        is_short = self.grid.dtype.numpy.itemsize == 2
-        return self.smallest if is_short else 2 * self.smallest
+        is_half = self.grid.dtype.numpy.itemsize == _BYTES_OF_HALF
+        return self.smallest if is_half else 2 * self.smallest
+
+    @cached_property
+    def largest_sum(self) -> float:
+        """The largest finite sum: the accumulator, in `grid`, may reach further than storage."""
+        return max(self.largest, limits(self.grid.dtype)[1])
 
     def accuracy(self, name: str) -> Accuracy:
-        """The accuracy of a library function."""
-        found = LIBRARY.get(name, PLAIN)
-        return found if self.ulp is None else found._replace(ulp=self.ulp)
+        """Return the accuracy of a library function."""
+        accuracy = LIBRARY.get(name, PLAIN)
+        if self.ulp is None:
+            return accuracy
+        return accuracy._replace(ulp=self.ulp)
 
 
-def _of(dtype: DType, **options: object) -> Arithmetic:
+def _arithmetic_of(dtype: DType) -> Arithmetic:
+    """Return the arithmetic whose operations round to a dtype."""
     smallest = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
-    # Subnormal rounding is no part of the grid of a wide type: it lies below the output's floor.
-    rounded = grid(dtype, subnormal=dtype.precision < 24)
-    return replace(Arithmetic(rounded, limits(dtype)[1], smallest), **options)  # type: ignore[arg-type]
+    # Subnormal rounding is not part of the grid of a wide type: it lies below the output's floor.
+    is_wide = dtype.precision >= DTYPES["float32"].precision
+    return Arithmetic(grid(dtype, subnormal=not is_wide), limits(dtype)[1], smallest)
 
 
-FLOAT32 = _of(DTYPES["float32"])
-FLOAT64 = _of(DTYPES["float64"], values=1)
-#: Without errors, on numbers of as many digits as their context says.
+FLOAT32 = _arithmetic_of(DTYPES["float32"])
+FLOAT64 = replace(_arithmetic_of(DTYPES["float64"]), values=1)
+#: Without errors, on numbers of as many digits as the context of mpmath has.
 EXACT = replace(FLOAT64, grid=Grid(DTYPES["float64"], 0.0), largest=inf, smallest=0.0, values=2)
 
 
 def expected(dtype: DType) -> Arithmetic:
-    """The arithmetic expected of a tensor type: float64 for float64, float32 for all others."""
+    """Return the arithmetic expected of a tensor type: float64 for that, float32 for others."""
     return FLOAT64 if dtype.name == "float64" else FLOAT32
 
 
 def stored(dtype: DType) -> Arithmetic:
-    """float32 arithmetic whose results are kept in a 16-bit type between operations."""
+    """Return float32 arithmetic whose results are kept in a 16-bit type between operations."""
     return replace(FLOAT32, stored=grid(dtype), largest=limits(dtype)[1], flushes=True)
 
 
 def narrow(dtype: DType) -> Arithmetic:
-    """Arithmetic in a 16-bit type throughout; library functions are good to 1 ULP."""
-    return _of(dtype, ulp=1.0, flushes=True)
+    """Return arithmetic in a 16-bit type throughout; library functions are good to 1 ULP."""
+    return replace(_arithmetic_of(dtype), ulp=1.0, flushes=True)
 
 
 class Kind:
     """Base of arrays whose kind of numbers has the functions that are called on them.
 
-    It is no ABC: `isinstance`, which every function of a formula calls, is much slower of those.
+    It is not an ABC: `isinstance`, which every function of a formula calls, is much slower of
+    those.
     """
 
     #: NumPy's arrays leave operations with it to it.
@@ -152,23 +164,16 @@ class Kind:
     #: The module with this kind's functions.
     module: ClassVar[str] = "opcheck.numbers.bounded"
     v: NDArray[Any]
-    #: The shape of the array.
-    shape = property(attrgetter("v.shape"))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.v.shape
 
     @classmethod
     def kind(cls) -> Any:
-        """The module with this kind's functions."""
+        """Return the module with this kind's functions."""
         return sys.modules[cls.module]
-
-
-def method(name: str) -> Callable[..., Any]:
-    """The function `name` of an operator's operands."""
-    return lambda self, *other: getattr(self.kind(), name)(self, *other)
-
-
-def methods(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The function `name` of both operands, and of both the other way round."""
-    return method(name), lambda self, other: getattr(self.kind(), name)(other, self)
 
 
 class Number(Kind):
@@ -179,18 +184,73 @@ class Number(Kind):
 
     dtype: np.dtype[Any]
     __hash__ = object.__hash__
-    #: The rank of the array, and the number of elements.
-    ndim, size = (property(attrgetter(f"v.{name}")) for name in ("ndim", "size"))
 
-    __add__, __radd__ = methods("add")
-    __sub__, __rsub__ = methods("subtract")
-    __mul__, __rmul__ = methods("multiply")
-    __truediv__, __rtruediv__ = methods("divide")
-    __pow__, __rpow__ = methods("pow")
-    __matmul__, __neg__, __abs__ = map(method, ("matmul", "negative", "abs"))
-    __lt__, __le__ = method("less"), method("less_equal")
-    __gt__, __ge__ = method("greater"), method("greater_equal")
-    __eq__, __ne__ = method("equal"), method("not_equal")
+    @property
+    def ndim(self) -> int:
+        """The rank of the array."""
+        return self.v.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.v.size
+
+    def __add__(self, other: Any) -> Any:
+        return self.kind().add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.kind().add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.kind().subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.kind().subtract(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.kind().multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.kind().multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.kind().divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.kind().divide(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self.kind().pow(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self.kind().pow(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.kind().matmul(self, other)
+
+    def __neg__(self) -> Any:
+        return self.kind().negative(self)
+
+    def __abs__(self) -> Any:
+        return self.kind().abs(self)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.kind().less(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.kind().less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.kind().greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.kind().greater_equal(self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return self.kind().equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.kind().not_equal(self, other)
 
     def __bool__(self) -> bool:
         raise TypeError("an array of numbers is neither true nor false; use xp.where")

@@ -1,13 +1,14 @@
-"""Precise numbers: mpmath's, to as many binary digits as its context says.
+"""Precise numbers: mpmath's, to as many binary digits as its context has.
 
-They decide what a value rounds to. They know neither negative zero nor types: where a formula gives
-0, an infinity or NaN, plain and bounded numbers tell more.
+They decide what a value rounds to. They have neither negative zero nor types: where a formula gives
+0, an infinity or NaN, plain and bounded numbers decide.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,19 +20,25 @@ from opcheck.dtypes import DType, limits
 from opcheck.numbers.arithmetic import WORKING_DIGITS
 
 Objects: TypeAlias = NDArray[np.object_]
-#: A context of our own: whoever else computes with mpmath keeps their number of digits, and errors,
-#: which are computed when somebody asks, have ours.
+#: A context of our own. Other users of mpmath keep their number of digits, and errors, which are
+#: computed when first asked for, have ours.
 _mp = MPContext()
 _mp.prec = WORKING_DIGITS
-_INF, _NAN = _mp.mpf("inf"), _mp.mpf("nan")
+_INF = _mp.mpf("inf")
+_NAN = _mp.mpf("nan")
 _is_finite = np.frompyfunc(_mp.isfinite, 1, 1)
 _numbers = np.frompyfunc(_mp.convert, 1, 1)
+#: The table of erf: it has so many places for each unit, up to the last, beyond which erf is 1 in
+#: longdouble, and so many terms of the series at each.
+_PLACES_A_UNIT = 16
+_LAST_UNIT = 7
+_TERMS = 19
 #: Compute with so many binary digits, until the context ends.
 digits: Callable[[int], AbstractContextManager[Any]] = _mp.workprec
 
 
 def objects(x: Any) -> Objects:
-    """Plain numbers as mpmath's, exactly."""
+    """Return plain numbers as mpmath's, exactly."""
     array = np.asarray(x)
     if array.dtype.kind == "V":  # ml_dtypes
         array = array.astype(np.float64)
@@ -40,31 +47,32 @@ def objects(x: Any) -> Objects:
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
-    """mpmath's numbers within float64's range in longdouble, rounded in two steps."""
+    """Return mpmath's numbers within float64's range in longdouble, rounded in two steps."""
     high = x.astype(np.float64)
     return np.asarray(high.astype(np.longdouble) + (x - high).astype(np.float64))
 
 
 @cache
 def _series_of_erf() -> NDArray[np.longdouble]:
-    """The Taylor coefficients of erf at 0, 1/16, 2/16 … 7, beyond which it is 1."""
-    found = []
+    """Return the Taylor coefficients of erf at 0, 1/16, 2/16 … 7, of shape (places, terms + 1)."""
+    rows = []
     with digits(WORKING_DIGITS):
-        for place in range(7 * 16 + 1):
-            x = _mp.mpf(place) / 16
+        for place in range(_LAST_UNIT * _PLACES_A_UNIT + 1):
+            x = _mp.mpf(place) / _PLACES_A_UNIT
             # The derivative is g = 2/√π·exp(−x²), and that of g is −2x·g.
             slopes = [_mp.mpf(0), 2 / _mp.sqrt(_mp.pi) * _mp.exp(-x * x)]
-            for k in range(1, 19):
+            for k in range(1, _TERMS):
                 slopes.append(-2 * (x * slopes[k] + slopes[k - 1]) / k)
-            found.append([_mp.erf(x), *(slope / k for k, slope in enumerate(slopes[1:], 1))])
-        return longdoubles(np.array(found, object))
+            rows.append([_mp.erf(x), *(slope / k for k, slope in enumerate(slopes[1:], 1))])
+        return longdoubles(np.array(rows, object))
 
 
 def erf_of_longdoubles(x: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
-    """The error function, to some 2⁻⁶³ of it."""
-    size = np.minimum(np.abs(x), np.longdouble(7))
-    place = np.where(np.isnan(x), 0, size * 16).astype(np.intp)
-    h, series = size - place / np.longdouble(16), _series_of_erf().T
+    """Return the error function, to some 2⁻⁶³ of it, by the series at the nearest place below."""
+    size = np.minimum(np.abs(x), np.longdouble(_LAST_UNIT))
+    place = np.where(np.isnan(x), 0, size * _PLACES_A_UNIT).astype(np.intp)
+    h = size - place / np.longdouble(_PLACES_A_UNIT)
+    series = _series_of_erf().T
     total: NDArray[np.longdouble] = series[-1][place]
     for coefficients in series[-2::-1]:
         total = total * h + coefficients[place]
@@ -77,19 +85,22 @@ def finite(x: Objects) -> NDArray[np.bool_]:
 
 
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
-    """A number rounded once to a dtype, to nearest, ties to even; None where that is not certain.
+    """Return a number rounded once to a dtype, to nearest, ties to even; None if it is uncertain.
 
     It was computed as `x` with `bits` binary digits and as `y` with `more`. Half of the digits of y
     count as right if it confirms half of those of x. If these are the `last` digits, what they do
-    not tell from a midpoint of two numbers is that midpoint. NaN where it is infinite or NaN.
+    not distinguish from a midpoint of two numbers is that midpoint. NaN where it is infinite or
+    NaN.
     """
     if not _mp.isfinite(y):
         return float("nan")
     with digits(2 * more):
-        apart, size = _mp.fabs(y - x), _mp.fabs(y)
+        apart = _mp.fabs(y - x)
+        size = _mp.fabs(y)
         confirmed = apart <= _mp.ldexp(size, -bits // 2)
         error = _mp.ldexp(size, -more // 2) if confirmed else apart
-        low, high = (_nearest(y + sign * error, dtype) for sign in (-1, 1))
+        low = _nearest(y - error, dtype)
+        high = _nearest(y + error, dtype)
     if low == high and _mp.isfinite(x):
         return low
     if not (last and confirmed):
@@ -99,33 +110,40 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
 
 
 def _nearest(number: Any, dtype: DType) -> float:
-    sign, mantissa, exponent, length = number._mpf_
+    """Return the number of a dtype nearest to mpmath's, ties to even; infinite beyond its range."""
+    is_negative, mantissa, exponent, length = number._mpf_
     # How many of the last bits the dtype has no room for; all of a number below half its least.
     shift = max(length - dtype.precision, dtype.min_exponent - exponent)
     if shift > length:
         return 0.0
     if shift > 0:
-        mantissa, exponent = round_int(mantissa, shift, "n"), exponent + shift
+        mantissa = round_int(mantissa, shift, "n")
+        exponent = exponent + shift
     try:
         value = math.ldexp(mantissa, exponent)
     except OverflowError:
         value = math.inf
-    value = value if value <= limits(dtype)[1] else math.inf
-    return -value if sign else value
+    if value > limits(dtype)[1]:
+        value = math.inf
+    return -value if is_negative else value
 
 
-def _real(function: Callable[..., Any], *operands: Any) -> Any:
-    """NaN where a function of real numbers is not defined."""
-    if any(x != x for x in operands) and function is not _power:
-        return _NAN
-    try:
-        found = function(*operands)
-    except (ValueError, ZeroDivisionError):
-        return _NAN
-    return _NAN if isinstance(found, _mp.mpc) else found
+# Functions that mpmath lacks, or defines in another way.
+
+
+def _absolute(x: Any) -> Any:
+    return -x if x < 0 else x
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Return a/b; of a division by 0, NaN or an infinity of the sign of a."""
+    if b != 0:
+        return a / b
+    return _NAN if a == 0 else a * _INF
 
 
 def _power(x: Any, p: Any) -> Any:
+    """Return x^p, with IEEE's special cases (IEEE 754-2019, section 9.2.1) but for signs of 0."""
     if p == 0 or x == 1:
         return _mp.mpf(1)
     if p != p or x != x:
@@ -135,39 +153,76 @@ def _power(x: Any, p: Any) -> Any:
     if _mp.isinf(p) and x < 0:
         return _mp.mpf(1) if x == -1 else _power(-x, p)
     if _mp.isinf(x):
-        return (-1 if x < 0 and p % 2 == 1 else 1) * (_INF if p > 0 else _mp.mpf(0))
+        is_odd = p % 2 == 1
+        size = _INF if p > 0 else _mp.mpf(0)
+        return -size if x < 0 and is_odd else size
     return _mp.power(x, p)
 
 
 def _remainder(a: Any, b: Any) -> Any:
+    """Return the remainder of a/b with the sign of b; NaN where it is not defined."""
     if not _mp.isfinite(a) or b == 0:
         return _NAN
     if _mp.isinf(b):
-        return a if (a >= 0) == (b > 0) or a == 0 else b
+        has_sign_of_b = (a >= 0) == (b > 0)
+        return a if has_sign_of_b or a == 0 else b
     return a % b
 
 
-#: Functions that mpmath has not, or not so.
+def _fmod(a: Any, b: Any) -> Any:
+    """Return the remainder of a/b with the sign of a."""
+    sign = -1 if a < 0 else 1
+    return sign * _remainder(abs(a), abs(b))
+
+
+def _trunc(x: Any) -> Any:
+    return _mp.ceil(x) if x < 0 else _mp.floor(x)
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    return a if a >= b else b
+
+
+def _minimum(a: Any, b: Any) -> Any:
+    return a if a <= b else b
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "abs": lambda x: -x if x < 0 else x,
-    "negative": lambda x: -x,
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b if b != 0 else _NAN if a == 0 else a * _INF,
+    "abs": _absolute,
+    "negative": operator.neg,
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": _quotient,
     "pow": _power,
     "remainder": _remainder,
-    "fmod": lambda a, b: (-1 if a < 0 else 1) * _remainder(abs(a), abs(b)),
-    "trunc": lambda x: _mp.ceil(x) if x < 0 else _mp.floor(x),
+    "fmod": _fmod,
+    "trunc": _trunc,
     "round": _mp.nint,  # ties to even
-    "maximum": lambda a, b: a if a >= b else b,
-    "minimum": lambda a, b: a if a <= b else b,
+    "maximum": _maximum,
+    "minimum": _minimum,
 }
 
 
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
-    """The function `name` of arrays of mpmath's numbers."""
-    one = partial(_real, _FUNCTIONS.get(name) or getattr(_mp, name))
-    # NumPy makes a single object of an array of rank 0.
-    return lambda *operands: np.asarray(np.frompyfunc(one, len(operands), 1)(*operands), object)
+    """Return the function `name` of arrays of mpmath's numbers.
+
+    It is NaN where the function of real numbers is not defined.
+    """
+    function = _FUNCTIONS.get(name) or getattr(_mp, name)
+
+    def of_numbers(*operands: Any) -> Any:
+        if any(x != x for x in operands) and function is not _power:
+            return _NAN
+        try:
+            value = function(*operands)
+        except (ValueError, ZeroDivisionError):
+            return _NAN
+        return _NAN if isinstance(value, _mp.mpc) else value
+
+    def of_arrays(*operands: Any) -> Objects:
+        # NumPy makes a single object of an array of rank 0.
+        return np.asarray(np.frompyfunc(of_numbers, len(operands), 1)(*operands), object)
+
+    return of_arrays

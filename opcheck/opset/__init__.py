@@ -210,15 +210,23 @@ def place(parameters: Sequence[Parameter], name: str) -> tuple[int, int] | None:
 
 def states(parameters: Sequence[Parameter], name: str) -> bool:
     """Return True for a name in case files, where a sequence is a list under its own."""
+    if any(parameter.listed and parameter.name == name for parameter in parameters):
+        return True
     found = place(parameters, name)
-    plain = found and not (one := parameters[found[0]]).listed and one.constraint != LENGTH
-    return bool(plain) or any(one.listed and one.name == name for one in parameters)
+    if found is None:
+        return False
+    parameter = parameters[found[0]]
+    return not parameter.listed and parameter.constraint != LENGTH
 
 
 def spelt(parameters: Iterable[Parameter]) -> list[str]:
-    """The names a case file may use, for messages."""
-    several = [(p, p.option == "variadic" and not p.listed) for p in parameters]
-    return [f"{p.stem}_0" if many else p.name for p, many in several if p.constraint != LENGTH]
+    """Return the names that a case file may use, for messages."""
+    names = []
+    for parameter in parameters:
+        if parameter.constraint != LENGTH:
+            is_numbered = parameter.option == "variadic" and not parameter.listed
+            names.append(f"{parameter.stem}_0" if is_numbered else parameter.name)
+    return names
 
 
 def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[str]:
@@ -236,12 +244,14 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[s
 
 
 def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
-    """The names in the operator's order, "" for one left out before the last."""
-    places = sorted((at, name) for name in names if (at := place(parameters, name)))
+    """Return the names in the operator's order, "" for one left out before the last."""
+    places = sorted((found, name) for name in names if (found := place(parameters, name)))
     ordered: list[str] = []
     for number, parameter in enumerate(parameters):
-        tensors = [name for at, name in places if at[0] == number]
-        ordered += tensors or ([""] if parameter.option != "variadic" else [])
+        tensors = [name for (own, _), name in places if own == number]
+        if not tensors and parameter.option != "variadic":
+            tensors = [""]
+        ordered += tensors
     return without_end(ordered)
 
 
@@ -285,70 +295,107 @@ def on_forms(name: str) -> list[str]:
 
 
 def form_of(name: str) -> str:
-    """The beginning of the types that an operator of this name takes, "" for tensors."""
+    """Return how the types begin that an operator of this name takes, "" for tensors."""
     if name in _ON_FORMS:
         return _FORMS[name.partition(_OF)[2]]
-    # Operators of sequences take nothing else, which their types say.
+    # Operators of sequences take nothing else, as their types show.
     return "optional(" if name.startswith("Optional") else ""
 
 
 def in_sequences() -> frozenset[str]:
-    """The types of tensors that ONNX's operators make sequences of, and take out of them."""
+    """Return the types of tensors that ONNX's operators put into sequences and take out."""
     return versions("", "SequenceAt")[11].outputs[0].types
 
 
 def without_sequences(
     inputs: Sequence[Parameter], outputs: Sequence[Parameter], name: str
 ) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
-    """The parameters of an operator with the tensors of a sequence in its place, as variadic ones.
+    """Return the parameters of an operator with the tensors of a sequence in its place.
 
-    The model around the operator makes the sequence of them, and takes the result apart. Variadic
-    inputs come last. Before the tensors of a result comes its length; in place of them, where no
-    input shows the type, an empty tensor that the sequence takes.
+    These are variadic. The model around the operator makes the sequence of them, and takes the
+    result apart. Variadic inputs come last. Before the tensors of a result comes its length; in
+    place of them, where no input shows the type, an empty tensor that the sequence takes.
 
     An optional has its tensor as a sequence of at most one has it, and that of a sequence those of
     the sequence, or none. An input that may be a tensor itself has a second name for that, unless
     `name` says what it is.
     """
-    form, only = form_of(name), name in _ON_FORMS
-    known = {} if form else {one.types: one.constraint for one in (*inputs, *outputs)}
-    option: Literal["variadic", "single"] = "variadic" if inputs or form else "single"
+    lists = _Lists(inputs, outputs, name)
+    own_inputs = [tensor for parameter in inputs for tensor in lists.tensors(parameter)]
+    own_inputs.sort(key=lambda tensor: bool(tensor.listed))
+    lengths = [
+        replace(
+            parameter,
+            name=f"{parameter.name}_length",
+            types=frozenset({"tensor(int64)"}),
+            constraint=LENGTH,
+        )
+        for parameter in outputs
+        if lists.form_of(parameter)[0]
+    ]
+    own_outputs = [tensor for parameter in outputs for tensor in lists.tensors(parameter)]
+    return tuple(own_inputs), (*lengths, *own_outputs)
 
-    def listed(one: Parameter) -> tuple[str, frozenset[str]]:
-        others = (f"optional({form}", form.removeprefix("optional(")) if only else ()
-        for before in filter(None, (form or "seq(", *others)):
-            found = {text for text in one.types if text.startswith(f"{before}tensor(")}
-            if found and (form or (one.option == "single" and found == one.types)):
-                inner = frozenset(text[len(before) : -before.count("(")] for text in found)
+
+class _Lists:
+    """The sequences and optionals among the parameters of an operator.
+
+    Attributes:
+        form: How the types of the operator's forms begin, "" for an operator of tensors.
+        has_form_only: The name of the operator says that it takes this form, and no tensor itself.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Parameter], outputs: Sequence[Parameter], name: str
+    ) -> None:
+        self.form = form_of(name)
+        self.has_form_only = name in _ON_FORMS
+        self._option: Literal["variadic", "single"] = "single"
+        if inputs or self.form:
+            self._option = "variadic"
+        #: The type variables of the parameters, by their types.
+        self._constraints: dict[frozenset[str], str] = {}
+        if not self.form:
+            self._constraints = {one.types: one.constraint for one in (*inputs, *outputs)}
+
+    def form_of(self, parameter: Parameter) -> tuple[str, frozenset[str]]:
+        """Return how the type of a sequence or optional begins, and the types of its tensors.
+
+        Both are empty for a tensor.
+        """
+        forms = [self.form or "seq("]
+        if self.has_form_only:
+            forms += [f"optional({self.form}", self.form.removeprefix("optional(")]
+        for form in filter(None, forms):
+            types = {text for text in parameter.types if text.startswith(f"{form}tensor(")}
+            is_list = parameter.option == "single" and types == parameter.types
+            if types and (self.form or is_list):
+                inner = frozenset(text[len(form) : -form.count("(")] for text in types)
                 # Version 28 added types that none of these operators knows.
-                return before, inner & in_sequences() if only else inner
+                return form, inner & in_sequences() if self.has_form_only else inner
         return "", frozenset()
 
-    def tensors(one: Parameter) -> Iterator[Parameter]:
-        alone = frozenset(t for t in one.types if t.startswith("tensor("))
-        before, types = listed(one)
-        if not (types or form):
-            yield one
+    def tensors(self, parameter: Parameter) -> Iterator[Parameter]:
+        """Yield what is in place of a parameter: itself, or the tensors of its list."""
+        form, types = self.form_of(parameter)
+        if not (types or self.form):
+            yield parameter
             return
-        constraint = known.setdefault(types or alone, one.constraint)
-        tensor = replace(one, types=alone, constraint=constraint)
-        if types and alone and not only:
-            yield replace(tensor, name=f"{one.name}_tensor", option="optional", least=0)
+        alone = frozenset(text for text in parameter.types if text.startswith("tensor("))
+        constraint = self._constraints.setdefault(types or alone, parameter.constraint)
+        tensor = replace(parameter, types=alone, constraint=constraint)
+        if types and alone and not self.has_form_only:
+            yield replace(tensor, name=f"{parameter.name}_tensor", option="optional", least=0)
         if types:
-            tensor = replace(tensor, types=types, option=option, least=0, listed=before)
+            tensor = replace(tensor, types=types, option=self._option, least=0, listed=form)
         yield tensor
 
-    taken = sorted(chain.from_iterable(map(tensors, inputs)), key=lambda one: bool(one.listed))
-    length = (
-        replace(o, name=f"{o.name}_length", types=frozenset({"tensor(int64)"}), constraint=LENGTH)
-        for o in outputs
-        if listed(o)[0]
-    )
-    return (*taken,), (*length, *chain.from_iterable(map(tensors, outputs)))
 
-
-#: The domains of DirectML's operators, and of those of classical machine learning and training.
-DML, ML, TRAINING = "com.microsoft.dml", "ai.onnx.ml", "ai.onnx.preview.training"
+#: The domain of DirectML's operators.
+DML = "com.microsoft.dml"
+#: The domains of classical machine learning and of training.
+ML = "ai.onnx.ml"
+TRAINING = "ai.onnx.preview.training"
 
 
 @cache
@@ -365,57 +412,80 @@ def versions(domain: str, name: str) -> Mapping[int, Schema]:
 
 @cache
 def describe(domain: str, name: str, opset: int) -> Schema | None:
-    """The version of the operator in force at `opset`, or None if there is none yet."""
-    found = versions(domain, name)
-    return found.get(max((since for since in found if since <= opset), default=0))
+    """Return the version of the operator in force at `opset`, or None if there is none yet."""
+    known = versions(domain, name)
+    in_force = [since for since in known if since <= opset]
+    return known[max(in_force)] if in_force else None
 
 
 def attribute(op: OpVersion, name: str) -> Attribute | None:
-    """The attribute as `op` declares it, else as the nearest other version of the operator does."""
-    schemas = [s for s in versions(op.domain, op.name).values() if name in s.attributes]
+    """Return the attribute as `op` declares it, or else as the nearest other version does."""
+    schemas = [
+        schema for schema in versions(op.domain, op.name).values() if name in schema.attributes
+    ]
     schemas.sort(key=lambda schema: abs(schema.op.since - op.since))
     return schemas[0].attributes[name] if schemas else None
 
 
 def naming(schema: Schema) -> Attribute | None:
-    """The attribute that names the dtype of an output: Cast's `to`, EyeLike's `dtype`."""
-    found = map(schema.attributes.get, ("to", "dtype", "output_dtype", "output_datatype"))
-    return next((one for one in found if one and one.type in ("int", "string")), None)
+    """Return the attribute that names the dtype of an output: Cast's `to`, EyeLike's `dtype`."""
+    for name in ("to", "dtype", "output_dtype", "output_datatype"):
+        attribute = schema.attributes.get(name)
+        if attribute and attribute.type in ("int", "string"):
+            return attribute
+    return None
 
 
 def output_dtype(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) -> DType | None:
-    """The dtype of an output by type variables that inputs `bound`, or an attribute, if known."""
+    """Return the dtype of an output, None if it is not known.
+
+    It follows from type variables that inputs `bound`, or from an attribute.
+    """
     if output.constraint in bound:
         return bound[output.constraint]
     if len(output.types) == 1:
         return BY_TEXT.get(next(iter(output.types)))
     if schema.by_value:
-        # A tensor is of float32 where none is stated. Formulas are given None for what is not.
-        if not (given := [name for name in schema.attributes if attrs.get(name) is not None]):
-            return DTYPES["float32"]
-        value = attrs[given[0]]
-        if len(given) > 1 or isinstance(value, Typed):
-            return None
-        return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[given[0]])
+        return _of_value(schema, attrs)
     if schema.op.domain == ML:
         return _of_labels(schema, output, bound, attrs)
     attribute = naming(schema)
     stated = attrs.get(attribute.name, attribute.default) if attribute else None
     if attribute and stated is None and not attribute.required and schema.inputs:
-        return bound.get(schema.inputs[0].constraint)  # as EyeLike and RandomNormalLike say
-    found = named(stated)
-    # Of a state that is left out, the function body of LinearAttention takes the leading type.
-    left_out = (one.constraint for one in schema.inputs if one.option == "optional")
-    if not found and output.constraint in left_out:
-        found = bound.get(schema.inputs[schema.lead].constraint)
-    elif not found and stated == 0:  # UNDEFINED: that of the scale, DequantizeLinear says.
-        needed = [one.constraint for one in schema.inputs if one.option == "single"]
-        found = bound.get(needed[-1]) if needed else None
-    return found if found and found.text in output.types else None
+        return bound.get(schema.inputs[0].constraint)  # as EyeLike and RandomNormalLike have it
+    dtype = named(stated) or _of_an_input(schema, output, bound, stated)
+    return dtype if dtype and dtype.text in output.types else None
+
+
+def _of_value(schema: Schema, attrs: Attrs) -> DType | None:
+    """Return the dtype of the output that an attribute states as a tensor, number or text.
+
+    A tensor is of float32 where none is stated.
+    """
+    given = [name for name in schema.attributes if attrs.get(name) is not None]
+    if not given:
+        return DTYPES["float32"]
+    value = attrs[given[0]]
+    if len(given) > 1 or isinstance(value, Typed):
+        return None
+    return of(value) if isinstance(value, np.ndarray) else held(schema.attributes[given[0]])
+
+
+def _of_an_input(schema: Schema, output: Parameter, bound: Bound, stated: object) -> DType | None:
+    """Return the dtype that an output has of an input, where no attribute names one.
+
+    A state that is left out is of the leading type, by the function body of LinearAttention. Where
+    the attribute is 0, UNDEFINED, it is that of the scale, by the text of DequantizeLinear.
+    """
+    left_out = [one.constraint for one in schema.inputs if one.option == "optional"]
+    if output.constraint in left_out:
+        return bound.get(schema.inputs[schema.lead].constraint)
+    needed = [one.constraint for one in schema.inputs if one.option == "single"]
+    return bound.get(needed[-1]) if stated == 0 and needed else None
 
 
 def _of_labels(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) -> DType | None:
-    """The dtype of the labels or values that an attribute holds, else the other one of two."""
+    """Return the dtype of the labels or values that an attribute holds, else the other of two."""
     labels = [name for name in schema.attributes if re.match("values_|classlabels_", name)]
     given = [name for name in labels if attrs.get(name) is not None]
     if given:
@@ -426,7 +496,7 @@ def _of_labels(schema: Schema, output: Parameter, bound: Bound, attrs: Attrs) ->
 
 
 def held(attribute: Attribute) -> DType | None:
-    """The dtype of numbers or texts that an attribute holds."""
+    """Return the dtype of numbers or texts that an attribute holds."""
     return DTYPES.get(_HOLDS.get(attribute.type.removesuffix("s"), ""))
 
 
@@ -451,10 +521,11 @@ def leads(op: OpVersion, name: str) -> bool:
 
 
 def later(op: OpVersion, opset: int) -> tuple[int, ...]:
-    """Two later opsets at which `op` is in force, halfway and last; fewer if there are not two."""
-    next_ones = [since for since in versions(op.domain, op.name) if since > op.since]
-    last = min(next_ones) - 1 if next_ones else newest(op.domain)
-    return tuple(sorted({number for number in ((opset + last + 1) // 2, last) if number > opset}))
+    """Return two later opsets at which `op` is in force, halfway and last, or as many as exist."""
+    following = [since for since in versions(op.domain, op.name) if since > op.since]
+    last = min(following) - 1 if following else newest(op.domain)
+    halfway = (opset + last + 1) // 2
+    return tuple(sorted({number for number in (halfway, last) if number > opset}))
 
 
 @cache

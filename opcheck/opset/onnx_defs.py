@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 import onnx
 from google.protobuf.message import Message
-from onnx import AttributeProto, ModelProto, NodeProto, defs, helper
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, defs, helper
 from onnx.inliner import inline_local_functions
 from onnx.parser import ParseError, parse_graph
 
@@ -22,6 +22,8 @@ from opcheck.opset import Attribute, AttrType, Body, BodyNode, Parameter, Schema
 Kind = TypeVar("Kind", bound=Message)
 #: The types and shapes of inputs.
 Fed: TypeAlias = Sequence[tuple[DType, Sequence[int]] | None]
+#: Nodes that the calls of a model's own functions may stand for.
+MAX_EXPANDED = 1 << 20
 _number = AttributeProto.AttributeType.Value
 #: The types of attributes by their numbers in ONNX, without the last, "other".
 TYPES: dict[Any, AttrType] = {_number(kind.upper()): kind for kind in get_args(AttrType)[:-1]}
@@ -121,7 +123,7 @@ def body(op: OpVersion, opset: int, attrs: Attrs, inputs: Fed, outputs: int) -> 
         data = schema.get_context_dependent_function_with_opset_version(*context)
     else:
         return None
-    function = onnx.FunctionProto.FromString(data)
+    function = FunctionProto.FromString(data)
     imports = {one.domain: one.version for one in function.opset_import}
     # Of attributes that it has no body for, onnx makes an empty one.
     return _body(function, imports, opset) if function.node else None
@@ -177,36 +179,62 @@ def _read(outputs: Sequence[str], read: Collection[str]) -> tuple[str, ...]:
 
 
 def without_functions(model: ModelProto) -> ModelProto:
-    """The model with its own functions expanded, which changes `model`; itself where it has none.
+    """Return the model with its own functions expanded, which changes `model`.
 
     A function stays whose operators are of other versions than in the model. Raises ValueError for
-    functions whose calls, each counted, stand for more than `1 << 20` nodes.
+    functions whose calls, each counted, stand for more than `MAX_EXPANDED` nodes.
     """
     own = {(one.domain, one.name, one.overload): one for one in model.functions}
+    if not own:
+        return model
+    _check_expanded(own)
+    for function in own.values():
+        _use_opsets_of_model(function, model, own)
+    for node in [*messages(model, NodeProto)]:
+        called = own.get(_key(node))
+        if called:
+            # Defaults, which onnx drops.
+            stated = {attribute.name for attribute in node.attribute}
+            node.attribute.extend(
+                default for default in called.attribute_proto if default.name not in stated
+            )
+    return inline_local_functions(model)
+
+
+def _check_expanded(own: Mapping[tuple[str, str, str], FunctionProto]) -> None:
+    """Raise ValueError where calls of these functions stand for too many nodes."""
 
     @cache
     def count(key: tuple[str, str, str]) -> int:
-        return sum(map(count, map(_key, messages(own[key], NodeProto)))) if key in own else 1
+        if key not in own:
+            return 1
+        return sum(count(_key(node)) for node in messages(own[key], NodeProto))
 
     try:
-        if (total := sum(map(count, own))) > 1 << 20:
-            raise ValueError(f"its functions stand for {total:,} nodes")
+        total = sum(count(key) for key in own)
     except RecursionError:
         raise ValueError("its functions call each other too deeply") from None
-    for function in own.values():
-        # Where opsets differ, onnx expands nothing.
-        for one, new in product(function.opset_import, model.opset_import):
-            nodes = (n for n in messages(function, NodeProto) if n.domain == one.domain)
-            others = (n for n in nodes if _key(n) not in own)
-            same = (_since(n, one.version) == _since(n, new.version) for n in others)
-            if one.domain == new.domain and all(same):
-                one.version = new.version
-    for node in [*messages(model, NodeProto)] if own else ():
-        if called := own.get(_key(node)):
-            # Defaults, which onnx drops.
-            stated = {one.name for one in node.attribute}
-            node.attribute.extend(a for a in called.attribute_proto if a.name not in stated)
-    return inline_local_functions(model) if own else model
+    if total > MAX_EXPANDED:
+        raise ValueError(f"its functions stand for {total:,} nodes")
+
+
+def _use_opsets_of_model(
+    function: FunctionProto, model: ModelProto, own: Collection[tuple[str, str, str]]
+) -> None:
+    """Let a function import the model's opsets, where its operators have the same versions there.
+
+    Where opsets differ, onnx expands nothing.
+    """
+    for import_, new in product(function.opset_import, model.opset_import):
+        if import_.domain != new.domain:
+            continue
+        others = [
+            node
+            for node in messages(function, NodeProto)
+            if node.domain == import_.domain and _key(node) not in own
+        ]
+        if all(_since(node, import_.version) == _since(node, new.version) for node in others):
+            import_.version = new.version
 
 
 def messages(message: Any, kind: type[Kind]) -> Iterator[Kind]:

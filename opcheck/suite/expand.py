@@ -58,7 +58,8 @@ class CaseFile:
 
     def report(self, mark: Mark, message: str, hint: str | None = None, version: str = "") -> None:
         """Report a problem, unless the same was reported of another case, operator or version."""
-        if (problem := (mark, message.replace(version, ""))) not in self.reported:
+        problem = (mark, message.replace(version, ""))
+        if problem not in self.reported:
             self.reported.add(problem)
             self.problems.add(self.name, mark, message, hint)
 
@@ -84,33 +85,43 @@ class Expansion:
     """The expansion of one file; malformed parts are reported and left out."""
 
     def __init__(self, file: CaseFile, root: FileNode, lost: Omitted) -> None:
-        self.file, self.problems = file, file.problems
+        self.file = file
+        self.problems = file.problems
         self.defaults = root.without(("op", "domain", "matrix", "cases", "bench"))
         known = len(self.problems)
         self.matrix = self._matrix(root, self.defaults)
         self.lost = max(lost, Omitted(len(self.problems) > known))
-        self.cases_left, self.values_left = MAX_CASES, MAX_VALUES
+        self.cases_left = MAX_CASES
+        self.values_left = MAX_VALUES
 
     def expand(self, name: str, case: FileNode, lost: Omitted) -> Iterator[Concrete]:
-        """The concrete cases of one entry of `cases`."""
+        """Yield the concrete cases of one entry of `cases`."""
         if not self._is_of(case):
             return
         known = len(self.problems)
         own = case.without(_NOT_IN_CASE)
-        farther = {p: v for p, v in self.matrix.items() if not states(own, p)}
+        farther = {path: values for path, values in self.matrix.items() if not states(own, path)}
         matrix = {**farther, **self._matrix(case, own)}
         lost = max(lost, self.lost, Omitted(len(self.problems) > known))
         base = overlay(self.defaults, own)
-        given = case.get("rows")
-        rows = given.value if given else None
-        entries = rows if isinstance(rows, tuple) else (FileNode({}, case.mark),)
-        for number, row in enumerate(entries, 1):
+        for label, row in self._rows(case):
+            nearer = row.without(_NOT_IN_CASE)
+            left = {path: values for path, values in matrix.items() if not states(nearer, path)}
+            concrete = Concrete("", name, label, overlay(base, nearer), lost)
+            yield from self._points(concrete, left)
+
+    def _rows(self, case: FileNode) -> Iterator[tuple[str | None, FileNode]]:
+        """Yield the rows of a case for this operator, with their labels; an empty one without any.
+
+        What stands in place of the list and is no list was reported.
+        """
+        rows = case.get("rows")
+        if rows is None or not isinstance(rows.value, tuple):
+            yield None, FileNode({}, case.mark)
+            return
+        for number, row in enumerate(rows.items, 1):
             if self._is_of(row):
-                label = self._label(row, number) if entries is rows else None
-                nearer = row.without(_NOT_IN_CASE)
-                left = {p: v for p, v in matrix.items() if not states(nearer, p)}
-                concrete = Concrete("", name, label, overlay(base, nearer), lost)
-                yield from self._points(concrete, left)
+                yield self._label(row, number), row
 
     def _is_of(self, entry: FileNode) -> bool:
         """Return True unless a case or row is of other operators of the file."""
@@ -118,28 +129,43 @@ class Expansion:
         return node is None or self.file.op in operators_of(node)
 
     def _points(self, base: Concrete, matrix: Matrix) -> Iterator[Concrete]:
+        """Yield a case for each point of the matrix, of those levels that are asked for."""
         possible = _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels
         if not possible or not self._affordable(base.node, matrix):
             return
-        none, points = True, []
-        for point in product(*matrix.values()):
-            placed = dict(zip(matrix, point, strict=True))
-            node = self._placed(base.node, placed)
-            if node is None or (allowed := self._is_allowed(node)):
-                none = False
-            if node and allowed:
-                said = ",".join(f"{'.'.join(path)}={spell(v)}" for path, v in placed.items())
-                id = f"{self.file.op}/{base.name}{said and f'@{said}'}"
-                points.append((f"{id}#{base.row}" if base.row else id, node))
-        if none:
+        ids: list[str] = []
+        nodes: list[FileNode] = []
+        is_each_placed = True
+        is_any_allowed = False
+        for values in product(*matrix.values()):
+            point = dict(zip(matrix, values, strict=True))
+            node = self._placed(base.node, point)
+            if node is None:
+                is_each_placed = False
+            elif self._is_allowed(node):
+                is_any_allowed = True
+                ids.append(self._id(base, point))
+                nodes.append(node)
+        if is_each_placed and not is_any_allowed:
             self.file.report(base.node.mark, "no version of the case allows such a dtype")
-        levels = _levels(base.node, [node for _, node in points])
-        for (id, node), level in zip(points, levels, strict=True):
+        for id, node, level in zip(ids, nodes, _levels(base.node, nodes), strict=True):
             if level in self.file.levels:
                 yield Concrete(id, base.name, base.row, node, base.lost, level)
 
+    def _id(self, base: Concrete, point: Mapping[FieldPath, FileNode]) -> str:
+        """Return `Softmax/ties@dtype=float16,opset=13#2`, without what there is none of."""
+        id = f"{self.file.op}/{base.name}"
+        if point:
+            values = [f"{'.'.join(path)}={spell(value)}" for path, value in point.items()]
+            id += f"@{','.join(values)}"
+        if base.row:
+            id += f"#{base.row}"
+        return id
+
     def _is_allowed(self, node: FileNode) -> bool:
-        dtype, number = node.get("dtype"), node.get("opset")
+        """Return False for a dtype that a word stands for, and that the version does not have."""
+        dtype = node.get("dtype")
+        number = node.get("opset")
         if dtype is None or not isinstance(dtype.value, _IfAllowed):
             return True
         if number is None or not isinstance(number.value, int):
@@ -148,8 +174,10 @@ class Expansion:
         return schema is None or DTYPES[dtype.value].text in schema.typed.types
 
     def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
+        """Return the case with the values of a point at their paths; None with a problem."""
         for path, value in point.items():
-            if (placed := put(node, path, value)) is None:
+            placed = put(node, path, value)
+            if placed is None:
                 message = f"matrix path {quoted('.'.join(path))} leads into a literal"
                 self.file.report(value.mark, message)
                 return None
@@ -178,48 +206,67 @@ class Expansion:
         return min(self.cases_left, self.values_left) >= 0
 
     def _label(self, row: FileNode, number: int) -> str:
-        if (node := row.get("label")) is None:
+        """Return what the ids of a row's cases end in: its label, else its number."""
+        node = row.get("label")
+        if node is None:
             return str(number)
-        known = isinstance(node.value, str | int) and not isinstance(node.value, bool)
-        if not known or not re.fullmatch(r"[A-Za-z0-9_.+-]+", str(node.value)):
+        is_word = isinstance(node.value, str | int) and not isinstance(node.value, bool)
+        if not is_word or not re.fullmatch(r"[A-Za-z0-9_.+-]+", str(node.value)):
             got = f"got {shown(node.plain())}"
             self.file.report(node.mark, f"a label is made of letters, digits and _ . + -; {got}")
         return str(node.value)
 
     def _matrix(self, owner: FileNode, plain: FileNode) -> Matrix:
+        """Return the matrix of a file or case; `plain` are the fields beside it."""
         node = owner.get("matrix") or FileNode({}, owner.mark)
-        found: dict[FieldPath, tuple[FileNode, ...]] = {}
+        matrix: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in node.entries.items():
-            if (path := parse_path(key)) is None or states(plain, path):
-                both = "is stated both plainly and in the matrix beside it"
-                wrong, hint = (both, None) if path else ("is no path a matrix can vary", PATHS_ARE)
-                self.file.report(node.keys[key], f"{quoted(key)} {wrong}", hint)
-                continue
-            items = self._opsets(values) if key == "opset" else values.value
-            if key == "dtype" and items in [*_WORDS]:
-                named = _WORDS[str(items)]
-                items = tuple(FileNode(_IfAllowed(name), values.mark) for name in named)
-            if isinstance(items, tuple) and items:
-                found[path] = self._distinct(key, items)
-            elif not values.items and (key != "opset" or values.value != "all"):
-                hint = OPSETS_ARE if key == "opset" else None
+            path = parse_path(key)
+            if path is None:
+                message = f"{quoted(key)} is not a path a matrix can vary"
+                self.file.report(node.keys[key], message, PATHS_ARE)
+            elif states(plain, path):
+                message = f"{quoted(key)} is stated both plainly and in the matrix beside it"
+                self.file.report(node.keys[key], message)
+            elif items := self._items(key, values):
+                matrix[path] = self._distinct(key, items)
+        return matrix
+
+    def _items(self, key: str, values: FileNode) -> tuple[FileNode, ...]:
+        """Return the values that a key of a matrix takes; () with a problem."""
+        if key == "opset":
+            items = self._opsets(values)
+        elif key == "dtype" and values.value in [*_WORDS]:
+            names = _WORDS[str(values.value)]
+            items = tuple(FileNode(_IfAllowed(name), values.mark) for name in names)
+        else:
+            items = values.value
+        if isinstance(items, tuple) and items:
+            return items
+        # All opsets are none of an operator that is reported as unknown.
+        is_unknown = key == "opset" and values.value == "all"
+        if not values.items and not is_unknown:
+            if values.value == ():
+                wrong = "holds no value"
+            else:
                 wrong = f"must be a list of values, got {shown(values.plain())}"
-                message = "holds no value" if values.value == () else wrong
-                self.file.report(values.mark, f"matrix {quoted(key)}: {message}", hint)
-        return found
+            hint = OPSETS_ARE if key == "opset" else None
+            self.file.report(values.mark, f"matrix {quoted(key)}: {wrong}", hint)
+        return ()
 
     def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
         """Drop values that ids could not distinguish, and report them."""
-        found: dict[str, FileNode] = {}
+        by_spelling: dict[str, FileNode] = {}
         repeated: set[Mark] = set()
         for value in values:
-            spelt = spell(value)
+            spelling = spell(value)
+            first = by_spelling.setdefault(spelling, value)
             # "11+" may repeat several opsets at once.
-            if found.setdefault(spelt, value) is not value and value.mark not in repeated:
+            if first is not value and value.mark not in repeated:
                 repeated.add(value.mark)
-                message = f"matrix {quoted(key)}: two values are spelt {quoted(spelt)} in ids"
+                message = f"matrix {quoted(key)}: two values are spelt {quoted(spelling)} in ids"
                 self.file.report(value.mark, message)
-        return tuple(found.values())
+        return tuple(by_spelling.values())
 
     def _opsets(self, values: FileNode) -> object:
         """Return the opsets that a matrix names; anything but a list or a word, unchanged."""
@@ -229,23 +276,24 @@ class Expansion:
             return tuple(FileNode(version, values.mark) for version in versions)
         if not isinstance(values.value, tuple):
             return values.value
-        found: list[FileNode] = []
+        opsets: list[FileNode] = []
         for item in values.value:
-            text = item.value
-            if isinstance(text, str) and re.fullmatch(r"[0-9]{1,4}\+", text):
+            number = item.value
+            if isinstance(number, str) and re.fullmatch(r"[0-9]{1,4}\+", number):
                 # Of several operators, some came later than that.
-                first = max(int(text[:-1]), min(known, default=0))
-                later = (version for version in versions if version > first)
-                found += [FileNode(number, item.mark) for number in (first, *later)]
-            elif isinstance(text, int) and not isinstance(text, bool):
-                found.append(item)
+                first = max(int(number[:-1]), min(known, default=0))
+                later = [version for version in versions if version > first]
+                opsets += [FileNode(version, item.mark) for version in (first, *later)]
+            elif isinstance(number, int) and not isinstance(number, bool):
+                opsets.append(item)
             else:
-                self.file.report(item.mark, f"{shown(item.plain())} is no opset", OPSETS_ARE)
-        return tuple(found)
+                message = f"{shown(item.plain())} is not an opset"
+                self.file.report(item.mark, message, OPSETS_ARE)
+        return tuple(opsets)
 
 
 def spell(node: FileNode) -> str:
-    """A value as an id spells it: [2, 3] → 2x3, [] → empty, null → none."""
+    """Return a value as an id spells it: [2, 3] → 2x3, [] → empty, null → none."""
     if isinstance(node.value, tuple):
         return "x".join(map(spell, node.value)) or "empty"
     if isinstance(node.value, dict):
@@ -256,27 +304,35 @@ def spell(node: FileNode) -> str:
 
 
 def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
-    """The levels of the points of a case, as its `level` and `core` have it."""
+    """Return the levels of the points of a case, as its `level` and `core` have it."""
     level: Level = _plain(base, "level") or "core"
     core = _plain(base, "core")
     dtypes = [_plain(node, "dtype") for node in points]
-    if level != "smoke":
-        is_core = level == "core" and core is not None
-        return ["deep" if is_core and dtype not in core else level for dtype in dtypes]
-    # Level smoke is a handful: of a matrix two opsets, the newest, and float32 or the first dtype.
-    opsets = [_plain(node, "opset") or 0 for node in points]
-    places = [*zip(opsets, dtypes, strict=True)]
-    wanted = []
-    for newest in sorted({*opsets})[-2:]:
-        there = [dtype for number, dtype in places if number == newest]
-        wanted.append((newest, "float32" if "float32" in there else there[0]))
-    return ["smoke" if place in wanted else "core" for place in places]
+    if level == "smoke":
+        opsets = [_plain(node, "opset") or 0 for node in points]
+        return _levels_of_smoke([*zip(opsets, dtypes, strict=True)])
+    if level == "core" and core is not None:
+        return ["core" if dtype in core else "deep" for dtype in dtypes]
+    return [level for _ in points]
+
+
+def _levels_of_smoke(points: Sequence[tuple[int, Any]]) -> list[Level]:
+    """Return the levels of opsets and dtypes of a case of level smoke, which is a handful.
+
+    Of a matrix, that is the two newest opsets in float32, or else in the first dtype.
+    """
+    smoke = []
+    for newest in sorted({number for number, _ in points})[-2:]:
+        of_newest = [dtype for number, dtype in points if number == newest]
+        smoke.append((newest, "float32" if "float32" in of_newest else of_newest[0]))
+    return ["smoke" if point in smoke else "core" for point in points]
 
 
 def _plain(node: FileNode, field: str) -> Any:
-    found = node.get(field)
-    return found and found.plain()
+    value = node.get(field)
+    return value and value.plain()
 
 
 def _size(node: FileNode) -> int:
+    """Return how many values there are at a node and below."""
     return 1 + sum(map(_size, (*node.entries.values(), *node.items)))

@@ -4,8 +4,8 @@ Only the form is checked here; what needs the operator's schema (attribute and i
 is checked in `suite.resolve`. Descriptions end up in editors, so they are written for users.
 Tags stand in angle brackets: they appear in pydantic's paths, where no key looks like that.
 
-Parts of a case are held against their form, laid over each other, and reached by a path as nodes,
-so that every value of a finished case still knows where it was written.
+Parts of a case are validated, laid over each other, and reached by a path as nodes, so that every
+value of a finished case still has the place where it was written.
 """
 
 import re
@@ -39,15 +39,16 @@ _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 
 
 def _known_dtype(name: str) -> str:
+    """Return the name of an element type; raises ValueError with a hint for any other."""
     if name not in DTYPES:
-        ours = next((f"write {d}" for d in DTYPES.values() if d.numpy.name == name), None)
-        hint = ours or did_you_mean(name, DTYPES) or _KNOWN
+        of_numpy = [f"write {dtype}" for dtype in DTYPES.values() if dtype.numpy.name == name]
+        hint = of_numpy[0] if of_numpy else did_you_mean(name, DTYPES) or _KNOWN
         raise ValueError(f"unknown dtype {validation.shown(name)} ({hint})")
     return name
 
 
 def _exact(value: Any) -> Any:
-    """A whole number as a float, which must not change it."""
+    """Return a whole number as a float; raises ValueError where that would change it."""
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     try:
@@ -120,9 +121,14 @@ FILLS = (*"constant arange uniform normal integers choice permutation specials".
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
+
+def _tag_of_tensor(value: object) -> str:
+    return "<tensor>" if isinstance(value, dict | TensorFields) else "<literal>"
+
+
 TensorField: TypeAlias = Annotated[
     Annotated[LiteralField, Tag("<literal>")] | Annotated[TensorFields, Tag("<tensor>")],
-    Discriminator(lambda it: "<tensor>" if isinstance(it, dict | TensorFields) else "<literal>"),
+    Discriminator(_tag_of_tensor),
 ]
 
 
@@ -130,16 +136,22 @@ def _is_tensor_like(value: object) -> bool:
     """Return True for a mapping with a key of a tensor, perhaps misspelt, and none of a type."""
     if isinstance(value, TensorFields):
         return True
-    keys = {*map(str, value)} if isinstance(value, dict) else set[str]()
+    if not isinstance(value, dict):
+        return False
+    keys = {*map(str, value)}
     known = validation.aliases(TensorFields)
     near = any(key in known or did_you_mean(key, ("value", "dtype", "shape")) for key in keys)
     return near and not keys & {*ATTRIBUTE_TYPES}
 
 
+def _tag_of_attribute(value: object) -> str:
+    return "<tensor>" if _is_tensor_like(value) else "<plain>"
+
+
 AttributeField: TypeAlias = Annotated[
     Annotated[Any, WithJsonSchema(_ATTRIBUTE), Tag("<plain>")]
     | Annotated[TensorFields, Tag("<tensor>")],
-    Discriminator(lambda it: "<tensor>" if _is_tensor_like(it) else "<plain>"),
+    Discriminator(_tag_of_attribute),
 ]
 
 
@@ -162,8 +174,9 @@ def _true(value: bool) -> bool:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    for name in (name for name in names if names.count(name) > 1):
-        raise ValueError(f"names {validation.shown(name)} twice")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"names {validation.shown(name)} twice")
     return names
 
 
@@ -205,7 +218,7 @@ class OracleField(validation.Fields):
 
 
 class AgreeField(validation.Fields):
-    """Nobody knows the outputs: all backends of a run must answer alike."""
+    """The outputs are not known: all backends of a run must give the same."""
 
     agree: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True})] = Field(
         description="Nothing else can be said here; without any expectation the engine computes."
@@ -249,8 +262,9 @@ class AlternativeOutputsField(validation.Fields, extra="allow", json_schema_extr
 
 
 def _expect_form(value: object) -> str:
-    found = (form for form in FORMS if isinstance(value, dict) and form in value)
-    return f"<{next(found, 'outputs')}>"
+    """Return the tag of an expectation: its first key that names a form, else outputs."""
+    forms = [form for form in FORMS if form in value] if isinstance(value, dict) else []
+    return f"<{forms[0]}>" if forms else "<outputs>"
 
 
 AlternativeField: TypeAlias = Annotated[
@@ -293,11 +307,15 @@ class ToleranceFields(validation.Fields):
 
 _DTYPES = Field(json_schema_extra={"propertyNames": {"enum": [*DTYPES]}})
 _PerDtype: TypeAlias = Annotated[dict[DTypeName, ToleranceFields], Tag("<per_dtype>"), _DTYPES]
+
+
+def _tag_of_tolerance(value: object) -> str:
+    names_dtype = isinstance(value, dict) and any(key in DTYPES for key in value)
+    return "<per_dtype>" if names_dtype else "<one>"
+
+
 ToleranceField: TypeAlias = Annotated[
-    Annotated[ToleranceFields, Tag("<one>")] | _PerDtype,
-    Discriminator(
-        lambda it: "<per_dtype>" if isinstance(it, dict) and {*it} & {*DTYPES} else "<one>"
-    ),
+    Annotated[ToleranceFields, Tag("<one>")] | _PerDtype, Discriminator(_tag_of_tolerance)
 ]
 
 
@@ -358,7 +376,7 @@ class CaseEntry(CaseFields):
 
 
 class HeadFields(CaseFields):
-    """A case file whose entries are looked at one by one."""
+    """A case file whose entries are validated one by one."""
 
     op: validation.Operators
     domain: str = Field("", description="The operator's domain; \"\" is ONNX's own.")
@@ -375,7 +393,7 @@ class FileFields(HeadFields, json_schema_extra=_EITHER):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a case file."""
+    """Return the JSON Schema (draft 2020-12) of a case file."""
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**draft, **FileFields.model_json_schema(), "title": "opcheck case file"}
 
@@ -410,20 +428,24 @@ _HINTS = {
 
 
 def parse_path(text: str) -> FieldPath | None:
-    """The path that `text` spells, or None if it spells none."""
+    """Return the path that `text` spells, or None if it spells none."""
     path = tuple(text.split("."))
     lengths = {"opset": (1,), "dtype": (1,), "attrs": (2, 3), "inputs": (2, 3)}.get(path[0], ())
     return path if len(path) in lengths and all(path) else None
 
 
 def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
-    """`nearer` over `base`, both at `path` of a case: attrs, inputs and tensors merge by key."""
+    """Return `nearer` over `base`, both at `path` of a case.
+
+    A case, its attrs, its inputs and each tensor merge by key; anything else is replaced.
+    """
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
         return nearer
-    old = _unreplaced(base, path, nearer.value)
-    both = {k: overlay(old[k], v, (*path, k)) for k, v in nearer.value.items() if k in old}
-    return FileNode({**old, **nearer.value, **both}, nearer.mark, {**base.keys, **nearer.keys})
+    entries = {**_unreplaced(base, path, nearer.value)}
+    for key, value in nearer.value.items():
+        entries[key] = overlay(entries[key], value, (*path, key)) if key in entries else value
+    return FileNode(entries, nearer.mark, {**base.keys, **nearer.keys})
 
 
 def _is_tensor(path: FieldPath) -> bool:
@@ -431,22 +453,29 @@ def _is_tensor(path: FieldPath) -> bool:
 
 
 def _unreplaced(base: FileNode, path: FieldPath, nearer: Collection[str]) -> dict[str, FileNode]:
-    """The fields at `path`, without a tensor's content if `nearer` states another."""
-    replaced = _is_tensor(path) and any(key in nearer for key in CONTENTS)
-    return (base.without(CONTENTS) if replaced else base).entries
+    """Return the fields at `path`, without a tensor's content if `nearer` states another."""
+    if _is_tensor(path) and any(key in nearer for key in CONTENTS):
+        return base.without(CONTENTS).entries
+    return base.entries
 
 
 def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
-    """`node`, at `way` of a case, with `value` at `path`; None if a scalar or list is between."""
+    """Return `node`, at `way` of a case, with `value` at `path` below it.
+
+    None if a scalar or list is between.
+    """
     if not path:
         return value
     if node.value is not None and not isinstance(node.value, dict):
         return None
     step = path[0]
     below = node.get(step) or FileNode({}, value.mark)
-    if (changed := put(below, path[1:], value, (*way, step))) is None:
+    changed = put(below, path[1:], value, (*way, step))
+    if changed is None:
         return None
-    keys = {step: value.mark, **node.keys, **({step: value.mark} if len(path) == 1 else {})}
+    keys = {step: value.mark, **node.keys}
+    if len(path) == 1:
+        keys[step] = value.mark
     return FileNode({**_unreplaced(node, way, [step]), step: changed}, node.mark, keys)
 
 
@@ -482,47 +511,62 @@ _NO_FIELDS = CaseFields()
 def validate_case(
     node: FileNode, file: str, problems: Problems
 ) -> tuple[CaseFields | None, FileNode, Omitted]:
-    """As `validate`, of a concrete case."""
+    """Validate a concrete case, as `validate`."""
     try:
         stated = {key: _validated(key, value) for key, value in node.entries.items()}
-        return _NO_FIELDS.model_copy(update=stated), node, Omitted.NOTHING
     except pydantic.ValidationError:
         return validate(CaseFields, node, file, problems)
+    return _NO_FIELDS.model_copy(update=stated), node, Omitted.NOTHING
 
 
 def validate(
     model: type[validation.Model], node: FileNode, file: str, problems: Problems
 ) -> tuple[validation.Model | None, FileNode, Omitted]:
     """Return `node` as `model` or None, the node without malformed fields, and what they were."""
-    hints = _HINTS | ({"": "write op: NAME and cases:"} if model is HeadFields else {})
-    found, faults = validation.check(model, node, file, problems, _KEYS, hints)
+    hints = {**_HINTS, "": "write op: NAME and cases:"} if model is HeadFields else _HINTS
+    valid, faults = validation.check(model, node, file, problems, _KEYS, hints)
     if not faults:
-        return found, node, Omitted.NOTHING
+        return valid, node, Omitted.NOTHING
     rest = _without_faults(node, faults)
     may_expect = did_you_mean("expect", {str(step) for path in faults for step in path})
     lost = Omitted.EXPECTATION if may_expect else Omitted.SOMETHING
-    return validation.check(model, rest, file, Problems())[0], rest, lost
+    valid_rest, _ = validation.check(model, rest, file, Problems())
+    return valid_rest, rest, lost
+
+
+#: Paths to malformed parts of a node, by their first step, without it.
+_Faults: TypeAlias = dict[str | int, list[validation.Location]]
 
 
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
-    """`node` without the fields that the paths lead into, or the item of some of them."""
-    below: dict[str | int, list[validation.Location]] = {}
-    for path in filter(None, paths):
-        below.setdefault(path[0], []).append(path[1:])
-
-    def kept(key: str | int, value: FileNode) -> FileNode | None:
-        if key not in below:
-            return value
-        is_of_outputs = key == "expect" and not {*value.entries} & {*FORMS}
-        enters = isinstance(key, int) or key in ("inputs", "rows") or is_of_outputs
-        rest = _without_faults(value, below[key]) if enters and all(below[key]) else None
-        # No outputs would be no expectation, which is another mistake.
-        return None if rest and is_of_outputs and not rest.value else rest
-
+    """Return `node` without the fields that the paths lead into, or the item of some of them."""
+    faults: _Faults = {}
+    for path in paths:
+        if path:
+            faults.setdefault(path[0], []).append(path[1:])
     if isinstance(node.value, tuple):
-        items = [kept(number, item) for number, item in enumerate(node.value)]
-        return FileNode(tuple(item for item in items if item), node.mark, node.keys)
-    if not isinstance(node.value, dict):
-        return node
-    entries = {key: kept(key, value) for key, value in node.value.items()}
-    return FileNode({key: value for key, value in entries.items() if value}, node.mark, node.keys)
+        kept = [_kept(number, item, faults) for number, item in enumerate(node.value)]
+        return FileNode(tuple(item for item in kept if item), node.mark, node.keys)
+    if isinstance(node.value, dict):
+        fields = {key: _kept(key, value, faults) for key, value in node.value.items()}
+        sound = {key: value for key, value in fields.items() if value}
+        return FileNode(sound, node.mark, node.keys)
+    return node
+
+
+def _kept(key: str | int, value: FileNode, faults: _Faults) -> FileNode | None:
+    """Return what is left of a field or item without its faults; None for nothing.
+
+    Only items, and what is in inputs, rows and outputs, are left out one by one.
+    """
+    if key not in faults:
+        return value
+    is_of_outputs = key == "expect" and not any(form in value.entries for form in FORMS)
+    is_entered = isinstance(key, int) or key in ("inputs", "rows") or is_of_outputs
+    if not is_entered or not all(faults[key]):
+        return None
+    rest = _without_faults(value, faults[key])
+    # No outputs would be no expectation, which is another mistake.
+    if is_of_outputs and not rest.value:
+        return None
+    return rest

@@ -7,10 +7,11 @@ read. `execution.golden` reads the files' contents.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, TypeAlias
 
@@ -68,14 +69,15 @@ class TestFields(ManifestFields):
     files: dict[str, Sha256]
 
     def file_names(self) -> set[str]:
-        """The files that a test of as many inputs and outputs has."""
-        there = Counter(PurePosixPath(name).stem.rpartition("_")[0] for name in self.files)
-        outputs = range(0 if self.refused else max(1, there["output"]))
+        """Return the files that a test of as many inputs and outputs has."""
+        counts = Counter(PurePosixPath(name).stem.rpartition("_")[0] for name in self.files)
         kinds = ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
-        stems = [f"input_{number}" for number in range(there["input"])]
-        stems += [f"{kind}_{number}" for number in outputs for kind in kinds]
-        tensors = (f"{DATA_SET}/{stem}.pb" for stem in stems)
-        return {MODEL, *([] if self.refused else [DATA]), *tensors}
+        stems = [f"input_{number}" for number in range(counts["input"])]
+        if not self.refused:
+            outputs = range(max(1, counts["output"]))
+            stems += [f"{kind}_{number}" for number in outputs for kind in kinds]
+        tensors = {f"{DATA_SET}/{stem}.pb" for stem in stems}
+        return {MODEL, *tensors} if self.refused else {MODEL, DATA, *tensors}
 
 
 class ManifestCase(ManifestFields):
@@ -100,7 +102,7 @@ class LeftOut:
 
 
 class Manifest(ManifestFields):
-    """The whole."""
+    """The manifest as a whole: the cases and their tests, and the cases without any."""
 
     type: Literal["opcheck golden files"]
     format: Literal[4]
@@ -117,8 +119,9 @@ class Manifest(ManifestFields):
         ids = Counter(case.id.casefold() for case in self.cases)
         # Some file systems cannot distinguish such names.
         folders = Counter(test.folder.casefold() for test in self.tests)
-        for name, count in (it for it in (ids + folders).items() if it[1] > 1):
-            raise ValueError(f"{name} is there {count} times")
+        for name, count in (ids + folders).items():
+            if count > 1:
+                raise ValueError(f"{name} is there {count} times")
         for case in self.cases:
             if not case.tests:
                 raise ValueError(f"{case.id} has no test")
@@ -138,10 +141,14 @@ class Manifest(ManifestFields):
     @property
     def files(self) -> list[tuple[str, str]]:
         """The files of all tests, by their paths, each with its SHA-256."""
-        return [(f"{t.folder}/{name}", sha) for t in self.tests for name, sha in t.files.items()]
+        return [
+            (f"{test.folder}/{name}", sha)
+            for test in self.tests
+            for name, sha in test.files.items()
+        ]
 
     def data(self) -> bytes:
-        """The file: the same bytes for the same content."""
+        """Return the manifest's file: the same bytes for the same content."""
         plain = self.model_dump(mode="json")
         text = json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True)
         return f"{text}\n".encode(errors="replace")
@@ -152,7 +159,7 @@ class NotReadable(ValueError):
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
-    """The manifest of a folder, and its bytes; raises NotReadable."""
+    """Return the manifest of a folder, and its bytes; raises NotReadable."""
     path = folder / MANIFEST
     if path.is_symlink():
         raise NotReadable("is a link")
@@ -161,25 +168,31 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
     except ValueError as error:
         raise NotReadable(f"cannot be read: {error}") from None
     try:
-        found = Manifest.model_validate_json(data)
+        manifest = Manifest.model_validate_json(data)
     except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        if first["loc"] == ("format",) and isinstance(first["input"], int):
-            raise NotReadable(f"has format {first['input']}; this opcheck reads 4") from None
-        place = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise NotReadable(f"is damaged: {place + ': ' if place else ''}{message}") from None
+        raise NotReadable(_first_fault(error)) from None
     except RecursionError:
         raise NotReadable("is damaged: nested too deep") from None
-    if found.data() != data:
+    if manifest.data() != data:
         raise NotReadable("is not as opcheck writes it: a key is there twice, or it was edited")
-    return found, data
+    return manifest, data
+
+
+def _first_fault(error: pydantic.ValidationError) -> str:
+    """Return the first reason why a manifest is not valid."""
+    first = error.errors(include_url=False)[0]
+    if first["loc"] == ("format",) and isinstance(first["input"], int):
+        return f"has format {first['input']}; this opcheck reads 4"
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return f"is damaged: {message}"
+    return f"is damaged: {'.'.join(map(str, first['loc']))}: {message}"
 
 
 def sums(manifest: Manifest, sha256: str) -> bytes:
     """Return the input of `sha256sum -c`; `sha256` is of the manifest's file."""
-    lines = [f"{sha}  {path}" for path, sha in ((MANIFEST, sha256), *manifest.files)]
-    return "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[66:])).encode()
+    files = [(MANIFEST, sha256), *manifest.files]
+    return "".join(f"{sha}  {path}\n" for path, sha in sorted(files, key=itemgetter(0))).encode()
 
 
 def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:
@@ -188,13 +201,13 @@ def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:
         manifest, data = read_manifest(folder)
     except NotReadable as error:
         return None, {MANIFEST: str(error)}
-    found = strange(folder, manifest, data)
+    findings = strange(folder, manifest, data)
     for path, sha in manifest.files:
-        if path not in found and (message := changed(folder / path, sha)):
-            found[path] = message
+        if path not in findings and (message := changed(folder / path, sha)):
+            findings[path] = message
     return manifest, {
         path: message
-        for path, message in found.items()
+        for path, message in findings.items()
         # Beside the tests there may be anything.
         if path in (MANIFEST, SUMS) or ("/" in path and PurePosixPath(path).is_relative_to(part))
     }
@@ -204,7 +217,7 @@ def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
     """Return what is wrong, reading no test and following no link; `data` are of the manifest."""
     listed = {MANIFEST, SUMS, *(path for path, _ in manifest.files)}
     known = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
-    found = dict.fromkeys(listed, "is missing")
+    findings = dict.fromkeys(listed, "is missing")
     for where, folders, names in os.walk(folder):
         paths = {name: Path(where, name).relative_to(folder).as_posix() for name in folders + names}
         folders[:] = [name for name in folders if paths[name] in known]
@@ -213,15 +226,15 @@ def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
             # Path's raise where a folder cannot be searched.
             is_plain = os.path.isfile(place) and not os.path.islink(place)  # noqa: PTH113, PTH114
             if path in listed and is_plain:
-                del found[path]
+                del findings[path]
             elif path in listed:
-                found[path] = "is no plain file"
+                findings[path] = "is not a plain file"
             elif path not in known:
-                found[path] = f"is not in the {MANIFEST}"
+                findings[path] = f"is not in the {MANIFEST}"
     wanted = sha256(sums(manifest, sha256(data).hexdigest())).hexdigest()
-    if SUMS not in found and changed(folder / SUMS, wanted):
-        found[SUMS] = f"says something else than {MANIFEST}: one of the two was changed"
-    return found
+    if SUMS not in findings and changed(folder / SUMS, wanted):
+        findings[SUMS] = f"does not agree with {MANIFEST}: one of the two was changed"
+    return findings
 
 
 def changed(path: Path, written: str) -> str:
@@ -230,7 +243,9 @@ def changed(path: Path, written: str) -> str:
         sha = sha256(read_whole(path)).hexdigest()
     except ValueError as error:
         return f"cannot be read: {error}"
-    return "" if sha == written else f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…"
+    if sha == written:
+        return ""
+    return f"was changed: its SHA-256 is {sha[:12]}…, not {written[:12]}…"
 
 
 def golden_above(root: Path, problems: FileMessages) -> tuple[Path, Manifest] | None:
@@ -255,7 +270,7 @@ def digest_of(folder: Path) -> str:
 def check_pinned(paths: Iterable[Path], digest: str) -> None:
     """Raise UsageError unless all `paths` are in golden folders whose manifests have this SHA-256.
 
-    The manifest has the checksums of all tests, and is the only file that nothing else vouches for.
+    The manifest has the checksums of all tests, and is the only file without one of its own.
     """
     given = [*paths]
     if not given:
@@ -264,13 +279,13 @@ def check_pinned(paths: Iterable[Path], digest: str) -> None:
         place = path.resolve()
         above = [one for one in (place, *place.parents[:2]) if (one / MANIFEST).is_file()]
         if not above:
-            raise UsageError(f"--digest: {path} is no golden folder: there is no {MANIFEST}")
+            raise UsageError(f"--digest: {path} is not a golden folder: there is no {MANIFEST}")
         try:
-            found = digest_of(above[0])
+            own_digest = digest_of(above[0])
         except ValueError as error:
             raise UsageError(f"--digest: {path}: {MANIFEST}: {error}") from None
-        if found != digest.lower():
-            message = f"--digest: {path}: {MANIFEST} has the SHA-256 {found}, not {digest}"
+        if own_digest != digest.lower():
+            message = f"--digest: {path}: {MANIFEST} has the SHA-256 {own_digest}, not {digest}"
             raise UsageError(message, "it is another golden folder, or was changed")
 
 
@@ -286,7 +301,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Tests that opcheck wrote and that nobody can judge without their manifest."""
+    """Yield tests that opcheck wrote and that cannot be judged without their manifest."""
     for path in tests:
         kind = path.resolve().parent.name
         if kind in ("should", "open", "rejected") and "%2F" in path.name:
@@ -294,57 +309,83 @@ def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def as_cases(
-    golden: tuple[Path, Manifest], root: Path, found: Mapping[Path, list[Case]]
+    golden: tuple[Path, Manifest], root: Path, cases: Mapping[Path, list[Case]]
 ) -> Iterator[Case]:
-    """The cases of tests `found` below `root`; all answers to an undecided text are one case."""
+    """Yield the cases of tests below `root`; all answers to an undecided text are one case.
+
+    `cases` are those of each test's folder. A test that the manifest does not list is left out:
+    `damage` reports it.
+    """
     folder, manifest = golden
     place = root.resolve().relative_to(folder)
-    tests = {(place / path.relative_to(root)).as_posix(): found[path] for path in found}
-    named = {test.folder: (case, test) for case in manifest.cases for test in case.tests}
-    for name, cases in tests.items():
-        if name not in named:
-            continue  # `damage` reports it
-        case, test = named[name]
+    by_folder = {(place / path.relative_to(root)).as_posix(): cases[path] for path in cases}
+    listed = {test.folder: (case, test) for case in manifest.cases for test in case.tests}
+    for name, own_cases in by_folder.items():
+        if name not in listed:
+            continue
+        case, test = listed[name]
         if test.alternative:
-            folders = {one.folder: one for one in case.tests if one.alternative}
-            if name == next(folder for folder in folders if folder in tests):
-                yield _undecided(test, [*folders.values()], tests)
+            answers = [one for one in case.tests if one.alternative]
+            first = next(one for one in answers if one.folder in by_folder)
+            if test is first:
+                yield _undecided(test, answers, by_folder)
         elif test.refused:
-            if legal := tests.get(next((one.folder for one in case.tests if one.legal_twin), "")):
-                expect = Rejected(test.refused, legal[0])
-                yield replace(cases[0], expect=expect, rule=case.rule, beyond="")
-            else:
-                message = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
-                yield replace(cases[0], beyond=message)
+            yield _refused(case, test, by_folder)
         else:
-            yield from (replace(one, rule=case.rule) for one in cases)
+            yield from (replace(one, rule=case.rule) for one in own_cases)
 
 
-def _undecided(test: TestFields, answers: list[TestFields], tests: dict[str, list[Case]]) -> Case:
-    """A case of all answers that its text admits, by the widest of their tolerances."""
-    first = tests[test.folder][0]
+def _refused(case: ManifestCase, test: TestFields, by_folder: Mapping[str, list[Case]]) -> Case:
+    """Return the case of a model that is to be refused, with its legal twin."""
+    refused = by_folder[test.folder][0]
+    twins = [one.folder for one in case.tests if one.legal_twin]
+    legal = by_folder.get(twins[0]) if twins else None
+    if not legal:
+        message = f"a model to be refused, without its legal twin: {_NAME_THE_WHOLE}"
+        return replace(refused, beyond=message)
+    return replace(refused, expect=Rejected(test.refused, legal[0]), rule=case.rule, beyond="")
+
+
+def _undecided(
+    test: TestFields, answers: Sequence[TestFields], by_folder: Mapping[str, list[Case]]
+) -> Case:
+    """Return a case of all answers that its text admits, by the widest of their tolerances.
+
+    `test` is the first of the answers that is there.
+    """
+    first = by_folder[test.folder][0]
     name = first.name.removesuffix(f"~{test.alternative}")
-    first = replace(first, id=name, name=name, rule="open")
-    cases = [tests[one.folder][0] for one in answers if one.folder in tests]
-    beyond = next((case.beyond for case in cases if case.beyond), "")
-    if any(one.refused for one in answers):
-        beyond = "one of its right answers is a refusal"
-        beyond += ", and golden files hold no legal twin of that"
-    elif len(cases) < len(answers):
-        beyond = f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
-    elif not beyond and len({_asked(case) for case in cases}) > 1:
-        beyond = "its right answers are of different models or inputs"
+    undecided = replace(first, id=name, name=name, rule="open")
+    cases = [by_folder[one.folder][0] for one in answers if one.folder in by_folder]
+    beyond = _why_not_undecided(answers, cases)
     if beyond:
-        return replace(first, beyond=beyond)
+        return replace(undecided, beyond=beyond)
     expects = [case.expect for case in cases if isinstance(case.expect, Values)]
-    alternatives = map(Alternative, (one.alternative for one in answers), expects)
+    names = [one.alternative for one in answers]
+    alternatives = tuple(map(Alternative, names, expects))
     stated = [case.tolerance or Tolerance() for case in cases]
-    rtol, atol = max(one.rtol for one in stated), max(one.atol for one in stated)
+    rtol = max(one.rtol for one in stated)
+    atol = max(one.atol for one in stated)
     tolerance = Tolerance(rtol=rtol, atol=atol)
-    return replace(first, expect=AnyOf(tuple(alternatives)), tolerance=tolerance)
+    return replace(undecided, expect=AnyOf(alternatives), tolerance=tolerance)
+
+
+def _why_not_undecided(answers: Sequence[TestFields], cases: Sequence[Case]) -> str:
+    """Return why opcheck cannot judge these answers to an undecided text, or ""."""
+    if any(one.refused for one in answers):
+        return "one of its right answers is a refusal, and golden files hold no legal twin of that"
+    if len(cases) < len(answers):
+        return f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+    for case in cases:
+        if case.beyond:
+            return case.beyond
+    if len({_asked(case) for case in cases}) > 1:
+        return "its right answers are of different models or inputs"
+    return ""
 
 
 def _asked(case: Case) -> tuple[object, ...]:
+    """Return a key that is equal for cases of the same model and inputs."""
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
-    tensors = [(one.dtype.name, one.shape, content(one)) for one in arrays]
+    tensors = [(array.dtype.name, array.shape, content(array)) for array in arrays]
     return case.model and weights.digest(case.model), case.ports, tuple(tensors)

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from opcheck import interrupt, opset, reading
 from opcheck.dtypes import BY_TEXT, DTYPES
@@ -20,22 +20,24 @@ from opcheck.model import Case, Level, OpVersion, Source
 from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
 from opcheck.suite import cache
 from opcheck.suite.discovery import SUFFIXES, case_files_in, is_case_file, real, yaml_files_in
-from opcheck.suite.expand import CaseFile, Expansion
+from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
 from opcheck.suite.select import EVERYTHING, LEVELS, Selection
 
 _WHOLE_FILE = Mark(0, 0)
-#: Where cases stand in a file, those to be judged and those to be timed.
-_LISTS = ("cases", "bench")
-#: Files of more bytes take seconds to read, and so many processes read them at the most.
-_LONG, _READERS = 1 << 17, 8
-#: The shipped cases of some operators, cached: ledgers and golden files need all of them again.
-_shipped = lru_cache(None)(lambda ops, levels: _load((), ops, levels=levels))
+#: Reads the cases of one file.
+_ReadCases: TypeAlias = Callable[[CaseFile], list[Case]]
+_ListName: TypeAlias = Literal["cases", "bench"]
+#: The lists of cases in a file: those to be judged and those to be timed.
+_LISTS: tuple[_ListName, ...] = ("cases", "bench")
+#: Files of more bytes in total take seconds to read, so that several processes share them.
+_LONG = 1 << 17
+_MAX_READERS = 8
 
 
 def shipped_suites() -> Path:
-    """The folder of the shipped case files."""
+    """Return the folder of the shipped case files."""
     return reading.shipped_folder("cases")
 
 
@@ -43,11 +45,19 @@ def load(
     paths: Sequence[Path] = (), ops: Collection[str] = (), levels: Collection[Level] = LEVELS
 ) -> tuple[Case, ...]:
     """Load cases from `paths`, else the shipped ones of `ops` at `levels`; raises CaseFileError."""
-    return _load(paths) if paths else _shipped(frozenset(ops), frozenset(levels))
+    if paths:
+        return _load(paths)
+    return _shipped(frozenset(ops), frozenset(levels))
+
+
+# Ledgers and golden files need all of them again.
+@lru_cache(None)
+def _shipped(ops: frozenset[str], levels: frozenset[Level]) -> tuple[Case, ...]:
+    return _load((), ops, levels=levels)
 
 
 def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """The cases to time: the list `bench` of a file or, unless it is shipped, else its cases."""
+    """Return the cases to time: the list `bench` of a file or, of a user's without it, `cases`."""
     return _load(paths, ops, bench=True)
 
 
@@ -58,224 +68,353 @@ def _load(
     levels: frozenset[Level] = frozenset(LEVELS),
     bench: bool = False,
 ) -> tuple[Case, ...]:
+    """Load cases from files, and put those of shipped files into the user's cache.
+
+    Files that are not in the cache are read, by several processes where that takes long.
+    """
+    wanted = _lower(ops)
+    is_cached = not (paths or bench)
     problems = Problems()
     cases: list[Case] = []
-    fresh: dict[Path, tuple[CaseFile, bytes]] = {}
-    asked = {op.lower() for op in ops}
-    is_kept = not (paths or bench)
+    to_keep: dict[Path, tuple[CaseFile, bytes]] = {}
     with reading.uncollected():
-        named = _files(paths or _about(ops), problems)
+        named = _files(paths or _shipped_files_of(ops), problems)
         # Problems of a file are its own, also where another process reads it.
         files = [replace(file, levels=levels, problems=Problems()) for file in named]
-        kept = [cache.find(file, levels) if is_kept else None for file in files]
-        rest = [file for file, known in zip(files, kept, strict=True) if known is None]
-        # Before they are read: who changes meanwhile is not kept.
-        places = [cache.place(file, levels) if is_kept else None for file in rest]
-        of_file = partial(_of_file, ops=ops, is_given=bool(paths), bench=bench)
-        with closing(_read(rest, of_file)) as found:
-            read = zip(places, found, strict=False)
-            for file, known in zip(files, kept, strict=True):
+        cached = _in_cache(files, levels) if is_cached else {}
+        unread = [file for file in files if file.path not in cached]
+        # Before they are read: a file that changes meanwhile is not kept.
+        places = {file.path: cache.place(file, levels) for file in unread} if is_cached else {}
+        read_cases = partial(_cases_of_file, ops=ops, is_given=bool(paths), bench=bench)
+        with closing(_read(unread, read_cases)) as answers:
+            for file in files:
                 interrupt.safe_place()
-                if known is not None:
-                    cases += [one for one in known if not ops or one.op.name.lower() in asked]
+                if file.path in cached:
+                    cases += _of_operators(cached[file.path], wanted)
                     continue
-                place, (mine, packed) = next(read)
-                cases += mine
+                own_cases, packed = next(answers)
+                cases += own_cases
                 problems += file.problems
-                if place and not problems:
-                    about = {op.lower() for op in operators_in(file.path)}
-                    # Of a file about others too, not all was read.
-                    if not ops or about <= asked:
-                        fresh[place] = file, packed or cache.packed(mine)
-    cache.keep(fresh, levels)
+                place = places.get(file.path)
+                if place and not problems and _is_read_whole(file, wanted):
+                    to_keep[place] = file, packed or cache.packed(own_cases)
+    cache.keep(to_keep, levels)
     check_unique(((case.id, case.source) for case in cases), problems)
     problems.raise_if_any()
     return tuple(cases)
 
 
-def _of_file(file: CaseFile, ops: Collection[str], *, is_given: bool, bench: bool) -> list[Case]:
-    """The cases of one file; `file.problems` has what is wrong with it."""
+def _lower(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def _in_cache(files: Iterable[CaseFile], levels: Collection[Level]) -> dict[Path, Sequence[Case]]:
+    """Return the cases of those files that are in the user's cache."""
+    cached = {file.path: cache.find(file, levels) for file in files}
+    return {path: cases for path, cases in cached.items() if cases is not None}
+
+
+def _of_operators(cases: Sequence[Case], wanted: Collection[str]) -> Sequence[Case]:
+    """Return the cases of the operators `wanted`, in lower case; none means all."""
+    if not wanted:
+        return cases
+    return [case for case in cases if case.op.name.lower() in wanted]
+
+
+def _is_read_whole(file: CaseFile, wanted: set[str]) -> bool:
+    """Return True if all operators of a shipped file were `wanted`; none means all."""
+    return not wanted or _lower(operators_in(file.path)) <= wanted
+
+
+def _cases_of_file(
+    file: CaseFile, ops: Collection[str], *, is_given: bool, bench: bool
+) -> list[Case]:
+    """Return the cases of one file; `file.problems` has what is wrong with it.
+
+    `is_given`: the user named the file.
+    """
     root = read_file(file.path, file.problems)
-    # A shipped file without a list to be timed has nothing for a bench.
-    if root is None or (bench and not is_given and not root.get("bench")):
+    if root is None:
         return []
-    return _cases(file, root, ops)["bench" if bench and root.get("bench") else "cases"]
+    has_bench = bool(root.get("bench"))
+    # A shipped file without a list to be timed has nothing for a bench.
+    if bench and not has_bench and not is_given:
+        return []
+    cases = _CasesOfFile(file, root, ops).read()
+    return cases["bench" if bench and has_bench else "cases"]
 
 
-def _packed(file: CaseFile, of_file: Callable[[CaseFile], list[Case]]) -> tuple[bytes, Problems]:
-    return cache.packed(of_file(file)), file.problems
+def _packed(file: CaseFile, read_cases: _ReadCases) -> tuple[bytes, Problems]:
+    """Return the cases of a file, packed, and its problems, in a process that reads for another."""
+    return cache.packed(read_cases(file)), file.problems
 
 
 def _read(
-    files: Sequence[CaseFile], of_file: Callable[[CaseFile], list[Case]]
+    files: Sequence[CaseFile], read_cases: _ReadCases
 ) -> Generator[tuple[Sequence[Case], bytes]]:
     """Yield the cases of files, in their order; and packed, where other processes read them.
 
     Those do where it takes seconds. Problems of a file go to its own.
     """
+    done = 0
     cores = interrupt.processors() if interrupt.CAN_FORK else 1
-    done, count = 0, min(len(files), cores, _READERS)
-    size = 0
-    with suppress(OSError, ValueError):
-        size = sum(one.path.stat().st_size for one in files)
-    if count > 1 and size > _LONG:
-        from concurrent import futures
-        from concurrent.futures.process import BrokenProcessPool
-        from multiprocessing import current_process
-
-        # There may be no more processes, or one be killed: this one reads the rest.
-        lost = OSError, NotImplementedError, BrokenProcessPool, UnpicklingError
-        begin = interrupt.follow, (os.getpid(),)
-        # A judge and its like may start none.
-        if not current_process().daemon:
-            with suppress(*lost), interrupt.processes(count, "fork", *begin) as pool:
-                # `map` would cancel answers that the pool, once broken, wants to fill.
-                for answer in interrupt.submitted(pool, partial(_packed, of_file=of_file), files):
-                    while not futures.wait([answer], timeout=0.1).done:
-                        interrupt.safe_place()
-                    packed, problems = answer.result()
-                    cases = cache.unpacked(packed)
-                    files[done].problems.extend(problems)
-                    done += 1
-                    yield cases, packed
-    yield from ((of_file(file), b"") for file in files[done:])
+    processes = min(len(files), cores, _MAX_READERS)
+    if processes > 1 and _size(files) > _LONG:
+        done = yield from _read_in_processes(files, read_cases, processes)
+    for file in files[done:]:
+        yield read_cases(file), b""
 
 
-def _about(ops: Collection[str]) -> Sequence[Path]:
-    """The shipped files of these operators; all without `ops`. An operator may have none."""
-    names = {op.lower() for op in ops}
+def _size(files: Iterable[CaseFile]) -> int:
+    """Return the bytes of files together; 0 if one cannot be read, which is reported later."""
+    try:
+        return sum(file.path.stat().st_size for file in files)
+    except (OSError, ValueError):
+        return 0
+
+
+def _read_in_processes(
+    files: Sequence[CaseFile], read_cases: _ReadCases, processes: int
+) -> Generator[tuple[Sequence[Case], bytes], None, int]:
+    """Yield the cases of files and these packed; return of how many.
+
+    Those are fewer than all where the machine has no more processes, or one is killed.
+    """
+    from concurrent import futures
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import current_process
+
+    done = 0
+    # Processes that judge, and others of their kind, may start none.
+    if current_process().daemon:
+        return done
+    lost = (OSError, NotImplementedError, BrokenProcessPool, UnpicklingError)
+    pool_of = interrupt.processes(processes, "fork", interrupt.follow, (os.getpid(),))
+    with suppress(*lost), pool_of as pool:
+        # `map` would cancel answers that the pool, once broken, wants to fill.
+        for answer in interrupt.submitted(pool, partial(_packed, read_cases=read_cases), files):
+            while not futures.wait([answer], timeout=0.1).done:
+                interrupt.safe_place()
+            packed, problems = answer.result()
+            cases = cache.unpacked(packed)
+            files[done].problems.extend(problems)
+            done += 1
+            yield cases, packed
+    return done
+
+
+def _shipped_files_of(ops: Collection[str]) -> Sequence[Path]:
+    """Return the shipped files of these operators; all without `ops`. An operator may have none."""
+    wanted = _lower(ops)
     files = filter(is_case_file, yaml_files_in(shipped_suites(), Problems()))
-    return [file for file in files if not ops or names & {op.lower() for op in operators_in(file)}]
+    return [file for file in files if not ops or _lower(operators_in(file)) & wanted]
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
-    """Each case file once; its operator is not known yet."""
+    """Yield each case file at the paths once; its operator is not known yet."""
     shipped = shipped_suites()
     seen: set[Path] = set()
     for path in paths:
-        found = [path]
-        if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
-            known = len(problems)
-            if not (found := case_files_in(path, problems)) and len(problems) == known:
-                message = "neither case files nor test data in this folder"
-                hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
-                problems.add(str(path), _WHOLE_FILE, message, hint)
-        if path.suffix == ".py":
-            hint = f"a backend in it is -b py:{path.stem}"
-            problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
-            found = []
-        elif found == [path] and not is_case_file(path):
-            message = f"a file {_ending(path)} is not a case file"
-            problems.add(str(path), _WHOLE_FILE, message, "rename it if it holds cases")
-            found = []
-        for file in found:
-            if (path_of_file := real(file)) not in seen:
-                seen.add(path_of_file)
-                # Shipped files go by their place in the repository, others as the user named them.
-                is_shipped = file.is_relative_to(shipped)
-                name = Path("cases") / file.relative_to(shipped) if is_shipped else file
-                yield CaseFile(
-                    str(name), file, path_of_file.is_relative_to(real(shipped)), problems
-                )
-
-
-def _ending(file: Path) -> str:
-    return f"*{reading.kind_of(file)}"
-
-
-def _cases(file: CaseFile, root: FileNode, ops: Collection[str]) -> Mapping[str, list[Case]]:
-    """The cases of both lists, so that problems of both are reported; those of `ops`, if any."""
-    head, rest, lost = validate(HeadFields, root, file.name, file.problems)
-    names = root.get("op")
-    named = validation.operators_of(names) if head and names else {}
-    files = [replace(file, domain=head.domain, op=op) for op in named] if head else []
-    # One that may be meant shows other mistakes, and has no cases.
-    known = [_meant(one, root, named) for one in files]
-    wanted = {op.lower() for op in ops} & {op.lower() for op in named}
-    chosen = [one for one in known if not wanted or one.op.lower() in wanted]
-    expansions = [Expansion(one, rest, lost) for one in chosen]
-    given = root.entries
-    # A misspelt key is reported as such.
-    if head and not ({*given} & {*_LISTS} or did_you_mean("cases", given)):
-        file.problems.add(file.name, root.mark, "'cases' is missing")
-    cases: dict[str, list[Case]] = {}
-    for part in _LISTS:
-        entries = root.get(part)
-        cases[part] = []
-        sure: list[tuple[str, Mark]] = []
-        for entry in entries.items if entries else ():
-            fields, sound, lacks = validate(CaseEntry, entry, file.name, file.problems)
-            _check_operators(file, sound, named)
-            if not isinstance(sound.value, dict):
+        for file in _case_files_at(path, problems):
+            path_of_file = real(file)
+            if path_of_file in seen:
                 continue
-            # One without a sound name has no case, but may have more mistakes.
-            name = fields.name if fields else "unnamed"
-            reported: set[tuple[Mark, str]] = set()
-            for expansion in expansions:
-                concretes = [*expansion.expand(name, sound, lacks)]
-                is_sure = fields and not ({"matrix", "rows"} & {*entry.entries})
-                sure += [(it.id, it.node.mark) for it in concretes if is_sure or not it.lost]
-                opsets = (concrete.node.get("opset") for concrete in concretes)
-                numbers = [node.value for node in opsets if node and isinstance(node.value, int)]
-                of_entry = replace(expansion.file, opsets=frozenset(numbers), reported=reported)
-                found = [*filter(None, (resolve(of_entry, one) for one in concretes))]
-                cases[part] += found if expansion.file in files else ()
-        # Also of those that are wrong in themselves, if their ids are sure.
-        # One that is of several operators may be meant to be twice of one.
-        ids = ((id, Source(file.name, at.line, at.column)) for id, at in dict.fromkeys(sure))
-        check_unique(ids, file.problems)
-    about = {case.op.name for part in cases.values() for case in part}
-    if not (file.problems or wanted):
-        for op in (op for op in named if op not in about):
-            file.problems.add(file.name, named[op], f"no case of this file is of {quoted(op)}")
-    order = {op: number for number, op in enumerate(named)}
-    return {part: sorted(mine, key=lambda one: order[one.op.name]) for part, mine in cases.items()}
+            seen.add(path_of_file)
+            # Shipped files go by their place in the repository, others as the user named them.
+            is_shipped = file.is_relative_to(shipped)
+            name = Path("cases") / file.relative_to(shipped) if is_shipped else file
+            yield CaseFile(
+                name=str(name),
+                path=file,
+                shipped=path_of_file.is_relative_to(real(shipped)),
+                problems=problems,
+            )
 
 
-def _check_operators(file: CaseFile, entry: FileNode, named: Collection[str]) -> None:
-    """Report operators of a case or its rows that the file does not name."""
-    rows = entry.get("rows")
-    for one in (entry, *(rows.items if rows else ())):
-        node = one.get("op")
-        for op, mark in validation.operators_of(node).items() if node and named else ():
-            if op not in named:
-                message = f"{quoted(op)} is no operator of this file"
-                hint = did_you_mean(op, named) or f"its op: names {', '.join(named)}"
-                file.problems.add(file.name, mark, message, hint)
+def _case_files_at(path: Path, problems: Problems) -> list[Path]:
+    """Return the case files in a folder, or the file itself; report what has none."""
+    if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
+        known = len(problems)
+        files = case_files_in(path, problems)
+        if not files and len(problems) == known:
+            message = "neither case files nor test data in this folder"
+            hint = f"case files end in {SUFFIXES[0]}, a test is a folder with a model.onnx"
+            problems.add(str(path), _WHOLE_FILE, message, hint)
+        return files
+    if path.suffix == ".py":
+        hint = f"a backend in it is -b py:{path.stem}"
+        problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
+        return []
+    if not is_case_file(path):
+        message = f"a file *{reading.kind_of(path)} is not a case file"
+        problems.add(str(path), _WHOLE_FILE, message, "rename it if it holds cases")
+        return []
+    return [path]
+
+
+class _CasesOfFile:
+    """Makes the cases of one file; reports everything that is wrong on the way.
+
+    The head names the operators and has fields for all cases. Each entry of a list is expanded for
+    each operator into concrete cases, which are resolved with its schema.
+
+    Attributes:
+        operators: The operators that the file names, and where.
+        wanted: Those of them that the user asked for, in lower case; none means all.
+        expansions: The expansion of each operator. One that is not known is expanded as the one
+            that may be meant, which shows other mistakes, and has no cases.
+    """
+
+    def __init__(self, file: CaseFile, root: FileNode, ops: Collection[str]) -> None:
+        self.file = file
+        self.root = root
+        self.operators: Mapping[str, Mark] = {}
+        self.expansions: list[Expansion] = []
+        head, sound_root, lost = validate(HeadFields, root, file.name, file.problems)
+        names = root.get("op")
+        if head is not None and names is not None:
+            self.operators = validation.operators_of(names)
+            self._files = [replace(file, domain=head.domain, op=op) for op in self.operators]
+        else:
+            self._files = []
+        self.wanted = _lower(ops) & _lower(self.operators)
+        # All are looked at before some are chosen: a file with an unknown operator is wrong.
+        meant = [_meant(one, root, self.operators) for one in self._files]
+        self.expansions = [
+            Expansion(one, sound_root, lost)
+            for one in meant
+            if not self.wanted or one.op.lower() in self.wanted
+        ]
+        if head is not None:
+            self._check_lists()
+
+    def read(self) -> Mapping[_ListName, list[Case]]:
+        """Return the cases of both lists, in the order in which the file names their operators.
+
+        Both are read in any case, so that problems of both are reported.
+        """
+        order = {op: number for number, op in enumerate(self.operators)}
+        cases = {name: self._cases_of_list(name) for name in _LISTS}
+        self._check_every_operator(cases.values())
+        return {
+            name: sorted(in_list, key=lambda case: order[case.op.name])
+            for name, in_list in cases.items()
+        }
+
+    def _check_lists(self) -> None:
+        """Report a file without any list; a misspelt key is reported as such."""
+        keys = self.root.entries
+        if not any(name in keys for name in _LISTS) and not did_you_mean("cases", keys):
+            self.file.problems.add(self.file.name, self.root.mark, "'cases' is missing")
+
+    def _cases_of_list(self, name: _ListName) -> list[Case]:
+        entries = self.root.get(name)
+        cases: list[Case] = []
+        #: Ids, with their places, also of cases that are wrong in themselves if their ids are sure.
+        ids: list[tuple[str, Mark]] = []
+        for entry in entries.items if entries else ():
+            cases += self._cases_of_entry(entry, ids)
+        # An entry of several operators may be meant to be twice of one.
+        sources = (
+            (id, Source(self.file.name, mark.line, mark.column)) for id, mark in dict.fromkeys(ids)
+        )
+        check_unique(sources, self.file.problems)
+        return cases
+
+    def _cases_of_entry(self, entry: FileNode, ids: list[tuple[str, Mark]]) -> list[Case]:
+        """Return the cases of one entry of a list, and add to `ids` those that are sure."""
+        file = self.file
+        fields, sound_entry, lost = validate(CaseEntry, entry, file.name, file.problems)
+        self._check_operators_of(sound_entry)
+        if not isinstance(sound_entry.value, dict):
+            return []
+        # One without a sound name has no case, but may have more mistakes.
+        name = fields.name if fields else "unnamed"
+        is_single = "matrix" not in entry.entries and "rows" not in entry.entries
+        is_sure = fields is not None and is_single
+        reported: set[tuple[Mark, str]] = set()
+        cases: list[Case] = []
+        for expansion in self.expansions:
+            concretes = [*expansion.expand(name, sound_entry, lost)]
+            ids += [(one.id, one.node.mark) for one in concretes if is_sure or not one.lost]
+            opsets = frozenset(_opsets(concretes))
+            of_entry = replace(expansion.file, opsets=opsets, reported=reported)
+            resolved = [resolve(of_entry, concrete) for concrete in concretes]
+            if expansion.file in self._files:
+                cases += [case for case in resolved if case is not None]
+        return cases
+
+    def _check_operators_of(self, entry: FileNode) -> None:
+        """Report operators of a case or its rows that the file does not name."""
+        if not self.operators:
+            return
+        rows = entry.get("rows")
+        for owner in (entry, *(rows.items if rows else ())):
+            node = owner.get("op")
+            stated = validation.operators_of(node) if node else {}
+            for op, mark in stated.items():
+                if op not in self.operators:
+                    message = f"{quoted(op)} is not an operator of this file"
+                    others = f"its op: names {', '.join(self.operators)}"
+                    hint = did_you_mean(op, self.operators) or others
+                    self.file.problems.add(self.file.name, mark, message, hint)
+
+    def _check_every_operator(self, lists: Iterable[list[Case]]) -> None:
+        """Report operators that have no case; any other problem may be the reason."""
+        if self.file.problems or self.wanted:
+            return
+        with_case = {case.op.name for in_list in lists for case in in_list}
+        for op, mark in self.operators.items():
+            if op not in with_case:
+                message = f"no case of this file is of {quoted(op)}"
+                self.file.problems.add(self.file.name, mark, message)
+
+
+def _opsets(concretes: Iterable[Concrete]) -> Iterator[int]:
+    """Yield the opsets that cases state as numbers."""
+    for concrete in concretes:
+        node = concrete.node.get("opset")
+        if node and isinstance(node.value, int):
+            yield node.value
 
 
 def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFile:
-    """Return the file, of what it may mean where its domain or operator is reported as unknown."""
-    domain, op, domains = file.domain, file.op, opset.domains()
-    elsewhere = [other for other in domains if opset.versions(other, op)]
+    """Return the file as it may be meant where its domain or operator is reported as unknown."""
+    domain, op = file.domain, file.op
+    domains = opset.domains()
+    with_operator = [other for other in domains if opset.versions(other, op)]
     if domain not in domains:
-        known = [known or '""' for known in domains]
-        message = f"unknown domain {quoted(domain)} (known: {', '.join(known)})"
-        hint = did_you_mean(domain, known)
         if op == next(iter(named)):
+            spelt = [known or '""' for known in domains]
+            message = f"unknown domain {quoted(domain)} (known: {', '.join(spelt)})"
+            hint = did_you_mean(domain, spelt)
             file.problems.add(file.name, root.at(["domain"]), message, hint)
-        domain = [*elsewhere, *nearest(domain, domains), domain][0]
-    if domain in domains and domain not in elsewhere:
+        domain = [*with_operator, *nearest(domain, domains), domain][0]
+    if domain in domains and domain not in with_operator:
         operators = opset.operators(domain)
-        hint = did_you_mean(op, operators)
-        hint = f"it is one of domain {elsewhere[0]!r}" if elsewhere else hint
+        if with_operator:
+            hint = f"it is one of domain {with_operator[0]!r}"
+            domain = with_operator[0]
+        else:
+            hint = did_you_mean(op, operators)
         file.problems.add(file.name, named[op], f"unknown operator {quoted(op)}", hint)
-        domain = [*elsewhere, domain][0]
         # A longer name may well be of another operator, and one that may mean two is none.
         near = [one for one in nearest(op, operators) if not op.startswith(one)]
-        op = near[0] if len(near) == 1 and not elsewhere else op
+        if len(near) == 1 and not with_operator:
+            op = near[0]
     return replace(file, domain=domain, op=op)
 
 
 def check_unique(ids: Iterable[tuple[str, Source]], problems: Problems) -> None:
-    """Note every two cases of one id, in any case of letters: ids become names of folders."""
+    """Report every two cases of one id, in any case of letters: ids become names of folders."""
     first: dict[str, Source] = {}
     for id, source in ids:
-        if other := first.get(id.lower()):
+        other = first.get(id.lower())
+        if other is None:
+            first[id.lower()] = source
+        else:
             message = f"two cases have the id {id} (the other is at {other})"
             problems.add(source.file, Mark(source.line, source.column), message)
-        else:
-            first[id.lower()] = source
 
 
 def load_all(
@@ -284,31 +423,31 @@ def load_all(
     selection: Selection = EVERYTHING,
     inputs: Path | None = None,
 ) -> tuple[Case, ...]:
-    """As `load`, from paths of any kind; `dims` are open sizes of models; raises UsageError.
+    """Load cases as `load`, from paths of any kind; raises UsageError.
 
-    `inputs` is a folder of files that a model is fed, see `suite.models.fed_from`. Of shipped
-    suites, cases that `selection` does not choose may be left out.
+    Args:
+        paths: Case files, models, folders of either, test data and node tests.
+        dims: The open sizes of models.
+        selection: Of shipped suites, cases that it does not choose may be left out.
+        inputs: A folder of files that a model is fed, see `suite.models.fed_from`.
     """
-    from opcheck.suite import models as whole
+    from opcheck.suite import models as of_models
 
-    problems, messages = Problems(), list[tuple[Path, str]]()
-    wholes = [path for path in dict.fromkeys(paths) if whole.is_of_models(path)]
-    tests = [path for path in wholes if path.suffix != whole.SUFFIX or whole.is_node_tests(path)]
-    models = [path for path in wholes if path not in tests]
+    of_any_model = [path for path in dict.fromkeys(paths) if of_models.is_of_models(path)]
+    models = [path for path in of_any_model if of_models.is_model(path)]
+    tests = [path for path in of_any_model if path not in models]
+    files = [path for path in paths if path not in of_any_model]
+    problems = Problems()
+    messages: list[tuple[Path, str]] = []
     # Before suites are read, which takes long.
-    if inputs and len(models) != 1:
-        raise UsageError(f"{inputs}: these inputs are for one model, and {len(models)} are named")
-    fed, more = whole.fed_from(models[0], inputs) if inputs else ({}, {})
-    sizes = whole.DimSizes(dims or {}, more)
-    found = [*filter(None, (whole.case_of_model(path, sizes, messages, fed) for path in models))]
-    if sizes.models == len(models):  # One that cannot be read may have sizes of any name.
-        sizes.check()
-    files = [path for path in paths if path not in wholes]
-    # A mistyped opset is told from one that has no case of the level.
-    levels = LEVELS if selection.opsets else selection.levels
-    cases = [*load(files, selection.operators, levels)] if files or not paths else []
-    cases += chain.from_iterable(whole.tests_at(path, messages) for path in tests)
-    cases += [replace(case, said=(f"--inputs={inputs}",)) for case in found] if inputs else found
+    model_cases = of_models.cases_of_models(models, dims or {}, inputs, messages)
+    cases: list[Case] = []
+    if files or not paths:
+        # A mistyped opset is not the same as one that has no case of the level.
+        levels = LEVELS if selection.opsets else selection.levels
+        cases += load(files, selection.operators, levels)
+    cases += chain.from_iterable(of_models.tests_at(path, messages) for path in tests)
+    cases += model_cases
     for path, message in messages:
         problems.add(str(path), _WHOLE_FILE, message)
     check_unique(((case.id, case.source) for case in cases), problems)
@@ -320,8 +459,9 @@ def check_case_files(paths: Sequence[Path], command: str) -> None:
     """Raise UsageError for a path of models, which `command` does not take."""
     from opcheck.suite.models import is_of_models
 
-    if path := next(filter(is_of_models, paths), None):
-        raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
+    for path in paths:
+        if is_of_models(path):
+            raise UsageError(f"{path}: opcheck {command} takes case files only, no models")
 
 
 #: What `python docs/operators.py` writes next to the shipped cases, which take long to load.
@@ -344,50 +484,72 @@ class Coverage(NamedTuple):
 
 
 def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
-    """All operators, or those of these names, by the shipped cases; raises UsageError."""
+    """Yield the coverage of operators by the shipped cases, of all or of those of these names.
+
+    Raises UsageError for a name of no operator.
+    """
     every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
     known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
-    for op in (op for op in ops if op.lower() not in known):
-        raise UsageError(f"no operator {op!r}", did_you_mean(op, (name for _, name in every)))
+    for op in ops:
+        if op.lower() not in known:
+            raise UsageError(f"no operator {op!r}", did_you_mean(op, (name for _, name in every)))
     table = json.loads((shipped_suites() / JUDGED).read_text(encoding="utf-8"))
-    for domain, name in sorted({known[op.lower()] for op in ops} or {*known.values()}):
+    wanted = {known[op.lower()] for op in ops} or {*known.values()}
+    for domain, name in sorted(wanted):
         yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
 
 
 def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Coverage]:
-    """Each version but deprecated ones; `stated` has the judged types, and `why` no others are."""
-    others = [opset.versions(domain, one) for one in opset.on_forms(name)]
+    """Yield the coverage of each version but deprecated ones.
+
+    `stated` has the types that cases judge, by version, and `why` others are not judged.
+    """
+    on_forms = [opset.versions(domain, other) for other in opset.on_forms(name)]
     for since, schema in opset.versions(domain, name).items():
         if schema.deprecated:
             continue
+        schemas = [schema, *(versions[since] for versions in on_forms if since in versions)]
+        computed = {text for one in schemas for text in _computed_types(one)}
+        judged = {_as_onnx_writes_it(text) for text in stated.get(str(since), "").split()}
         types = next(chain(*schema.formals)).types
-        computed = {
-            listed_type(one, text)
-            for found in (schema, *(found[since] for found in others if since in found))
-            for one in (chief_slots(found) if operator_of(found.op) else ())
-            for text in one.types & BY_TEXT.keys()
-        }
-        # As ONNX writes them; the file has our names.
-        words = (re.split(r"(\w+)(?=\)*$)", one) for one in stated.get(str(since), "").split())
-        judged = (f"{begin}{DTYPES[dtype].text}{end}" for begin, dtype, end in words)
-        found = types & computed, types & {*judged}
-        yield Coverage(schema.op, types, *found, stated.get("why", ""))
+        yield Coverage(
+            op=schema.op,
+            types=types,
+            computed=types & computed,
+            judged=types & judged,
+            why=stated.get("why", ""),
+        )
+
+
+def _computed_types(schema: opset.Schema) -> Iterator[str]:
+    """Yield the types of the leading input or output that the engine computes."""
+    if operator_of(schema.op):
+        for parameter in chief_slots(schema):
+            for text in parameter.types & BY_TEXT.keys():
+                yield listed_type(parameter, text)
+
+
+def _as_onnx_writes_it(text: str) -> str:
+    """Return `seq(tensor(float))` for `seq(tensor(float32))`: the file has opcheck's names."""
+    begin, dtype, end = re.split(r"(\w+)(?=\)*$)", text)
+    return f"{begin}{DTYPES[dtype].text}{end}"
 
 
 def chief_slots(schema: opset.Schema) -> list[opset.Parameter]:
-    """The inputs or outputs that a version's cells have their types of."""
+    """Return the inputs or outputs whose types are those of a version's cells."""
     # A sequence is the first where it is declared so, though cases have its tensors last. Next to
     # an optional there may be a tensor in its place.
-    formal, known = next(chain(*schema.formals)).name, (*schema.inputs, *schema.outputs)
-    chief = next(one for one in known if one.name == formal)
+    first = next(chain(*schema.formals)).name
+    parameters = (*schema.inputs, *schema.outputs)
+    chief = next(one for one in parameters if one.name == first)
     return [
         one
-        for one in known
+        for one in parameters
         if one.constraint == chief.constraint
-        and (one.listed == chief.listed or one.name == f"{formal}_tensor")
+        and (one.listed == chief.listed or one.name == f"{first}_tensor")
     ]
 
 
 def listed_type(parameter: opset.Parameter, name: str) -> str:
-    """A type of tensors as that of the sequence or optional in whose place they are."""
+    """Return a type of tensors as that of the sequence or optional in whose place they are."""
     return f"{parameter.listed}{name}{')' * parameter.listed.count('(')}"

@@ -36,7 +36,10 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
-    """A case for each data set of a test, judged by the test's tolerance as ONNX's runner does."""
+    """Yield a case for each data set of a test, with the test's tolerance, as ONNX's runner has it.
+
+    The runner admits at least two ULP where all floating outputs are of bfloat16.
+    """
     random = test_data.random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
     for data in test.data_sets:
@@ -44,7 +47,6 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
         inputs, ports = _specs([info.name for info in test.fed], data.inputs)
         wanted, wanted_ports = _specs(outputs, data.outputs)
         floats = {spec.dtype.name for spec in wanted if spec.dtype.kind == "float"}
-        # Of bfloat16 alone, ONNX's runner admits two ULP at the least.
         rtol = max(test.rtol, 2.0**-6) if floats == {"bfloat16"} else test.rtol
         yield replace(
             _case(test.model, test.name, inputs, ports, source),
@@ -59,49 +61,63 @@ def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
 def _case(
     proto: ModelProto, name: str, inputs: Tensors, ports: tuple[Port, ...], source: Source
 ) -> Case:
-    """A model on these inputs; backends are to agree on it."""
+    """Return a model on these inputs as a case; backends are to agree on it.
+
+    A model of one node that the engine computes is a case of its operator; so is one of an operator
+    that the engine does not have. Any other is a case of a graph.
+    """
     node = stated(proto)
-    # The initializers that the node reads, and nobody feeds.
-    unfed = {*node.slots} - {"", *(port.name for port in ports)} if node else set[str]()
-    found = initializers(proto, unfed)
-    constants = tuple(_spec(name, array, initializer=True) for name, array in found.items())
-    # The engine takes plain tensors of its own types; a sparse one is not found.
-    plain = all(port.form == "tensor" for port in ports) and unfed <= found.keys()
-    known = node if node and engine.operator_of(node.op) and node.plain and plain else None
-    # An operator of the engine on other inputs is a graph like any other.
-    alone = node if node and not engine.operator_of(node.op) else known
-    types = {spec.dtype for spec in inputs}
-    slots = known.output_slots if known else ()
-    return Case(
+    dtypes_of_inputs = {spec.dtype for spec in inputs}
+    case = Case(
         id=name,
         name=name,
-        op=alone.op if alone else model.GRAPH,
+        op=model.GRAPH,
         opset=node.opset if node else opset_of(proto),
-        dtype=types.pop() if len(types) == 1 else None,
-        attrs=alone.attrs if alone else {},
-        inputs=(*inputs, *constants) if known else inputs,
-        slots=known.slots if known else (),
-        outputs=tuple(
-            model.OutputSpec(it.name, None, slots.index(it.name) if known else None)
-            for it in proto.graph.output
-        ),
+        dtype=dtypes_of_inputs.pop() if len(dtypes_of_inputs) == 1 else None,
+        attrs={},
+        inputs=inputs,
+        slots=(),
+        outputs=tuple(model.OutputSpec(output.name, None, None) for output in proto.graph.output),
         expect=model.Agreement(),
         source=source,
         model=proto.SerializeToString(deterministic=True),
         ports=ports,
     )
+    if node is None:
+        return case
+    if engine.operator_of(node.op) is None:
+        return replace(case, op=node.op, attrs=node.attrs)
+    # The initializers that the node reads, and no input feeds.
+    unfed = {*node.slots} - {"", *(port.name for port in ports)}
+    found = initializers(proto, unfed)
+    # The engine takes plain tensors of its own types; a sparse one is not found.
+    takes_tensors = all(port.form == "tensor" for port in ports) and unfed <= found.keys()
+    if not (node.plain and takes_tensors):
+        return case
+    constants = [_spec(name, array, initializer=True) for name, array in found.items()]
+    return replace(
+        case,
+        op=node.op,
+        attrs=node.attrs,
+        inputs=(*inputs, *constants),
+        slots=node.slots,
+        outputs=tuple(
+            replace(output, place=node.output_slots.index(output.name)) for output in case.outputs
+        ),
+    )
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
+    """Return the tensors of values, and what each value is: a tensor, a sequence or nothing."""
     tensors: list[TensorSpec] = []
-    ports = []
+    ports: list[Port] = []
     for name, value in zip(names, values, strict=False):
         match value:
             case None:
                 ports.append(Port(name, "nothing", 0))
             case list():
                 ports.append(Port(name, "sequence", len(value)))
-                tensors += [_spec(f"{name}[{place}]", one) for place, one in enumerate(value)]
+                tensors += [_spec(f"{name}[{n}]", item) for n, item in enumerate(value)]
             case array:
                 ports.append(Port(name))
                 tensors.append(_spec(name, array))
@@ -115,45 +131,54 @@ def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
 
 
 class DimSizes:
-    """The sizes that a user gave, by the names of dimensions or as INPUT[AXIS]."""
+    """The sizes that a user gave, by the names of dimensions or as INPUT[AXIS].
+
+    Attributes:
+        given: The sizes by these names; those that the files of inputs have come first.
+        known: The names of open sizes of inputs in all models noted.
+        symbols: The names of sizes of all other tensors in them.
+        used: The given names that `of` has used.
+        models: The number of models noted.
+    """
 
     def __init__(self, given: Mapping[str, int], fed: Mapping[str, int] | None = None) -> None:
-        #: Those that the files of inputs have, as INPUT[AXIS], come first.
         self.given = {**given, **(fed or {})}
-        #: The names of open sizes of inputs, and the symbols of all other tensors.
         self.known: set[str] = set()
         self.symbols: set[str] = set()
         self.used: set[str] = set()
-        #: How many models were noted.
         self.models = 0
 
     def note(self, proto: ModelProto) -> None:
-        """Take down the names of a model's sizes, whatever becomes of the model."""
+        """Note the names of a model's sizes, even if the model becomes no case."""
         self.models += 1
         for info in test_data.fed_by_default(proto):
             for axis, dim in enumerate(info.type.tensor_type.shape.dim):
                 if not dim.HasField("dim_value") or dim.dim_value < 0:
-                    names = (dim.dim_param, f"{info.name}[{axis}]")
-                    self.known.update(filter(None, names))
+                    self.known.add(f"{info.name}[{axis}]")
+                    if dim.dim_param:
+                        self.known.add(dim.dim_param)
         for shape in onnx_defs.messages(proto.graph, TensorShapeProto):
             self.symbols.update(dim.dim_param for dim in shape.dim)
 
     def of(self, name: str, axis: int, size: int | str) -> int | None:
-        """The size of an axis, None if unknown."""
-        place = f"{name}[{axis}]"
+        """Return the size of an axis, None if unknown; raises UsageError if two are given."""
         if isinstance(size, int):
             return size
-        keys = [key for key in (place, size) if key in self.given]
+        keys = [key for key in (f"{name}[{axis}]", size) if key in self.given]
+        if not keys:
+            return None
         if len({self.given[key] for key in keys}) > 1:
-            said = " and ".join(f"{key} is {self.given[key]}" for key in keys)
-            raise UsageError(f"axis {axis} of {name!r} has two sizes: {said}")
-        self.used.update(keys[:1])
-        return self.given[keys[0]] if keys else None
+            sizes = " and ".join(f"{key} is {self.given[key]}" for key in keys)
+            raise UsageError(f"axis {axis} of {name!r} has two sizes: {sizes}")
+        self.used.add(keys[0])
+        return self.given[keys[0]]
 
     def check(self) -> None:
         """Raise UsageError for sizes that no model has; every model must have been read."""
         here = f"there are {', '.join(sorted(self.known))}" if self.known else None
-        for name in (name for name in self.given if name not in self.known):
+        for name in self.given:
+            if name in self.known:
+                continue
             if name in self.symbols:
                 where = "no input has a size of that name, and inputs decide all other sizes"
                 raise UsageError(f"--dim {name}: {where}", here)
@@ -161,32 +186,55 @@ class DimSizes:
             raise UsageError(f"--dim {name}: no model here has a size of that name", hint)
 
 
+def cases_of_models(
+    paths: Sequence[Path], dims: Mapping[str, int], inputs: Path | None, messages: FileMessages
+) -> list[Case]:
+    """Return the models in files as cases; `messages` has what is wrong with the others.
+
+    `dims` are open sizes. `inputs` is a folder of files for a single model, see `fed_from`. Raises
+    UsageError for sizes that no model has, and for wrong inputs.
+    """
+    fed: dict[str, Array] = {}
+    sizes_of_fed: dict[str, int] = {}
+    if inputs:
+        if len(paths) != 1:
+            count = len(paths)
+            raise UsageError(f"{inputs}: these inputs are for one model, and {count} are named")
+        fed, sizes_of_fed = fed_from(paths[0], inputs)
+    sizes = DimSizes(dims, sizes_of_fed)
+    cases: list[Case] = []
+    for path in paths:
+        case = case_of_model(path, sizes, messages, fed)
+        if case and inputs:
+            case = replace(case, said=(f"--inputs={inputs}",))
+        if case:
+            cases.append(case)
+    if sizes.models == len(paths):  # a model that cannot be read may have sizes of any name
+        sizes.check()
+    return cases
+
+
 def case_of_model(
     path: Path, sizes: DimSizes, messages: FileMessages, fed: Mapping[str, Array] | None = None
 ) -> Case | None:
-    """The model in a file as a case, on inputs `fed` or made up; or None and `messages` on it."""
+    """Return the model in a file as a case, on inputs `fed` or made up.
+
+    Returns None, with `messages` on it, where that is not possible.
+    """
     known = len(messages)
     if not (str(path).isprintable() and str(path).isascii()):
         messages.append((path, "the name must be printable ASCII"))
         return None
     beyond = ""
     sizes.used.clear()
-    specs: list[TensorSpec] = []
+    inputs: Tensors = ()
     try:
         proto = test_data.read_model(path)
         sizes.note(proto)
-        if random := test_data.random_outputs(proto):
-            raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
-        if others := [o.name for o in proto.graph.output if not o.type.HasField("tensor_type")]:
-            raise BeyondOpcheck(f"outputs that are sequences or optionals: {', '.join(others)}")
-        if hidden := [f.name for f in proto.functions if opset.versions(f.domain, f.name)]:
-            what = "functions named as operators of ONNX, which a backend may take or not"
-            raise BeyondOpcheck(f"{what}: {', '.join(hidden)}")
-        if opset_of(proto) > (newest := opset.newest("")):
-            raise BeyondOpcheck(f"opset {opset_of(proto)}: the installed onnx ends at {newest}")
-        specs = [*_inputs(test_data.declared_inputs(proto), sizes, messages, path)]
+        _check_within(proto)
+        inputs = tuple(_inputs(test_data.declared_inputs(proto), sizes, messages, path))
         if fed:
-            specs = [replace(one, content=model.Given(fed[one.name])) for one in specs]
+            inputs = tuple(replace(one, content=model.Given(fed[one.name])) for one in inputs)
     except BeyondOpcheck as error:
         beyond = str(error)
     except ValueError as error:
@@ -196,23 +244,39 @@ def case_of_model(
             messages.append((path, "this model has no outputs"))
     if len(messages) > known:
         return None
-    ports = tuple(Port(spec.name) for spec in specs)
-    case = _case(proto, path.as_posix(), tuple(specs), ports, Source(str(path), 0, 0))
-    said = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
-    case = replace(case, beyond=beyond, said=said)
-    if not beyond and _is_known(case.model or b""):
+    ports = tuple(Port(spec.name) for spec in inputs)
+    case = _case(proto, path.as_posix(), inputs, ports, Source(str(path), 0, 0))
+    options = tuple(f"--dim={name}={sizes.given[name]}" for name in sorted(sizes.used))
+    case = replace(case, beyond=beyond, said=options)
+    if not beyond and case.model and _is_known(case.model):
         return replace(case, expect=model.Computed(), empty="it is what the model gives")
     # How far answers may lie apart. Errors add up over a graph, so that this is more than ONNX's
     # runner allows one node.
     return replace(case, tolerance=Tolerance(rtol=1e-3, atol=1e-4))
 
 
+def _check_within(proto: ModelProto) -> None:
+    """Raise BeyondOpcheck for a model whose answers opcheck cannot judge."""
+    if random := test_data.random_outputs(proto):
+        raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
+    others = [out.name for out in proto.graph.output if not out.type.HasField("tensor_type")]
+    if others:
+        raise BeyondOpcheck(f"outputs that are sequences or optionals: {', '.join(others)}")
+    hidden = [f.name for f in proto.functions if opset.versions(f.domain, f.name)]
+    if hidden:
+        what = "functions named as operators of ONNX, which a backend may take or not"
+        raise BeyondOpcheck(f"{what}: {', '.join(hidden)}")
+    newest = opset.newest("")
+    if opset_of(proto) > newest:
+        raise BeyondOpcheck(f"opset {opset_of(proto)}: the installed onnx ends at {newest}")
+
+
 def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]]:
-    """Inputs of the model at `path` from files in `folder`, and the open sizes that they have.
+    """Return inputs of the model at `path` from files in `folder`, and the open sizes they have.
 
     The files are NAME.npy, or input_0.pb … in the order of the model's inputs. Raises UsageError.
     """
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     sizes: dict[str, int] = {}
     try:
         declared = [*test_data.declared_inputs(test_data.read_model(path))]
@@ -220,39 +284,57 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
         raise UsageError(f"{path}: {error}") from None
     try:
         used = {f"{name}.npy" for name, *_ in declared}
-        if others := sorted({file.name for file in folder.glob("*.npy")} - used):
-            raise UsageError(f"{folder}: no input has the name of {few(others)}")
-        for number, (name, dtype, shape) in enumerate(declared):
-            file, numbered = folder / f"{name}.npy", folder / f"input_{number}.pb"
-            if file.is_file() and numbered.is_file():
-                raise UsageError(f"{folder} has both {file.name} and {numbered.name}")
-            if not (file.is_file() or numbered.exists()):
-                raise UsageError(f"{folder} has neither {file.name} nor {numbered.name}")
-            array = read_npy(file) if file.is_file() else read_tensor(numbered)
-            shape = array.shape if shape is None else shape
-            axes = [*zip(shape, array.shape, strict=False)]
-            fits = all(isinstance(own, str) or own == size for own, size in axes)
-            if dtypes.of(array) != dtype or len(shape) != array.ndim or not fits:
-                asked = f"{dtype}[{', '.join(str(one) or '?' for one in shape)}]"
-                here = f"{dtypes.of(array) or array.dtype}{[*array.shape]}"
-                raise UsageError(f"{folder}: input {name!r} is {here}, and {asked} is asked for")
-            found[name] = array
-            opened = (n for n, (own, _) in enumerate(axes) if isinstance(own, str))
-            sizes |= {f"{name}[{n}]": array.shape[n] for n in opened}
+        unused = sorted({file.name for file in folder.glob("*.npy")} - used)
+        if unused:
+            raise UsageError(f"{folder}: no input has the name of {few(unused)}")
+        for number, tensor in enumerate(declared):
+            name, _, shape = tensor
+            array = _fed(folder, name, number)
+            _check_fed(folder, tensor, array)
+            arrays[name] = array
+            for axis, size in enumerate(array.shape):
+                if shape is not None and isinstance(shape[axis], str):
+                    sizes[f"{name}[{axis}]"] = size
     except (OSError, ValueError, BeyondOpcheck) as error:
         raise UsageError(f"{folder}: {error}") from None
-    return found, sizes
+    return arrays, sizes
+
+
+def _fed(folder: Path, name: str, number: int) -> Array:
+    """Return the input of this name and number from its one file; raises UsageError."""
+    named = folder / f"{name}.npy"
+    numbered = folder / f"input_{number}.pb"
+    if named.is_file() and numbered.is_file():
+        raise UsageError(f"{folder} has both {named.name} and {numbered.name}")
+    if named.is_file():
+        return read_npy(named)
+    if numbered.exists():
+        return read_tensor(numbered)
+    raise UsageError(f"{folder} has neither {named.name} nor {numbered.name}")
+
+
+def _check_fed(folder: Path, declared: DeclaredTensor, array: Array) -> None:
+    """Raise UsageError for an array of other type or shape than the input is declared with."""
+    name, dtype, shape = declared
+    if shape is None:
+        shape = array.shape
+    sizes = zip(shape, array.shape, strict=False)
+    fits = all(isinstance(own, str) or own == size for own, size in sizes)
+    if dtypes.of(array) != dtype or len(shape) != array.ndim or not fits:
+        asked = f"{dtype}[{', '.join(str(size) or '?' for size in shape)}]"
+        here = f"{dtypes.of(array) or array.dtype}{[*array.shape]}"
+        raise UsageError(f"{folder}: input {name!r} is {here}, and {asked} is asked for")
 
 
 def _is_known(data: bytes) -> bool:
     """Return True if the engine computes all operators of a model, those in its graphs too."""
     try:
-        todo = [onnx_defs.model_body(data)]
+        bodies = [onnx_defs.model_body(data)]
     except ValueError:
         return False
-    while todo:
-        for node in todo.pop().nodes:
-            todo += node.graphs
+    while bodies:
+        for node in bodies.pop().nodes:
+            bodies += node.graphs
             if engine.operator_of(node.op) is None:
                 return False
     return True
@@ -261,33 +343,53 @@ def _is_known(data: bytes) -> bool:
 def _inputs(
     declared: Iterable[DeclaredTensor], sizes: DimSizes, messages: FileMessages, path: Path
 ) -> Iterator[TensorSpec]:
-    for seed, (name, dtype, declared_sizes) in enumerate(declared):
+    """Yield made-up inputs of the model at `path`, but those that `messages` has problems of.
+
+    Raises BeyondOpcheck for types without made-up values.
+    """
+    for seed, (name, dtype, declared_shape) in enumerate(declared):
         if dtype.kind not in _FILLS:
             raise BeyondOpcheck(f"no values are made up for {dtype} (input {name!r})")
-        if declared_sizes is None:
+        if declared_shape is None:
             messages.append((path, f"input {name!r} is declared without a shape"))
             continue
         shape: list[int] = []
-        for axis, declared_size in enumerate(declared_sizes):
-            if (size := sizes.of(name, axis, declared_size)) is None:
-                plain = declared_size and quote(str(declared_size)) == declared_size
-                dim = declared_size if plain else quote(f"{name}[{axis}]")
-                unsaid = f"nobody says how large axis {axis} is: --dim {dim}=N"
-                messages.append((path, f"input {name!r}: {unsaid}"))
+        for axis, declared_size in enumerate(declared_shape):
+            size = sizes.of(name, axis, declared_size)
+            if size is None:
+                option = _dim_option(name, axis, declared_size)
+                message = f"the size of axis {axis} is not fixed by the model: add {option}"
+                messages.append((path, f"input {name!r}: {message}"))
             else:
                 shape.append(size)
-        if len(shape) < len(declared_sizes):
+        if len(shape) < len(declared_shape):
             continue
         if any(size < 0 for size in shape) or prod(shape) > MAX_ELEMENTS:
             limit = f"at most {MAX_ELEMENTS:,} elements are made up, and no negative sizes"
             messages.append((path, f"input {name!r} is declared as {dtype}{shape}: {limit}"))
             continue
-        yield TensorSpec(name, dtype, tuple(shape), model.Fill(*_FILLS[dtype.kind], seed))
+        fill = model.Fill(*_FILLS[dtype.kind], seed)
+        yield TensorSpec(name, dtype, tuple(shape), fill)
+
+
+def _dim_option(name: str, axis: int, size: int | str) -> str:
+    """Return the option that states the size of an axis: by the size's name if it needs no quotes.
+
+    `size` is that name, or "" where it has none.
+    """
+    has_plain_name = size and quote(str(size)) == size
+    dim = size if has_plain_name else quote(f"{name}[{axis}]")
+    return f"--dim {dim}=N"
 
 
 def is_of_models(path: Path) -> bool:
     """Return True for a model, a folder of test data, or node tests."""
     return is_node_tests(path) or path.suffix == SUFFIX or _is_test_data(path)
+
+
+def is_model(path: Path) -> bool:
+    """Return True for the file of a model."""
+    return path.suffix == SUFFIX and not is_node_tests(path)
 
 
 def is_node_tests(path: Path) -> bool:
@@ -302,16 +404,16 @@ def is_node_tests(path: Path) -> bool:
 
 
 def _node_tests(path: Path) -> list[ModelTest]:
-    """The tests that `path` names; raises UsageError where there are none."""
+    """Return the tests that `path` names; raises UsageError where there are none."""
     tests = test_data.all_node_tests()
     pattern = path.parts[1] if len(path.parts) > 1 else "*"
     wanted = [pattern, f"test_{pattern}"]
-    found = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
-    if not found:
+    chosen = [test for test in tests if any(fnmatchcase(test.name, one) for one in wanted)]
+    if not chosen:
         hint = did_you_mean(pattern, [test.name for test in tests])
         message = f"no node test of the onnx package is called {pattern!r}"
         raise UsageError(message, hint or f"such as '{NODE_TESTS}/test_softmax*'")
-    return found
+    return chosen
 
 
 def _is_test_data(path: Path) -> bool:
@@ -319,9 +421,11 @@ def _is_test_data(path: Path) -> bool:
     tests: list[Path] = []
     files: list[Path] = []
     for where, folders, names in _walk_tests(path):
-        tests += [where] if test_data.is_test([*names, *folders]) else []
-        yaml_files = (where / name for name in names if is_yaml(Path(name)))
-        files += filter(is_case_file, yaml_files)
+        if test_data.is_test([*names, *folders]):
+            tests.append(where)
+        for name in names:
+            if is_yaml(Path(name)) and is_case_file(where / name):
+                files.append(where / name)
     if tests and files:
         message = f"{path} holds both case files ({files[0]}) and test data ({tests[0]})"
         raise UsageError(message, "name the one or the other")
@@ -329,48 +433,64 @@ def _is_test_data(path: Path) -> bool:
 
 
 def tests_at(root: Path, messages: FileMessages) -> Iterator[Case]:
-    """The cases of tests in a folder, or of node tests; `messages` say which cannot be read."""
+    """Yield the cases of tests in a folder, or of node tests; `messages` has unreadable ones."""
     if is_node_tests(root):
-        yield from chain(*(cases_of(one, Source(NODE_TESTS, 0, 0)) for one in _node_tests(root)))
+        for test in _node_tests(root):
+            yield from cases_of(test, Source(NODE_TESTS, 0, 0))
         return
     golden = golden_above(root, messages)
-    found: dict[Path, list[Case]] = {}
+    cases: dict[Path, list[Case]] = {}
     room = MAX_HELD
+    for folder in _test_folders(root, messages):
+        for case in _cases_in_folder(folder, root, messages, answered=golden is None):
+            room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
+            if room < 0:
+                break
+            cases.setdefault(folder, []).append(case)
+        if room < 0:
+            limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
+            messages.append((root, limit))
+            break
+    if golden:
+        yield from as_cases(golden, root, cases)
+    else:
+        messages += orphans(cases)
+        yield from chain.from_iterable(cases.values())
+
+
+def _test_folders(root: Path, messages: FileMessages) -> Iterator[Path]:
+    """Yield the folders of tests, `root` or below; `messages` has those that are not looked at."""
 
     def unreadable(error: OSError) -> None:
         messages.append((Path(error.filename), UNREADABLE.format(error.strerror)))
 
     for where, folders, names in _walk_tests(root, unreadable):
-        if not test_data.is_test([*names, *folders]):
-            for link in (where / name for name in folders if (where / name).is_symlink()):
-                messages.append((link, "links to folders are not followed"))
+        if test_data.is_test([*names, *folders]):
+            folders.clear()
+            yield where
             continue
-        folders.clear()
-        name = where.relative_to(root).as_posix() if where != root else where.resolve().name
-        if not (name.isprintable() and name.isascii()):
-            messages.append((where, f"a test's name must be printable ASCII, not {name!a}"))
-            continue
-        test = test_data.read_test(where, name, messages, answered=golden is None)
-        for case in cases_of(test, Source(str(root), 0, 0)) if test else ():
-            room -= len(case.model or b"") + sum(spec.nbytes for spec in case.inputs)
-            if room < 0:
-                limit = f"tests of more than {MAX_HELD >> 30} GiB: name fewer of them at once"
-                messages.append((root, limit))
-                break
-            found.setdefault(where, []).append(case)
-        if room < 0:
-            break
-    if golden:
-        yield from as_cases(golden, root, found)
-    else:
-        messages += orphans(found)
-        yield from chain.from_iterable(found.values())
+        for name in folders:
+            if (where / name).is_symlink():
+                messages.append((where / name, "links to folders are not followed"))
+
+
+def _cases_in_folder(
+    folder: Path, root: Path, messages: FileMessages, *, answered: bool
+) -> Iterator[Case]:
+    """Yield the cases of the test in a folder; without outputs it has none if it is `answered`."""
+    name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
+    if not (name.isprintable() and name.isascii()):
+        messages.append((folder, f"a test's name must be printable ASCII, not {name!a}"))
+        return
+    test = test_data.read_test(folder, name, messages, answered=answered)
+    if test:
+        yield from cases_of(test, Source(str(root), 0, 0))
 
 
 def _walk_tests(
     root: Path, onerror: Callable[[OSError], None] | None = None
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Folders below one, in order, nothing hidden; folders that are links are not entered."""
+    """Walk the folders below one in order; hidden ones and links are not entered."""
     for where, folders, names in os.walk(root, onerror=onerror):
         folders[:] = sorted(name for name in folders if name[0] != ".")
         yield Path(where), folders, names

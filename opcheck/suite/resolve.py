@@ -4,14 +4,14 @@ Reports, at its place, every attribute, input, output and type that the operator
 A case that expects (or admits) a rejection may break the schema, since it tests just that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from math import inf, prod
-from typing import Any, cast
+from math import prod
+from typing import Any
 
-from opcheck import dtypes, grouping, model, opset
-from opcheck.dtypes import DTYPES, DType, content, limits
+from opcheck import grouping, model, opset
+from opcheck.dtypes import DTYPES, DType, content
 from opcheck.engine import operator_of
 from opcheck.engine.operators import find
 from opcheck.errors import did_you_mean
@@ -20,8 +20,10 @@ from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, s
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
+from opcheck.suite.attributes import attribute_value, changed_defaults, typed_value
 from opcheck.suite.expand import CaseFile, Concrete
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materialize, read_tensor
+from opcheck.suite.tolerances import tolerance_of
 
 #: The most tensors of a sequence.
 _LONGEST = 999
@@ -29,16 +31,14 @@ _LONGEST = 999
 _LONGEST_LIST = 1 << 20
 #: Longer ids would not fit into file names.
 MAX_ID = 200
-_SCALARS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,)}
-_WORDS = {"int": "whole number", "float": "number", "string": "text"}
-_LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 # Cases share these, which makes them several times faster to unpack.
 _COMPUTED = model.Computed()
-_output, _source = lru_cache(1024)(OutputSpec), lru_cache(model.Source)
+_output = lru_cache(1024)(OutputSpec)
+_source = lru_cache(model.Source)
 
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
-    """`concrete` as a Case, or None with every problem reported, but an unknown operator."""
+    """Return `concrete` as a Case, or None with every problem reported, but an unknown operator."""
     fields, node, lost = f.validate_case(concrete.node, file.name, file.problems)
     if fields is None or not opset.versions(file.domain, file.op):
         return None
@@ -63,33 +63,39 @@ class Resolver:
     schema: Schema = field(init=False)
 
     def __post_init__(self) -> None:
-        self.node, expect = self.concrete.node, self.fields.expect
+        self.node = self.concrete.node
         unknown = self.concrete.lost is f.Omitted.EXPECTATION
-        # An expected answer is a refusal.
-        refused = any(isinstance(answer, f.RejectedField) for _, answer in _answers(expect))
+        answers = _answers(self.fields.expect)
+        refused = any(isinstance(answer, f.RejectedField) for _, answer in answers)
+        #: An expected answer is a refusal, or may be one.
         self.may_be_illegal = unknown or refused
         self.dtype = DTYPES[self.fields.dtype] if self.fields.dtype else None
+        #: Where the inputs are stated, by name.
         self.places: dict[str, FileNode] = {}
 
     def case(self) -> Case:
-        """The case; at an opset that does not exist, by the nearest version."""
-        self.schema = schema = self._schema()
-        self.version = str(schema.op)
+        """Return the case; at an opset that does not exist, by the nearest version."""
+        self.schema = self._schema()
+        self.version = str(self.schema.op)
         mark = self.node.mark
         if self.needs_answer and len(self.concrete.id) > MAX_ID:
             message = f"id longer than {MAX_ID} characters: shorten name, label or matrix values"
             self.problem(mark, message)
-        tensors = self.resolve_inputs(schema)
-        attrs = self.resolve_attributes(schema)
+        inputs = self._resolve_inputs()
+        attrs = self._resolve_attributes()
+        bound = self._bindings(inputs)
         case = Case(
-            **grouping.picked(self.concrete, "id name row level"),
-            op=schema.op,
+            id=self.concrete.id,
+            name=self.concrete.name,
+            row=self.concrete.row,
+            level=self.concrete.level,
+            op=self.schema.op,
             opset=self.fields.opset or 0,
             dtype=self.dtype,
             attrs=attrs,
-            inputs=tensors,
-            slots=_ordered(schema.op, tuple(spec.name for spec in tensors)),
-            outputs=tuple(self._outputs(self.bindings(schema, tensors), attrs)),
+            inputs=inputs,
+            slots=_ordered(self.schema.op, tuple(spec.name for spec in inputs)),
+            outputs=tuple(self._outputs(bound, attrs)),
             expect=_COMPUTED,
             rule=self.fields.rule or "must",
             timeout=self.fields.timeout,
@@ -97,21 +103,38 @@ class Resolver:
             empty=self.fields.empty or "",
             source=_source(self.file.name, mark.line, mark.column, self.file.shipped),
         )
-        expect = self.expectation_of(case)
-        stated = expect.written
-        specs = [*case.inputs, *stated]
-        if too_much := excess(sum(prod(s.shape) for s in specs), sum(s.nbytes for s in specs)):
-            mark = self.at("inputs") if case.inputs else mark
+        expect = self._expectation(case)
+        answers = expect.written
+        self._check_size(case.inputs, answers)
+        tolerance = self._tolerance(case, answers)
+        return replace(
+            case, expect=expect, tolerance=tolerance, outputs=self._outputs_by(answers, case)
+        )
+
+    def _check_size(self, inputs: Sequence[TensorSpec], answers: Sequence[TensorSpec]) -> None:
+        """Report tensors, inputs and answers, that are too large together."""
+        elements = sum(prod(spec.shape) for spec in (*inputs, *answers))
+        nbytes = sum(spec.nbytes for spec in (*inputs, *answers))
+        too_much = excess(elements, nbytes)
+        if too_much:
+            mark = self.at("inputs") if inputs else self.node.mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
-        tolerance = self._tolerance(case, stated)
-        if schema.graphs or any(one.listed for one in (*schema.inputs, *schema.outputs)):
-            known = {spec.name: spec for spec in stated}
-            outputs = [*case.outputs]
-            for n, one in enumerate(outputs):
-                if spec := known.get(one.name):
-                    outputs[n] = replace(one, rank=len(spec.shape), dtype=one.dtype or spec.dtype)
-            case = replace(case, outputs=tuple(outputs))
-        return replace(case, expect=expect, tolerance=tolerance)
+
+    def _outputs_by(self, answers: Iterable[TensorSpec], case: Case) -> tuple[OutputSpec, ...]:
+        """Return the outputs with the types and ranks of the answers where the schema has none."""
+        schema = self.schema
+        has_lists = any(parameter.listed for parameter in (*schema.inputs, *schema.outputs))
+        if not (schema.graphs or has_lists):
+            return case.outputs
+        by_name = {spec.name: spec for spec in answers}
+        outputs = []
+        for output in case.outputs:
+            spec = by_name.get(output.name)
+            if spec:
+                dtype = output.dtype or spec.dtype
+                output = replace(output, rank=len(spec.shape), dtype=dtype)
+            outputs.append(output)
+        return tuple(outputs)
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
         """Report one problem of this case, unless a case at another version showed it before."""
@@ -128,153 +151,192 @@ class Resolver:
         return self.node.at(path, key=True)
 
     def _schema(self) -> Schema:
-        file, number = self.file, self.fields.opset
-        newest, first = opset.newest(file.domain), min(opset.versions(file.domain, file.op))
-        near = max(first, min(newest if number is None else number, newest))
-        schema, message = grouping.sure(opset.describe(file.domain, file.op, near)), ""
+        """Return the version at the case's opset, or the nearest, with the problem reported."""
+        domain, op = self.file.domain, self.file.op
+        number = self.fields.opset
+        newest = opset.newest(domain)
+        first = min(opset.versions(domain, op))
+        nearest = max(first, min(newest if number is None else number, newest))
+        schema = grouping.sure(opset.describe(domain, op, nearest))
         if number is None:
             self.lacking(self.node.mark, "opset is not stated", "opset: 13, or matrix: {opset: …}")
-        elif number > newest:
-            message = f"opset {shown(number)} is too new: the installed packages know {newest}"
-        elif number < first:
-            message = f"{file.op} exists since opset {first}, not at {number}"
-        elif schema.deprecated:
-            message = f"{file.op} is deprecated at opset {number}"
-        if message:
-            self.problem(self.node.at(["opset"]), message)
-        elif number is None:  # what else is missing depends on it
+            # What else is missing depends on it.
             lost = max(self.concrete.lost, f.Omitted.SOMETHING)
             self.concrete = replace(self.concrete, lost=lost)
+            return schema
+        if number > newest:
+            wrong = f"opset {shown(number)} is too new: the installed packages know {newest}"
+        elif number < first:
+            wrong = f"{op} exists since opset {first}, not at {number}"
+        elif schema.deprecated:
+            wrong = f"{op} is deprecated at opset {number}"
+        else:
+            return schema
+        self.problem(self.node.at(["opset"]), wrong)
         return schema
 
     def tensors(
         self, parameters: Sequence[Parameter], stated: Mapping[str, Any], path: Location
     ) -> dict[str, tuple[Any, FileNode]]:
-        """The tensors stated at `path`, by name; of a sequence its length, and one by one."""
-        found: dict[str, tuple[Any, FileNode]] = {}
+        """Return the tensors stated at `path`, by name; of a sequence its length, and one by one.
+
+        Each is what is stated, and where.
+        """
+        tensors: dict[str, tuple[Any, FileNode]] = {}
+        lists = {parameter.name: parameter for parameter in parameters if parameter.listed}
+        has_length = any(parameter.constraint == opset.LENGTH for parameter in parameters)
         for name, fields in stated.items():
             node = grouping.sure(self.node.get(*path, name))  # validated before
-            found[name] = fields, node
-            for one in (one for one in parameters if one.listed and one.name == name):
-                if not isinstance(fields, list) or len(fields) > _LONGEST:
-                    message = f"{name} must be a list of tensors, at most {_LONGEST:,}"
-                    self.problem(node.mark, message, f"{name}: [[1, 2], [3]]")
-                    continue
-                if one.listed == "optional(" and len(fields) > 1:
-                    message = f"{name} is an optional, which has one tensor or none"
-                    self.problem(node.mark, f"{message}, got {len(fields)}")
-                if any(p.constraint == opset.LENGTH for p in parameters):
-                    found[f"{name}_length"] = len(fields), FileNode(len(fields), node.mark)
-                for item in (item for item in node.items if item.value is None):
-                    self.problem(item.mark, f"an item of {name} must be a tensor, got null")
-                if one.option == "variadic":
-                    del found[name]
-                    items = [item for item in node.items if item.value is not None]
-                    found |= {f"{name}_{n}": (self._item(it), it) for n, it in enumerate(items)}
-        return found
+            parameter = lists.get(name)
+            if parameter is None or not self._is_list(parameter, fields, node):
+                tensors[name] = fields, node
+                continue
+            if parameter.option != "variadic":
+                tensors[name] = fields, node
+            if has_length:
+                tensors[f"{name}_length"] = len(fields), FileNode(len(fields), node.mark)
+            if parameter.option == "variadic":
+                items = [item for item in node.items if item.value is not None]
+                tensors |= {f"{name}_{n}": (self._item(it), it) for n, it in enumerate(items)}
+        return tensors
+
+    def _is_list(self, parameter: Parameter, fields: object, node: FileNode) -> bool:
+        """Return True for the list of tensors of a sequence or optional; report what is wrong."""
+        name = parameter.name
+        if not isinstance(fields, list) or len(fields) > _LONGEST:
+            message = f"{name} must be a list of tensors, at most {_LONGEST:,}"
+            self.problem(node.mark, message, f"{name}: [[1, 2], [3]]")
+            return False
+        if parameter.listed == "optional(" and len(fields) > 1:
+            message = f"{name} is an optional, which has one tensor or none"
+            self.problem(node.mark, f"{message}, got {len(fields)}")
+        for item in node.items:
+            if item.value is None:
+                self.problem(item.mark, f"an item of {name} must be a tensor, got null")
+        return True
 
     def _item(self, node: FileNode) -> Any:
-        """An item of a list of tensors, with the problems of a mapping reported."""
+        """Return an item of a list of tensors; the problems of a mapping are reported."""
         if not node.entries:
             return node.plain()
-        found = Problems()
-        fields, _, _ = f.validate(f.TensorFields, node, self.file.name, found)
-        for problem in found:
+        problems = Problems()
+        fields, _, _ = f.validate(f.TensorFields, node, self.file.name, problems)
+        for problem in problems:
             self.problem(Mark(problem.line, problem.column), problem.message, problem.hint)
-        return f.TensorFields(shape=[], constant=0.0) if found else fields
+        return f.TensorFields(shape=[], constant=0.0) if problems else fields
 
     def tensor(
         self, name: str, node: FileNode, fields: object, dtype: DType | None
     ) -> TensorSpec | None:
-        """The tensor written at `node`, or None with its problem reported."""
+        """Return the tensor written at `node`, or None with its problem reported."""
+        stated = fields if isinstance(fields, f.TensorFields) else None
         try:
-            stated = fields if isinstance(fields, f.TensorFields) else None
             return read_tensor(name, node, stated, dtype, self.file.path.parent)
-        except InvalidTensor as refused:
-            report = self.lacking if isinstance(refused, Lacking) else self.problem
-            report(refused.mark, refused.message, refused.hint)
-            return None
+        except Lacking as error:
+            self.lacking(error.mark, error.message, error.hint)
+        except InvalidTensor as error:
+            self.problem(error.mark, error.message, error.hint)
+        return None
 
     def twin(self, concrete: Concrete) -> Case | None:
-        """The legal twin of this case; None, with its problems reported as such."""
+        """Return the legal twin of this case; None, with its problems reported as such."""
         if not self.sound:
             return None
-        found = Problems()
-        case = resolve(replace(self.file, problems=found, reported=set()), concrete, False)
-        for problem in found:
+        problems = Problems()
+        case = resolve(replace(self.file, problems=problems, reported=set()), concrete, False)
+        for problem in problems:
             mark = Mark(problem.line, problem.column)
             self.problem(mark, f"the legal twin is not legal: {problem.message}", problem.hint)
         return case
 
     def _outputs(self, bound: dict[str, DType], attrs: Attrs) -> Iterator[OutputSpec]:
-        schema, stated = self.schema, output_names(self.fields.expect)
-        names: list[str] = []
-        for name, path in stated.items():
-            # Of sequences, their tensors are asked for one by one.
-            asked = isinstance(path[-1], int) and place(schema.outputs, name)
-            names += [name] if asked else []
-            if not (asked or (name == path[-1] and opset.states(schema.outputs, name))):
-                known = spelt(schema.outputs)
-                has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
-                message = f"{quoted(name)} is no output of {schema.op} ({has})"
-                hint = did_you_mean(name, {*known, *f.FORMS} - {name})
-                self.problem(self.node.at(path, key=True), message, hint)
+        """Yield the outputs of the node, with their types where these follow from the inputs."""
+        schema = self.schema
+        names = self._computed_names()
         answers = _answers(self.fields.expect)
         for path, answer in answers:
             names += self.tensors(schema.outputs, _outputs(answer), path)
-        listed = next((p.name for p in schema.outputs if p.listed and p.option == "variadic"), "")
-        refused = answers and all(isinstance(one, f.RejectedField) for _, one in answers)
+        listed = [p.name for p in schema.outputs if p.listed and p.option == "variadic"]
+        refused = answers and all(isinstance(answer, f.RejectedField) for _, answer in answers)
         if listed and self.needs_answer and not (names or refused):
-            message = f"expect must say how many tensors {listed} has"
-            hint = f"a list of them, or computed: [{listed}_0, {listed}_1]"
+            message = f"expect must state how many tensors {listed[0]} has"
+            hint = f"a list of them, or computed: [{listed[0]}_0, {listed[0]}_1]"
             self.lacking(self.node.at(["expect"]), message, hint)
-        for at, name, output in _asked(schema.op, tuple(dict.fromkeys(names))):
-            yield _output(name, opset.output_dtype(schema, output, bound, attrs), at)
+        for number, name, output in _asked(schema.op, tuple(dict.fromkeys(names))):
+            yield _output(name, opset.output_dtype(schema, output, bound, attrs), number)
 
-    def _tolerance(self, case: Case, specs: Iterable[TensorSpec]) -> Tolerance | None:
+    def _computed_names(self) -> list[str]:
+        """Return the outputs that are stated in a list of names; report those that do not exist."""
+        outputs = self.schema.outputs
+        names: list[str] = []
+        for name, path in output_names(self.fields.expect).items():
+            # Of sequences, their tensors are listed one by one.
+            if isinstance(path[-1], int) and place(outputs, name):
+                names.append(name)
+            elif name != path[-1] or not opset.states(outputs, name):
+                known = spelt(outputs)
+                has = f"has: {', '.join(known)}; or {', '.join(f.FORMS)}"
+                message = f"{quoted(name)} is not an output of {self.schema.op} ({has})"
+                hint = did_you_mean(name, {*known, *f.FORMS} - {name})
+                self.problem(self.node.at(path, key=True), message, hint)
+        return names
+
+    def _tolerance(self, case: Case, answers: Iterable[TensorSpec]) -> Tolerance | None:
+        """Return the tolerance of the case; None for the operator's own error bound."""
         if self.fields.tolerance is None:
             return Tolerance(ulp=0) if is_exact(case) else None
-        stated = [spec.dtype for spec in specs]
         # An output whose dtype is open has at most the steps of the widest.
         declared = [output.dtype or DTYPES["float64"] for output in case.outputs]
+        stated = [spec.dtype for spec in answers]
         try:
             return tolerance_of(self.fields.tolerance, self.dtype, [*declared, *stated])
         except ValueError as error:
             self.problem(self.at("tolerance"), f"tolerance: {error}")
             return None
 
-    def expectation_of(self, case: model.Case) -> model.Expectation:
-        """The expectation of `case`, or as much of it as is sound."""
+    def _expectation(self, case: model.Case) -> model.Expectation:
+        """Return the expectation of `case`, or as much of it as is sound."""
         expect = self.fields.expect
         if isinstance(expect, f.AnyOfField):
-            found: list[model.Alternative] = []
-            for path, answer in _answers(expect):
-                if answer.name in (one.name for one in found):
-                    message = f"two answers are named {answer.name!r}"
-                    self.problem(self.node.at((*path, "as")), message)
-                meant = self._one(case, answer, path)
-                if self.sound and _likeness(meant) in (_likeness(one.expect) for one in found):
-                    what = "are rejections" if isinstance(meant, model.Rejected) else "are the same"
-                    self.problem(self.node.at(path), f"two answers {what}")
-                found.append(model.Alternative(answer.name, meant))
+            any_of = self._any_of(case, expect)
             if case.rule != "open":
                 self.lacking(self.at("expect"), "any_of needs rule: open")
-            return model.AnyOf(tuple(found))
+            return any_of
         if case.rule == "open":
             self.lacking(self.at("rule"), "rule: open needs expect.any_of, the answers admitted")
-        if isinstance(expect, f.OracleField | f.AgreeField):
-            # Both answers may be rounded, so that no bound holds.
-            exact = all(output.dtype and output.dtype.kind != "float" for output in case.outputs)
-            if self.fields.tolerance is None and not (exact or is_exact(case)):
-                message = "a backend's answer has errors of its own: tolerance must be stated"
-                hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
-                self.lacking(self.at("expect"), message, hint)
-            if isinstance(expect, f.OracleField):
-                return model.Oracle(expect.oracle)
+        if isinstance(expect, f.OracleField):
+            self._check_tolerance_of_backends(case)
+            return model.Oracle(expect.oracle)
+        if isinstance(expect, f.AgreeField):
+            self._check_tolerance_of_backends(case)
             return model.Agreement()
         return self._one(case, expect, ("expect",))
 
+    def _any_of(self, case: model.Case, expect: f.AnyOfField) -> model.AnyOf:
+        """Return the answers that are admitted; report those of one name or of one content."""
+        alternatives: list[model.Alternative] = []
+        for path, stated in _answers(expect):
+            if stated.name in (other.name for other in alternatives):
+                message = f"two answers are named {stated.name!r}"
+                self.problem(self.node.at((*path, "as")), message)
+            answer = self._one(case, stated, path)
+            likenesses = [_likeness(other.expect) for other in alternatives]
+            if self.sound and _likeness(answer) in likenesses:
+                what = "are rejections" if isinstance(answer, model.Rejected) else "are the same"
+                self.problem(self.node.at(path), f"two answers {what}")
+            alternatives.append(model.Alternative(stated.name, answer))
+        return model.AnyOf(tuple(alternatives))
+
+    def _check_tolerance_of_backends(self, case: model.Case) -> None:
+        """Report a missing tolerance: two answers of backends may be rounded; no bound holds."""
+        floats = any(not output.dtype or output.dtype.kind == "float" for output in case.outputs)
+        if self.fields.tolerance is None and floats and not is_exact(case):
+            message = "a backend's answer has errors of its own: tolerance must be stated"
+            hint = "such as tolerance: {rtol: 1e-5, atol: 1e-6}; {ulp: 0} compares exactly"
+            self.lacking(self.at("expect"), message, hint)
+
     def _one(self, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
+        """Return an answer of one of the forms that a case may state alone."""
         if isinstance(answer, f.RejectedField):
             return self._rejected(case, answer.rejected, path)
         if isinstance(answer, f.GoldenField):
@@ -287,161 +349,229 @@ class Resolver:
         return _COMPUTED
 
     def _values(self, case: model.Case, answer: object, path: Location) -> model.Values:
+        """Return the outputs that an answer states; report those that are missing or wrong."""
         tensors = self.tensors(self.schema.outputs, _outputs(answer), path)
+        names = {output.name for output in case.outputs}
+        misspelt = [name for name in tensors if name not in names]
         specs: list[model.TensorSpec] = []
-        known = {output.name for output in case.outputs}
-        misspelt = [name for name in tensors if name not in known]
         for output in case.outputs:
-            if output.name not in tensors:
-                meant = [output.name, *f.FORMS]
-                if output.name and not any(did_you_mean(name, meant) for name in misspelt):
-                    self.lacking(self.node.at(path), f"expect lacks output {output.name!r}")
+            if output.name in tensors:
+                spec = self._value(case, output, *tensors[output.name])
+                if spec is not None:
+                    specs.append(spec)
                 continue
-            fields, node = tensors[output.name]
-            # Outputs of a graph, and of training, are of any type: mostly of that of the case.
-            mixed = not all(one.homogeneous for one in self.schema.outputs)
-            dtype = output.dtype or (self.dtype if mixed else None)
-            if dtype is None and getattr(fields, "dtype", None) is None:
-                # Problems of the inputs have been reported, and may be the reason.
-                if self.sound:
-                    message = f"{output.name}: its dtype does not follow from the inputs"
-                    self.lacking(node.mark, message, "{value: …, dtype: …} states it")
-                continue
-            if (spec := self.tensor(output.name, node, fields, dtype)) is None:
-                continue
-            if output.dtype and spec.dtype != output.dtype:
-                message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
-                self.problem(node.at(["dtype"]), message)
-            specs.append(spec)
+            meant = [output.name, *f.FORMS]
+            if output.name and not any(did_you_mean(name, meant) for name in misspelt):
+                self.lacking(self.node.at(path), f"expect lacks output {output.name!r}")
         if any(spec.dtype.kind == "float" for spec in specs):
             self._check_bound(case)
         return model.Values(tuple(specs))
 
+    def _value(
+        self, case: model.Case, output: OutputSpec, fields: object, node: FileNode
+    ) -> TensorSpec | None:
+        """Return the answer for one output, or None with its problem reported."""
+        dtype = output.dtype
+        # Outputs of a graph, and of training, are of any type: mostly of that of the case.
+        if dtype is None and not all(one.homogeneous for one in self.schema.outputs):
+            dtype = self.dtype
+        if dtype is None and getattr(fields, "dtype", None) is None:
+            # Problems of the inputs have been reported, and may be the reason.
+            if self.sound:
+                message = f"{output.name}: its dtype does not follow from the inputs"
+                self.lacking(node.mark, message, "{value: …, dtype: …} states it")
+            return None
+        spec = self.tensor(output.name, node, fields, dtype)
+        if spec and output.dtype and spec.dtype != output.dtype:
+            message = f"{output.name}: {case.op} gives {output.dtype} here, not {spec.dtype}"
+            self.problem(node.at(["dtype"]), message)
+        return spec
+
     def _check_bound(self, case: model.Case) -> None:
+        """Report a missing tolerance for floats of an operator without an error bound."""
         if self.fields.tolerance is None and operator_of(case.op) is None and not is_exact(case):
             message = f"opcheck knows no error bound for {case.op}: tolerance must be stated"
             self.lacking(self.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 
     def _golden(self, case: model.Case, name: str, path: Location) -> model.Golden:
+        """Return the answer in a folder of this name; report missing files."""
         mark = self.node.at((*path, "golden"))
         try:
             folder = inside(self.file.path.parent, name, mark)
             for number in range(len(case.outputs)):
                 inside(folder, f"output_{number}.pb", mark)
-        except InvalidTensor as refused:
-            self.problem(refused.mark, refused.message, refused.hint)
+        except InvalidTensor as error:
+            self.problem(error.mark, error.message, error.hint)
             return model.Golden(self.file.path.parent)
         if any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs):
             self._check_bound(case)
         return model.Golden(folder)
 
     def _rejected(self, case: model.Case, why: str, path: Location) -> model.Rejected:
+        """Return the refusal with the case's legal twin: the case with one value made legal.
+
+        What must come out of the twin does not matter, only that it runs.
+        """
         legal = grouping.sure(self.node.get(*path, "legal"))  # validated before
         ((key, value),) = legal.entries.items()
-        # What must come out of the legal twin does not matter, only that it runs.
-        start, steps = self.node.without(("expect", "rule", "tolerance")), f.parse_path(key)
-        if asked := self.node.get(*path, "asked"):
-            start = f.put(start, ("expect", "computed"), asked) or start
-        node = f.put(start, steps, value) if steps else None
+        steps = f.parse_path(key)
+        if steps is None:
+            self.problem(legal.keys[key], f"legal: {quoted(key)} is not a path", f.PATHS_ARE)
+            return model.Rejected(why, case)
+        illegal = self.node.without(("expect", "rule", "tolerance"))
+        asked = self.node.get(*path, "asked")
+        if asked:
+            illegal = f.put(illegal, ("expect", "computed"), asked) or illegal
+        node = f.put(illegal, steps, value)
         twin = None
-        if not steps:
-            self.problem(legal.keys[key], f"legal: {quoted(key)} is no path", f.PATHS_ARE)
-        elif node is None:
+        if node is None:
             self.problem(legal.keys[key], f"legal: {quoted(key)} leads into a literal")
-        elif node.plain() == start.plain():
+        elif node.plain() == illegal.plain():
             self.problem(self.node.at((*path, "legal"), key=True), "legal changes nothing")
         else:
             twin = self.twin(replace(self.concrete, id=f"{case.id}~legal", node=node))
         return model.Rejected(why, twin or case)
 
-    def resolve_inputs(self, schema: Schema) -> tuple[model.TensorSpec, ...]:
-        """The inputs of the case, in the operator's order."""
-        given = {n: v for n, v in (self.fields.inputs or {}).items() if v is not None}
-        stated = self.tensors(schema.inputs, given, ("inputs",))
-        specs: dict[str, model.TensorSpec] = {}
-        unknown = [n for n in self.fields.inputs or {} if not opset.states(schema.inputs, n)]
+    def _resolve_inputs(self) -> tuple[model.TensorSpec, ...]:
+        """Return the inputs of the case, in the operator's order, without those that are wrong."""
+        schema = self.schema
+        fields = self.fields.inputs or {}
+        given = {name: value for name, value in fields.items() if value is not None}
+        tensors = self.tensors(schema.inputs, given, ("inputs",))
+        unknown = [name for name in fields if not opset.states(schema.inputs, name)]
         for name in unknown:
             known = spelt(schema.inputs)
-            message = f"{quoted(name)} is no input of {schema.op} (has: {', '.join(known)})"
+            has = f"has: {', '.join(known)}"
+            message = f"{quoted(name)} is not an input of {schema.op} ({has})"
             self.problem(self.at("inputs", name), message, did_you_mean(name, known))
         if schema.in_place_of_optional and len(given.keys() - {*unknown}) > 1:
             message = f"{' and '.join(given)} are the same input of {schema.op}: state one"
             self.problem(self.at("inputs"), message)
-        for name, (tensor, node) in stated.items():
-            if name in unknown or not (parameter := _input(schema.op, name)):
-                continue
-            self.places[name] = node
-            allowed = _allowed(parameter.types)
-            # Another input than the leading one may have one dtype alone, such as K of TopK.
-            only = len(allowed) == 1 and parameter is not schema.typed
-            if spec := self.tensor(name, node, tensor, allowed[0] if only else self.dtype):
+        specs: dict[str, model.TensorSpec] = {}
+        for name, (tensor, node) in tensors.items():
+            spec = None if name in unknown else self._input(name, tensor, node)
+            if spec is not None:
                 specs[name] = spec
-                if spec.dtype not in allowed and not self.may_be_illegal:
-                    names = ", ".join(sorted(map(str, allowed)))
-                    hint = f"allowed: {names or 'only types that no case can have'}"
-                    message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
-                    self.problem(self._dtype_mark(spec), message, hint)
-        lists = [p.name for p in schema.inputs if p.listed and not schema.in_place_of_optional]
-        if lists and not (stated or self.dtype):
-            self.lacking(self.node.mark, "the dtype of an empty sequence is not stated")
-        lacks = [name for name in lists if name not in given]
-        if lacks or not self.may_be_illegal:
-            for name in (*lacks, *missing(schema.inputs, stated)):
-                if not any(did_you_mean(word, [name]) for word in unknown):
-                    self.lacking(self.node.mark, f"{schema.op} needs input {name!r}")
+        self._check_missing_inputs(given, tensors, unknown)
         if self.file.domain == opset.DML and any(spec.initializer for spec in specs.values()):
             self.problem(self.at("inputs"), "DirectML's operators have no initializers")
         return tuple(specs[slot] for slot in _ordered(schema.op, tuple(specs)) if slot)
 
-    def bindings(self, schema: Schema, inputs: tuple[model.TensorSpec, ...]) -> dict[str, DType]:
-        """The dtype of each type constraint, by the first input with it."""
+    def _input(self, name: str, tensor: object, node: FileNode) -> TensorSpec | None:
+        """Return an input, or None with its problem reported, or if the schema does not have it."""
+        schema = self.schema
+        parameter = _input(schema.op, name)
+        if parameter is None:
+            return None
+        self.places[name] = node
+        allowed = _allowed(parameter.types)
+        # Another input than the leading one may have one dtype alone, such as K of TopK.
+        has_one_dtype = len(allowed) == 1 and parameter is not schema.typed
+        spec = self.tensor(name, node, tensor, allowed[0] if has_one_dtype else self.dtype)
+        if spec and spec.dtype not in allowed and not self.may_be_illegal:
+            names = ", ".join(sorted(map(str, allowed)))
+            hint = f"allowed: {names or 'only types that no case can have'}"
+            message = f"{spec.name}: {schema.op} does not allow {spec.dtype}"
+            self.problem(self._dtype_mark(spec), message, hint)
+        return spec
+
+    def _check_missing_inputs(
+        self, given: Collection[str], tensors: Collection[str], unknown: Sequence[str]
+    ) -> None:
+        """Report inputs that are not stated, unless an unknown name may mean them."""
+        schema = self.schema
+        lists = [
+            parameter.name
+            for parameter in schema.inputs
+            if parameter.listed and not schema.in_place_of_optional
+        ]
+        if lists and not (tensors or self.dtype):
+            self.lacking(self.node.mark, "the dtype of an empty sequence is not stated")
+        names = [name for name in lists if name not in given]
+        if names or not self.may_be_illegal:
+            names += missing(schema.inputs, tensors)
+        for name in names:
+            if not any(did_you_mean(word, [name]) for word in unknown):
+                self.lacking(self.node.mark, f"{schema.op} needs input {name!r}")
+
+    def _bindings(self, inputs: tuple[model.TensorSpec, ...]) -> dict[str, DType]:
+        """Return the dtype of each type constraint, by the first input with it."""
+        op = self.schema.op
         bound: dict[str, DType] = {}
         for spec in inputs:
-            parameter = grouping.sure(_input(schema.op, spec.name))
+            parameter = grouping.sure(_input(op, spec.name))
             if parameter.option == "variadic" and not parameter.homogeneous:
                 continue
             first = bound.setdefault(parameter.constraint, spec.dtype)
             if first != spec.dtype and not self.may_be_illegal:
-                message = f"{spec.name} is {spec.dtype}, but {schema.op} wants {first} as before it"
+                message = f"{spec.name} is {spec.dtype}, but {op} wants {first} as before it"
                 self.problem(self._dtype_mark(spec), message)
         return bound
 
     def _dtype_mark(self, spec: model.TensorSpec) -> Mark:
+        """Return where the dtype of an input is stated."""
         stated = self.places[spec.name].get("dtype") or self.node.get("dtype")
         return stated.mark if stated else self.at("inputs", spec.name)
 
-    def resolve_attributes(self, schema: Schema) -> model.Attrs:
-        """The attributes of the case, without those that are wrong."""
+    def _resolve_attributes(self) -> model.Attrs:
+        """Return the attributes of the case, without those that are wrong."""
+        schema = self.schema
         stated = self.fields.attrs or {}
         unknown: list[str] = []
-        found: dict[str, model.AttrValue | model.Typed] = {}
+        attrs: dict[str, model.AttrValue | model.Typed] = {}
         for name, value in stated.items():
-            attribute = schema.attributes.get(name)
             if name in schema.graphs and isinstance(value, str):
-                if self._is_graph(schema, name, value):
-                    found[name] = value
+                if self._is_graph(name, value):
+                    attrs[name] = value
                 continue
-            if attribute is None and (self.may_be_illegal or value is None):
-                attribute = opset.attribute(schema.op, name)
-            is_tensor = isinstance(value, f.TensorFields)
-            if isinstance(value, dict) and self.may_be_illegal:
-                attribute = attribute or Attribute(name, "other", False, None)
             if value is None and not self.needs_answer:
                 continue  # A legal twin omits an illegal attribute.
+            attribute = self._attribute(name, value)
             if attribute is None:
                 unknown.append(name)
                 has = f"has: {', '.join(schema.attributes) or 'none'}"
-                message = f"{quoted(name)} is no attribute of {schema.op} ({has})"
+                message = f"{quoted(name)} is not an attribute of {schema.op} ({has})"
                 self.problem(self.at("attrs", name), message, did_you_mean(name, schema.attributes))
-            elif is_tensor or (attribute.type == "tensor" and not isinstance(value, dict | None)):
-                if (array := self._attribute_tensor(attribute, value)) is not None:
-                    found[name] = array
             elif value is not None:
-                try:
-                    typed = isinstance(value, dict) and self.may_be_illegal
-                    found[name] = (typed_value if typed else attribute_value)(attribute, value)
-                except ValueError as error:
-                    self.problem(self.node.at(("attrs", name)), f"attribute {name} {error}")
+                resolved = self._attribute_value(attribute, value)
+                if resolved is not None:
+                    attrs[name] = resolved
+        self._check_missing_attributes(stated, unknown)
+        return attrs
+
+    def _attribute(self, name: str, value: object) -> Attribute | None:
+        """Return the attribute of this name; None where the operator has none.
+
+        Null may omit one that another version has. Where the case may be illegal, `{type: value}`
+        may state one that no version has.
+        """
+        attribute = self.schema.attributes.get(name)
+        if attribute is None and (self.may_be_illegal or value is None):
+            attribute = opset.attribute(self.schema.op, name)
+        if attribute is None and self.may_be_illegal and isinstance(value, dict):
+            return Attribute(name, "other", False, None)
+        return attribute
+
+    def _attribute_value(
+        self, attribute: Attribute, value: object
+    ) -> model.AttrValue | model.Typed | None:
+        """Return the value of an attribute; None with its problem reported."""
+        is_mapping = isinstance(value, dict)
+        if isinstance(value, f.TensorFields) or (attribute.type == "tensor" and not is_mapping):
+            return self._attribute_tensor(attribute, value)
+        read = typed_value if is_mapping and self.may_be_illegal else attribute_value
+        try:
+            return read(attribute, value)
+        except ValueError as error:
+            mark = self.node.at(("attrs", attribute.name))
+            self.problem(mark, f"attribute {attribute.name} {error}")
+            return None
+
+    def _check_missing_attributes(
+        self, stated: Mapping[str, object], unknown: Sequence[str]
+    ) -> None:
+        """Report attributes that must be stated, unless an unknown name may mean them."""
+        schema = self.schema
         changed = changed_defaults(schema.op, self.file.opsets)
         for name, attribute in schema.attributes.items():
             if any(did_you_mean(word, [name]) for word in unknown):
@@ -452,123 +582,102 @@ class Resolver:
                 what = f"attrs.{name} must be stated: its default differs"
                 hint = f"attrs: {{{name}: null}} leaves it out"
                 self.lacking(self.node.mark, f"{what} between the case's opsets", hint)
-        return found
 
-    def _is_graph(self, schema: Schema, name: str, text: str) -> bool:
+    def _is_graph(self, name: str, text: str) -> bool:
         """Return True for a graph; report any other value, and tensors that are not there."""
         from opcheck.opset import onnx_defs
 
-        given, mark = [*(self.fields.inputs or {})], self.node.at(("attrs", name))
+        given = [*(self.fields.inputs or {})]
+        mark = self.node.at(("attrs", name))
         try:
-            body = onnx_defs.subgraph(text, self.fields.opset or schema.op.since)
+            body = onnx_defs.subgraph(text, self.fields.opset or self.schema.op.since)
         except ValueError as error:
-            self.problem(mark, f"attribute {name} is no graph: {error}", f.GRAPHS_ARE)
+            self.problem(mark, f"attribute {name} is not a graph: {error}", f.GRAPHS_ARE)
             return False
-        outer = opset.outer(schema, given)
-        for one in (one for one in body.outer if one not in outer and not self.may_be_illegal):
-            message = f"{name}: {quoted(one)} is no tensor of the graph, and none from around it"
-            self.problem(mark, message, did_you_mean(one, [*body.named, *outer]) or f.GRAPHS_ARE)
-        for one in sorted(body.named & {*given, *spelt(schema.outputs)}):
-            self.problem(mark, f"{name}: {quoted(one)} is the name of a tensor around the graph")
+        outer = opset.outer(self.schema, given)
+        for tensor in body.outer:
+            if tensor not in outer and not self.may_be_illegal:
+                message = f"{name}: {quoted(tensor)} is not a tensor of the graph, nor around it"
+                hint = did_you_mean(tensor, [*body.named, *outer]) or f.GRAPHS_ARE
+                self.problem(mark, message, hint)
+        for tensor in sorted(body.named & {*given, *spelt(self.schema.outputs)}):
+            message = f"{name}: {quoted(tensor)} is the name of a tensor around the graph"
+            self.problem(mark, message)
         return True
 
     def _attribute_tensor(self, attribute: Attribute, value: Any) -> Array | tuple[Any, ...] | None:
-        """The tensor stated for an attribute, or its list; None with its problem reported."""
+        """Return the tensor stated for an attribute, or its list; None with its problem reported.
+
+        A list of numbers may be stated by a tensor of rank 1, such as a fill.
+        """
         node = grouping.sure(self.node.get("attrs", attribute.name))
-        stated = value if isinstance(value, f.TensorFields) else None
-        held = opset.held(attribute) if attribute.type in ("floats", "ints") else None
-        wrong = "" if attribute.type == "tensor" or (stated and held) else "is no tensor"
-        spec = None if wrong else self.tensor(attribute.name, node, stated, held or self.dtype)
-        if spec and held and (len(spec.shape), spec.dtype) != (1, held):
-            found = f"of rank {len(spec.shape)} and {spec.dtype}"
-            wrong = f"is a list, of rank 1 and {held}, not {found}"
-        elif spec and held and prod(spec.shape) > _LONGEST_LIST:
-            wrong = f"is a list, of at most {_LONGEST_LIST:,} entries"
-        elif spec and spec.initializer:
-            wrong = "is no initializer"
+        fields = value if isinstance(value, f.TensorFields) else None
+        is_list = fields is not None and attribute.type in ("floats", "ints")
+        held = opset.held(attribute) if is_list else None
+        if attribute.type != "tensor" and not held:
+            self.problem(node.mark, f"attribute {attribute.name} is not a tensor")
+            return None
+        spec = self.tensor(attribute.name, node, fields, held or self.dtype)
+        if spec is None:
+            return None
         try:
-            array = materialize(spec) if spec and not wrong else None
+            _check_for_attribute(spec, held)
+            array = materialize(spec)
         except ValueError as error:
-            wrong = str(error)
-        if wrong:
-            self.problem(node.mark, f"attribute {attribute.name} {wrong}")
-        if wrong or array is None:
+            self.problem(node.mark, f"attribute {attribute.name} {error}")
             return None
         array.flags.writeable = False
         return tuple(array.tolist()) if held else array
 
 
-def tolerance_of(stated: f.ToleranceField, dtype: DType | None, all_: Iterable[DType]) -> Tolerance:
-    """Tolerance of a case of `dtype` as `stated`; raises ValueError if it makes no sense."""
-    if isinstance(stated, f.ToleranceFields):
-        found = _stated(stated)
-    else:
-        each = {name: _stated(fields) for name, fields in stated.items()}
-        for name, tolerance in each.items():
-            _check_tolerance(tolerance, DTYPES[name])
-        if dtype is None or dtype.name not in each:
-            raise ValueError(f"says nothing about {dtype or 'a case without dtype'}")
-        found = each[dtype.name]
-    for output in all_:
-        _check_tolerance(found, output)
-    return found
-
-
-def _check_tolerance(tolerance: Tolerance, dtype: DType) -> None:
-    """Raise ValueError if it admits answers that are wrong in every digit."""
-    if tolerance.rtol >= 1:
-        raise ValueError(f"rtol {tolerance.rtol:g} admits any value; it must be below 1")
-    # That many steps double a value. Integers are exact unless rtol and atol are stated.
-    doubled = 2 ** (dtype.precision - 1) if dtype.kind == "float" else None
-    if tolerance.ulp and doubled and tolerance.ulp >= doubled:
-        many = f"ulp {shown(tolerance.ulp)} is too many"
-        raise ValueError(f"{many}: {doubled} steps double a {dtype}")
-    if dtype.kind in ("bool", "string"):
-        return
-    largest = limits(dtype)[1]
-    if tolerance.atol >= largest / 2:
-        raise ValueError(f"atol {tolerance.atol:g} admits any value: {dtype} ends at {largest:g}")
-
-
-def _stated(stated: f.ToleranceFields) -> Tolerance:
-    rules = {"signed_zeros": bool(stated.signed_zeros), "strict": bool(stated.strict)}
-    absolute = stated.rtol is not None or stated.atol is not None
-    if absolute and stated.ulp is not None:
-        raise ValueError("ulp excludes rtol and atol")
-    if absolute:
-        return Tolerance(None, stated.rtol or 0.0, stated.atol or 0.0, **rules)
-    if stated.ulp is None and not any(rules.values()):
-        raise ValueError("states nothing: give ulp, or rtol and atol")
-    return Tolerance(stated.ulp or 0, **rules)
+def _check_for_attribute(spec: TensorSpec, held: DType | None) -> None:
+    """Raise ValueError where a tensor is not an attribute, or a list of the type `held`."""
+    if held and (len(spec.shape), spec.dtype) != (1, held):
+        found = f"of rank {len(spec.shape)} and {spec.dtype}"
+        raise ValueError(f"is a list, of rank 1 and {held}, not {found}")
+    if held and prod(spec.shape) > _LONGEST_LIST:
+        raise ValueError(f"is a list, of at most {_LONGEST_LIST:,} entries")
+    if spec.initializer:
+        raise ValueError("is not an initializer")
 
 
 def _answers(expect: object) -> list[tuple[Location, Any]]:
+    """Return each answer that an expectation admits, with its path."""
     if isinstance(expect, f.AnyOfField):
         return [(("expect", "any_of", k), answer) for k, answer in enumerate(expect.any_of)]
     return [(("expect",), expect)]
 
 
 def output_names(expect: object) -> dict[str, Location]:
-    """The outputs that an expectation names, each with the path at which it does so first."""
+    """Return the outputs that an expectation names, each with the path at which it does so first.
+
+    The path ends in a number where they are a list of names.
+    """
     if isinstance(expect, f.ComputedField):
         return {name: ("expect", "computed", n) for n, name in enumerate(expect.computed)}
-    named: dict[str, Location] = {}
+    paths: dict[str, Location] = {}
     for path, answer in _answers(expect):
         for name in _outputs(answer):
-            named.setdefault(name, (*path, name))
+            paths.setdefault(name, (*path, name))
         if isinstance(answer, f.RejectedField):
-            for n, name in enumerate(answer.asked or ()):
-                named.setdefault(name, (*path, "asked", n))
-    return named
+            for number, name in enumerate(answer.asked or ()):
+                paths.setdefault(name, (*path, "asked", number))
+    return paths
 
 
 def _likeness(answer: model.OneAnswer) -> object:
     """Return a key that is equal for answers written alike, and for all refusals."""
     if isinstance(answer, model.Values):
-        held = (s.content for s in answer.outputs)
-        contents = [content(it.values) if isinstance(it, model.Given) else it for it in held]
-        return contents, [(s.name, s.dtype, s.shape, s.put) for s in answer.outputs]
+        return [
+            (spec.name, spec.dtype, spec.shape, spec.put, _comparable(spec.content))
+            for spec in answer.outputs
+        ]
     return model.Rejected if isinstance(answer, model.Rejected) else answer
+
+
+def _comparable(written: object) -> object:
+    """Return what a tensor holds, in a form that `==` compares."""
+    return content(written.values) if isinstance(written, model.Given) else written
 
 
 def is_exact(case: model.Case) -> bool:
@@ -579,6 +688,7 @@ def is_exact(case: model.Case) -> bool:
 
 
 def _outputs(answer: object) -> dict[str, object]:
+    """Return the outputs that an answer states, by name; none for answers of other forms."""
     if isinstance(answer, f.AlternativeOutputsField):
         return dict(answer.__pydantic_extra__ or {})
     return answer if isinstance(answer, dict) else {}
@@ -587,6 +697,7 @@ def _outputs(answer: object) -> dict[str, object]:
 # Of many cases in a row, the names are the same.
 @lru_cache
 def _input(op: model.OpVersion, name: str) -> Parameter | None:
+    """Return the parameter of an input that a case names, None if the version does not have it."""
     inputs = opset.versions(op.domain, op.name)[op.since].inputs
     found = place(inputs, name)
     return inputs[found[0]] if found else None
@@ -599,70 +710,23 @@ def _ordered(op: model.OpVersion, names: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache
 def _asked(op: model.OpVersion, names: tuple[str, ...]) -> list[tuple[int, str, Parameter]]:
-    """The outputs of a node that is asked for these, with their places."""
+    """Return the outputs of a node of which these are requested, with their places."""
     outputs = opset.versions(op.domain, op.name)[op.since].outputs
-    # A place is counted, so that whatever comes before one that is asked for is asked for too.
-    counts = [found[1] for name in names if (found := place(outputs, name))]
-    before = (f"{outputs[-1].stem}_{n}" for n in range(max(counts, default=0)))
-    named = [*dict.fromkeys([*names, *before, *missing(outputs, names)])]
-    # Nobody asks for nothing. An optional one may be left out before others.
-    ordered = slots(outputs, named or spelt(outputs))
-    places = ((at, name, place(outputs, name)) for at, name in enumerate(ordered))
-    return [(at, name, outputs[found[0]]) for at, name, found in places if found]
+    places = [place(outputs, name) for name in names]
+    # Of a variadic output, all before one that is requested are requested too.
+    count = max((found[1] for found in places if found), default=0)
+    before = [f"{outputs[-1].stem}_{number}" for number in range(count)]
+    requested = [*dict.fromkeys([*names, *before, *missing(outputs, names)])]
+    # Without any, all are. An optional one may be left out before others.
+    ordered = slots(outputs, requested or spelt(outputs))
+    with_parameters = []
+    for number, name in enumerate(ordered):
+        found = place(outputs, name)
+        if found:
+            with_parameters.append((number, name, outputs[found[0]]))
+    return with_parameters
 
 
 @cache
 def _allowed(types: frozenset[str]) -> tuple[DType, ...]:
     return tuple(dtype for dtype in DTYPES.values() if dtype.text in types)
-
-
-def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
-    """`value` in the attribute's declared type; raises ValueError for any other."""
-    if (kind := attribute.type.removesuffix("s")) == "tensor":
-        raise ValueError(f"must be a literal, or {{value: …, dtype: …}}; got {shown(value)}")
-    if kind == "graph":
-        raise ValueError(f"must be a graph as text; got {shown(value)}")
-    if kind not in _SCALARS:
-        raise ValueError("holds a type or sparse tensor, which case files cannot write")
-    if kind == attribute.type:
-        return cast(model.AttrValue, _scalar(kind, value))
-    if not isinstance(value, list):
-        raise ValueError(f"must be a list, each item a {_WORDS[kind]}; got {shown(value)}")
-    return tuple(_scalar(kind, item) for item in value)
-
-
-def typed_value(attribute: Attribute, value: Any) -> model.AttrValue | model.Typed:
-    """The value of `{type: value}`; raises ValueError for anything else."""
-    if len(value) != 1 or not value.keys() <= {*model.ATTRIBUTE_TYPES}:
-        kinds = ", ".join(model.ATTRIBUTE_TYPES)
-        raise ValueError(f"must be a value, or {{type: value}} with one of {kinds}")
-    [(kind, stated)] = value.items()
-    items = stated if isinstance(stated, list) else [stated]
-    held: Any = kind
-    if kind == "tensor":
-        whole = all(isinstance(item, int) for item in items)
-        held = f"{'int' if whole else 'float'}{'s' if items is stated else ''}"
-    plain = attribute_value(replace(attribute, type=held), stated)
-    return plain if kind == attribute.type != "tensor" else model.Typed(kind, plain)
-
-
-def _scalar(kind: str, value: Any) -> Any:
-    fits = isinstance(value, _SCALARS[kind]) and not isinstance(value, bool)
-    if not fits:
-        raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
-    if kind == "int" and not -(2**63) <= value < 2**63:
-        raise ValueError(f"must fit in 64 bits, got {shown(value)}")
-    if kind == "float" and _LARGEST < abs(value) < inf:
-        raise ValueError(f"must fit in float32, got {shown(value)}")
-    return float(value) if kind == "float" else value
-
-
-@cache
-def changed_defaults(op: model.OpVersion, opsets: frozenset[int]) -> tuple[str, ...]:
-    """The attributes whose default differs between versions, of those `opsets` if there are any."""
-    versions = opset.versions(op.domain, op.name)
-    others = [opset.describe(op.domain, op.name, number) for number in opsets]
-    declared = [schema.attributes for schema in [*filter(None, others)] or versions.values()]
-    own = {name: one.default for name, one in versions[op.since].attributes.items()}
-    known = {name: {one[name].default for one in declared if name in one} for name in own}
-    return tuple(name for name in own if known[name] - {own[name]})

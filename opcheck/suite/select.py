@@ -1,7 +1,7 @@
 """Selection of a suite's cases by a command, and digests of them.
 
 A digest is of the question and the stated answer, equal on every machine and different for
-different cases. Place, explanation and time limit of a case are no part of it, nor is what the
+different cases. Place, explanation and time limit of a case are not part of it, nor is what the
 engine computes, which is a matter of opcheck's version.
 """
 
@@ -27,6 +27,8 @@ from opcheck.opset import operators
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
+#: What a case takes besides its inputs, in the time of so many elements.
+_CASE_COST = 8192
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,10 @@ class Selection:
     @property
     def operators(self) -> Sequence[str]:
         """The operators whose suites have all that may be selected; empty where any may."""
+        if self.ops:
+            return self.ops
         names = [id.partition("/")[0] for id in self.ids]
-        return self.ops or ([] if any(map(_is_pattern, names)) else names)
+        return [] if any(map(_is_pattern, names)) else names
 
     def __str__(self) -> str:
         parts = {
@@ -68,55 +72,111 @@ class Selection:
 
     def why_empty(self, cases: Collection[model.Case], *, python: bool = False) -> str:
         """Count the cases that there are without each condition: `of op Add; 3 without --dtype`."""
-        found = []
+        counts = []
         for name, option in _OPTIONS.items():
             wider = replace(self, **{name: getattr(EVERYTHING, name)})
-            if count := len(select(cases, wider)):
+            count = len(select(cases, wider))
+            if count:
                 label = name if python else option
                 how = f"at {label} deep" if name == "level" else f"without {label}"
-                found.append(f"{count:,} {how}")
-        return "; ".join([str(self), *filter(None, [", ".join(found)])])
+                counts.append(f"{count:,} {how}")
+        return f"{self}; {', '.join(counts)}" if counts else str(self)
 
 
 EVERYTHING = Selection(level="deep")
 #: The options of commands for the fields of a selection.
-_OPTIONS = {"ids": "--case", "keywords": "-k", "ops": "--op"}
-_OPTIONS |= {"opsets": "--opset", "dtypes": "--dtype", "level": "--level"}
+_OPTIONS = {
+    "ids": "--case",
+    "keywords": "-k",
+    "ops": "--op",
+    "opsets": "--opset",
+    "dtypes": "--dtype",
+    "level": "--level",
+}
 
 
 def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Case, ...]:
-    """The cases that a user selects; raises UsageError for a name of nothing that there is."""
-    for dtype in (dtype for dtype in selection.dtypes if dtype not in dtypes.DTYPES):
-        hint = did_you_mean(dtype, dtypes.DTYPES) or f"known: {', '.join(dtypes.DTYPES)}"
-        raise UsageError(f"unknown dtype {dtype!r}", hint)
-    # A mistyped one would go unnoticed next to one that is not.
-    here = {case.id for case in cases}
-    names = {case.op.name.lower(): case.op.name for case in cases}
-    for wanted in (wanted for wanted in selection.ids if not _meant(wanted, here)):
-        op = wanted.partition("/")[0]
-        mine = [one for one in here if one.startswith(f"{op}/")]
-        near = _completions(f"{op}/", mine) if mine else _completions(op, _there(cases) - {op})
-        alike = _completions(wanted, mine or here) or near
-        raise UsageError(f"no case{' matches' * _is_pattern(wanted)} {wanted!r}", alike)
-    for op in (op for op in selection.ops if op.lower() not in names):
-        known = _there(cases)
-        hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
+    """Return the cases that a user selects.
+
+    Raises UsageError for a name of nothing that there is, which would go unnoticed next to others.
+    """
+    _check_dtypes(selection.dtypes)
+    _check_ids(cases, selection.ids)
+    _check_operators(cases, selection.ops)
+    _check_opsets(cases, selection.opsets)
+    chosen = select(cases, selection)
+    if chosen:
+        _check_each_operator(cases, chosen, selection)
+    return chosen
+
+
+def _check_dtypes(wanted: Iterable[str]) -> None:
+    """Raise UsageError for a name of no element type."""
+    for dtype in wanted:
+        if dtype not in dtypes.DTYPES:
+            hint = did_you_mean(dtype, dtypes.DTYPES) or f"known: {', '.join(dtypes.DTYPES)}"
+            raise UsageError(f"unknown dtype {dtype!r}", hint)
+
+
+def _check_ids(cases: Collection[model.Case], wanted: Iterable[str]) -> None:
+    """Raise UsageError for an id, or a pattern, of no case."""
+    ids = {case.id for case in cases}
+    for id in wanted:
+        if _meant(id, ids):
+            continue
+        op = id.partition("/")[0]
+        of_operator = [one for one in ids if one.startswith(f"{op}/")]
+        if of_operator:
+            others = _completions(f"{op}/", of_operator)
+        else:
+            others = _completions(op, _operators_of(cases) - {op})
+        hint = _completions(id, of_operator or ids) or others
+        message = "no case matches" if _is_pattern(id) else "no case"
+        raise UsageError(f"{message} {id!r}", hint)
+
+
+def _check_operators(cases: Collection[model.Case], wanted: Iterable[str]) -> None:
+    """Raise UsageError for an operator that has no cases here."""
+    here = {case.op.name.lower() for case in cases}
+    for op in wanted:
+        if op.lower() in here:
+            continue
         if op in operators(""):
-            hint = "ONNX has it, but none of these cases is of it: name a file that has some"
+            hint = f"{op} is an operator of ONNX without cases here: name a file that has some"
+        else:
+            known = _operators_of(cases)
+            hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
         raise UsageError(f"no case of operator {op!r}", hint)
-    asked = sorted({case.opset for case in cases})
-    for opset in (opset for opset in selection.opsets if opset not in asked):
-        raise UsageError(f"no case at opset {opset}", f"opsets: {', '.join(map(str, asked))}")
-    found = select(cases, selection)
-    chosen = {case.op.name.lower() for case in found} if selection.ops else ()
-    # Next to one that is judged, it would go unnoticed that another is not.
-    for op in selection.ops if found else ():
-        rest = replace(selection, ops=(), keywords="")
-        if op.lower() not in chosen and not select(cases, replace(rest, ops=(op,))):
-            opsets = sorted({case.opset for case in cases if case.op.name.lower() == op.lower()})
-            there = f"opsets: {', '.join(map(str, opsets))}" if selection.opsets else ""
-            raise UsageError(f"no case of operator {op!r} for {rest}", there or None)
-    return found
+
+
+def _check_opsets(cases: Collection[model.Case], wanted: Iterable[int]) -> None:
+    """Raise UsageError for an opset that no case has."""
+    opsets = {case.opset for case in cases}
+    for opset in wanted:
+        if opset not in opsets:
+            raise UsageError(f"no case at opset {opset}", _listed(opsets))
+
+
+def _check_each_operator(
+    cases: Collection[model.Case], chosen: Collection[model.Case], selection: Selection
+) -> None:
+    """Raise UsageError for an operator without a case next to one that has some.
+
+    Keywords do not count: they may choose operators.
+    """
+    with_case = {case.op.name.lower() for case in chosen}
+    for op in selection.ops:
+        if op.lower() in with_case:
+            continue
+        others = replace(selection, ops=(), keywords="")
+        if not select(cases, replace(others, ops=(op,))):
+            opsets = {case.opset for case in cases if case.op.name.lower() == op.lower()}
+            hint = _listed(opsets) if selection.opsets else None
+            raise UsageError(f"no case of operator {op!r} for {others}", hint)
+
+
+def _listed(opsets: Iterable[int]) -> str:
+    return f"opsets: {', '.join(map(str, sorted(opsets)))}"
 
 
 def _is_pattern(word: str) -> bool:
@@ -124,15 +184,20 @@ def _is_pattern(word: str) -> bool:
 
 
 def _meant(wanted: str, ids: Collection[str]) -> list[str]:
-    """The id that `wanted` is; if it is none, those that match it, where * and ? are special."""
+    """Return the id that `wanted` is; if it is none, those that match it as a pattern.
+
+    Only * and ? are special.
+    """
     if wanted in ids:
         return [wanted]
+    if not _is_pattern(wanted):
+        return []
     pattern = wanted.replace("[", "[[]")
-    return [one for one in ids if _is_pattern(wanted) and fnmatchcase(one, pattern)]
+    return [id for id in ids if fnmatchcase(id, pattern)]
 
 
-def _there(cases: Iterable[model.Case]) -> set[str]:
-    """The operators of these cases; all that shipped files have, unless others were read."""
+def _operators_of(cases: Iterable[model.Case]) -> set[str]:
+    """Return the operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
     files = reading.shipped_files(reading.Kind.CASES)
@@ -142,49 +207,73 @@ def _there(cases: Iterable[model.Case]) -> set[str]:
 def _completions(word: str, known: Iterable[str]) -> str | None:
     """Suggest names that begin with `word`, or one that is like it."""
     names = sorted(known)
-    if not (longer := [name for name in names if name.startswith(word)]):
+    longer = [repr(name) for name in names if name.startswith(word)]
+    if not longer:
         return did_you_mean(word, names)
-    return f"did you mean {few([*map(repr, longer)], 3)}?"
+    return f"did you mean {few(longer, 3)}?"
 
 
 def select(cases: Collection[model.Case], selection: Selection) -> tuple[model.Case, ...]:
-    """The cases that meet all of `selection`, those named by id at any level; raises UsageError."""
-    matches = keyword_matcher(selection.keywords) if selection.keywords else lambda _: True
-    ops = {op.lower() for op in selection.ops}
-    here, levels = {case.id for case in cases if selection.ids}, selection.levels
-    ids = {id for wanted in selection.ids for id in _meant(wanted, here)}
-    return tuple(
-        case
-        for case in cases
-        if case.level in levels
-        and (not selection.ids or case.id in ids)
-        and matches(case.id.lower())
-        and (not ops or case.op.name.lower() in ops)
-        and (not selection.opsets or case.opset in selection.opsets)
-        and (not selection.dtypes or _dtypes(case) & set(selection.dtypes))
-    )
+    """Return the cases that meet all of `selection`; raises UsageError for wrong keywords.
+
+    Those named by id are selected at any level.
+    """
+    selected = cases
+    for condition in _conditions(cases, selection):
+        selected = [case for case in selected if condition(case)]
+    return tuple(selected)
+
+
+def _conditions(
+    cases: Collection[model.Case], selection: Selection
+) -> list[Callable[[model.Case], bool]]:
+    """Return the conditions that a selection states, the quickly checked ones first."""
+    levels = selection.levels
+    conditions: list[Callable[[model.Case], bool]] = [lambda case: case.level in levels]
+    if selection.ids:
+        known = {case.id for case in cases}
+        ids = {id for wanted in selection.ids for id in _meant(wanted, known)}
+        conditions.append(lambda case: case.id in ids)
+    if selection.ops:
+        ops = {op.lower() for op in selection.ops}
+        conditions.append(lambda case: case.op.name.lower() in ops)
+    if selection.opsets:
+        conditions.append(lambda case: case.opset in selection.opsets)
+    if selection.dtypes:
+        wanted = {*selection.dtypes}
+        conditions.append(lambda case: not wanted.isdisjoint(_dtypes(case)))
+    if selection.keywords:
+        matches = keyword_matcher(selection.keywords)
+        conditions.append(lambda case: matches(case.id.lower()))
+    return conditions
 
 
 def _dtypes(case: model.Case) -> set[str]:
-    return {case.dtype.name} if case.dtype else {spec.dtype.name for spec in case.inputs}
+    """Return the case's dtype, or those of its inputs where each states its own."""
+    if case.dtype:
+        return {case.dtype.name}
+    return {spec.dtype.name for spec in case.inputs}
 
 
 def keyword_matcher(expression: str) -> Callable[[str], bool]:
-    """A test of ids, as pytest's -k: words, `and`, `or`, `not`, ( and ); raises UsageError."""
+    """Return a test of ids, as pytest's -k: words, and, or, not, ( and ); raises UsageError."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
-    if message := _wrong_expression(tokens):
+    message = _wrong_expression(tokens)
+    if message:
         hint = "words, and, or, not, ( and ): 'ties and not float16'"
         raise UsageError(f"keywords {reading.quoted(expression)}: {message}", hint)
     # What is an expression here is one of Python, once its words are tests.
-    python = (t if t in ("and", "or", "not", "(", ")") else f"({t!r} in name)" for t in tokens)
+    operators_of_python = ("and", "or", "not", "(", ")")
+    python = [token if token in operators_of_python else f"({token!r} in name)" for token in tokens]
     return cast(Callable[[str], bool], eval(f"lambda name: {' '.join(python)}"))
 
 
 def _wrong_expression(tokens: Sequence[str]) -> str | None:
-    """Return why the words and parentheses are no expression, None if they are one."""
+    """Return why the words and parentheses are not an expression, None if they are one."""
     if len(tokens) > _MAX_TOKENS:
         return f"more than {_MAX_TOKENS} words"
-    depth, wants_word = 0, True
+    depth = 0
+    wants_word = True
     for token in (*tokens, ""):
         if wants_word and token in ("", ")", "and", "or"):
             return f"a word is missing {f'before {token!r}' if token else 'at the end'}"
@@ -201,10 +290,12 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
 
 
 def shard(cases: Sequence[model.Case], number: int, total: int) -> tuple[model.Case, ...]:
-    """The cases of the shard `number`, from 1, of `total`, in their order; each case is in one."""
-    # Every machine finds the same shares. They take about equally long by the size of inputs, to
-    # which a case adds the time of 8192 elements.
-    costs = [8192 + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
+    """Return the cases of the shard `number`, from 1, of `total`, in their order.
+
+    Each case is in one shard, and every machine finds the same shards. They take about equally
+    long by the size of inputs.
+    """
+    costs = [_CASE_COST + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
     # The most expensive first, each to the shard with the least load. In order, loads are a heap.
     loads = [(0, index) for index in range(total)]
     mine = []
@@ -223,7 +314,7 @@ def case_digest(case: model.Case) -> str:
         from opcheck.opset import weights
 
         parts += [weights.digest(case.model), _ports(case.ports), case.beyond]
-    # 64 bits will do: of the two cases of one id, nobody chose either to resemble the other.
+    # 64 bits will do: nobody chose one of two cases of one id to resemble the other.
     return _sha256(json.dumps(parts).encode())[:16]
 
 
@@ -233,26 +324,34 @@ def suite_digest(cases: Iterable[tuple[str, str]]) -> str:
 
 
 def _node(case: model.Case) -> list[Any]:
+    """Return what is asked and expected, as plain lists and values."""
     return [
         [case.op.domain, case.op.name, case.op.since, case.opset],
         case.dtype and case.dtype.name,
         sorted((name, _plain(value)) for name, value in case.attrs.items()),
         [_tensor(spec) for spec in case.inputs],
         case.slots,
-        [
-            [it.name, it.dtype and it.dtype.name, *([] if it.place in (None, n) else [it.place])]
-            for n, it in enumerate(case.outputs)
-        ],
+        [_output(number, output) for number, output in enumerate(case.outputs)],
         _expectation(case.expect),
         _tolerance(case.tolerance),
     ]
 
 
+def _output(number: int, output: model.OutputSpec) -> list[Any]:
+    parts: list[Any] = [output.name, output.dtype and output.dtype.name]
+    if output.place not in (None, number):
+        parts.append(output.place)
+    return parts
+
+
 def _tolerance(tolerance: model.Tolerance | None) -> list[Any] | None:
     if tolerance is None:
         return None
-    parts = tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros
-    return [*map(_plain, parts), *["strict"] * tolerance.strict]
+    numbers = (tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros)
+    parts = [_plain(number) for number in numbers]
+    if tolerance.strict:
+        parts.append("strict")
+    return parts
 
 
 def _expectation(expect: model.Expectation) -> list[Any]:
@@ -292,7 +391,7 @@ def _tensor(spec: model.TensorSpec) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that differs from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
+    """Return a value that differs from all others: 1 from 1.0 and from "1", 0.0 from -0.0."""
     if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
     if isinstance(value, np.ndarray):

@@ -10,7 +10,6 @@ import re
 import tokenize
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
@@ -31,6 +30,8 @@ from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
 Floats: TypeAlias = NDArray[np.float64]
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
 _DRAWS = 12
+#: Up to here float64, in which fills compute, has all whole numbers.
+_LARGEST_EXACT = 2.0**53
 #: The kinds of types whose values are written as others, to be rounded.
 _UNROUNDED = {"float": np.float64, "minifloat": np.float64, "complex": np.complex128}
 #: Elements made at a time: the temporaries of a whole tensor would fill the memory.
@@ -44,30 +45,38 @@ MAX_BYTES = 1 << 28
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """The tensor, C-contiguous, writable; raises ValueError for overflow or a tied permutation."""
+    """Return the tensor, C-contiguous, writable.
+
+    Raises ValueError for overflow, or for a permutation with ties.
+    """
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec.content.path, spec.dtype), order="C"))
     values = unrounded(spec)
-    stored = isinstance(spec.content, Given) and values.dtype == spec.dtype.numpy
+    is_stored = isinstance(spec.content, Given) and values.dtype == spec.dtype.numpy
     if spec.dtype.kind == "complex":
         with np.errstate(over="ignore"):
             return values.astype(spec.dtype.numpy)
-    if spec.dtype.kind not in ("float", "minifloat") or stored:
+    if spec.dtype.kind not in ("float", "minifloat") or is_stored:
         return values
     rounded = _rounded(spec, values)
     if isinstance(spec.content, Fill) and spec.content.kind == "permutation":
-        ordered = rounded.astype(np.float64).reshape(-1)
-        ordered.sort()
-        different = min(rounded.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
-        if different < rounded.size:
-            many = f"a permutation of {rounded.size} has no ties"
-            few = f"in {spec.dtype} only {different} of its values differ"
-            raise ValueError(f"{spec.name}: {many}, but {few}")
+        _check_no_ties(spec, rounded)
     return rounded
 
 
+def _check_no_ties(spec: TensorSpec, values: Array) -> None:
+    """Raise ValueError for a permutation of which rounding made some values equal."""
+    ordered = values.astype(np.float64).reshape(-1)
+    ordered.sort()
+    different = min(values.size, 1) + np.count_nonzero(ordered[1:] != ordered[:-1])
+    if different < values.size:
+        many = f"a permutation of {values.size} has no ties"
+        few = f"in {spec.dtype} only {different} of its values differ"
+        raise ValueError(f"{spec.name}: {many}, but {few}")
+
+
 def unrounded(spec: TensorSpec) -> Array:
-    """The tensor's values as written: float64 for floating dtypes, else in the dtype itself."""
+    """Return the tensor's values as written: float64 for floating dtypes, else in its dtype."""
     match spec.content:
         case Given(values):
             return _with_puts(spec, values.copy())
@@ -80,13 +89,13 @@ def unrounded(spec: TensorSpec) -> Array:
 
 
 def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
-    """The dtype of values as they are written, not yet rounded to `dtype`."""
+    """Return the dtype of values as they are written, not yet rounded to `dtype`."""
     wide = _UNROUNDED.get(dtype.kind)
     return np.dtype(wide) if wide else dtype.numpy
 
 
 def _rounded(spec: TensorSpec, values: Floats) -> Array:
-    """`values` in the dtype of `spec`; raises ValueError where one becomes infinite."""
+    """Return `values` in the dtype of `spec`; raises ValueError where one becomes infinite."""
     rounded = np.empty(values.size, spec.dtype.numpy)
     flat = values.reshape(-1)
     for part in slices(values.size, _CHUNK):
@@ -106,12 +115,13 @@ def _with_puts(spec: TensorSpec, values: Array) -> Array:
 
 
 def _read(path: Path, dtype: DType) -> Array:
+    """Return the array in a file in this dtype; .npy stores types it has no name for as void."""
     stored = np.asarray(load_npy(path))
     return stored.view(dtype.numpy) if stored.dtype.kind == "V" else stored.astype(dtype.numpy)
 
 
-def _drawn(fill: Fill, size: int, made: Callable[[Floats], Floats], draws: int = 1) -> Floats:
-    """`made` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53."""
+def _drawn(fill: Fill, size: int, transform: Callable[[Floats], Floats], draws: int = 1) -> Floats:
+    """Return `transform` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53."""
     bits = np.random.PCG64(fill.seed)
     values = np.empty(size, np.float64)
     once = np.ones(draws, np.uint64)
@@ -119,19 +129,21 @@ def _drawn(fill: Fill, size: int, made: Callable[[Floats], Floats], draws: int =
         raw = bits.random_raw((part.stop - part.start) * draws)
         raw >>= np.uint64(11)
         # Added as whole numbers, which is exact in any order.
-        values[part] = made(raw.reshape(-1, draws) @ once * 2.0**-53)
+        values[part] = transform(raw.reshape(-1, draws) @ once * 2.0**-53)
     return values
 
 
 def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
+    """Return `size` values of a fill, in float64 unless they are complex numbers or texts."""
     args: tuple[Any, ...] = fill.args
-    made = unrounded_dtype(dtype) if dtype.kind in ("complex", "string") else np.dtype(np.float64)
+    has_own_type = dtype.kind in ("complex", "string")
+    made_dtype = unrounded_dtype(dtype) if has_own_type else np.dtype(np.float64)
     match fill.kind, args:
         case "constant", (value,):
-            return np.full(size, value, made)
+            return np.full(size, value, made_dtype)
         case "arange", (start, step):
             counted: NDArray[Any] = start + step * np.arange(size, dtype=np.float64)
-            return counted.astype(made)
+            return counted.astype(made_dtype)
         case "uniform", (low, high):
             return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
         case "normal", (mean, deviation):
@@ -140,7 +152,7 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
         case "choice", args:
             places = _drawn(fill, size, lambda drawn: np.floor(drawn * len(args)))
-            return np.array(args, made)[places.astype(np.intp)]
+            return np.array(args, made_dtype)[places.astype(np.intp)]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
             values = order.astype(np.float64)
@@ -153,7 +165,7 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
 
 
 def specials(dtype: DType) -> list[float]:
-    """The values that break implementations, in the order in which `specials` repeats them."""
+    """Return the values that break implementations, in the order `specials` repeats them."""
     low, high = dtypes.limits(dtype)
     if dtype.kind in ("float", "minifloat"):
         normal = 2.0 ** (dtype.min_exponent + dtype.precision - 1)
@@ -161,12 +173,21 @@ def specials(dtype: DType) -> list[float]:
         values = [*(signed for value in magnitudes for signed in (value, -value)), np.nan]
         return [value for value in values if dtypes.holds(dtype, value)]
     # 64-bit limits are not exact in float64; 2^53 is the largest that surely is.
-    low, high = max(low, -(2.0**53)), min(high, 2.0**53)
-    return [0.0, 1.0, *([-1.0, low] if low else []), *([high] if high > 1 else [])]
+    low = max(low, -_LARGEST_EXACT)
+    high = min(high, _LARGEST_EXACT)
+    values = [0.0, 1.0]
+    if low:
+        values += [-1.0, low]
+    if high > 1:
+        values.append(high)
+    return values
 
 
 def load_npy(path: Path) -> NDArray[Any]:
-    """The array in a .npy file, mapped read-only, or a .pb file of ONNX; raises ValueError."""
+    """Return the array in a .npy file, mapped read-only, or a .pb file of ONNX.
+
+    Raises ValueError for any other file.
+    """
     if path.suffix == ".pb":  # which has more types
         from opcheck.graph import folders
 
@@ -174,12 +195,14 @@ def load_npy(path: Path) -> NDArray[Any]:
     try:
         # A pipe would never end.
         if not path.is_file():
-            raise ValueError("is no file")
+            raise ValueError("is not a file")
         with path.open("rb") as file:
             start = file.read(len(_MAGIC))
+        if start.startswith(b"PK"):
+            raise ValueError("is an archive")
         if start != _MAGIC:
-            raise ValueError(f"is {'an archive' if start.startswith(b'PK') else 'no .npy file'}")
-        # Files of Python 2 take longer to read, which is no concern of ours.
+            raise ValueError("is not a .npy file")
+        # Files of Python 2 take longer to read, which does not matter here.
         with warnings.catch_warnings(action="ignore"):
             try:
                 array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -203,24 +226,30 @@ def excess(elements: int, nbytes: int) -> str | None:
     """Return why a tensor, or a whole case, of this size is too large; None if it is not."""
     if elements > MAX_ELEMENTS:
         return f"more than {MAX_ELEMENTS:,} elements"
-    return f"more than {MAX_BYTES >> 20} MiB" if nbytes > MAX_BYTES else None
+    if nbytes > MAX_BYTES:
+        return f"more than {MAX_BYTES >> 20} MiB"
+    return None
 
 
-@lru_cache(1024)  # One tensor is asked in many versions.
+@lru_cache(1024)  # Cases of many versions share a tensor.
 def read_tensor(
     name: str, node: FileNode, fields: TensorFields | None, dtype: DType | None, folder: Path
 ) -> TensorSpec:
-    """The tensor `name`, by default of `dtype`, or a literal at `node`; raises InvalidTensor."""
+    """Return the tensor `name`, by default of `dtype`, or a literal at `node`.
+
+    Raises InvalidTensor; Lacking where something is missing.
+    """
     if fields is None:
         return _literal(name, node, dtype)
     if fields.dtype is not None:
         dtype = DTYPES[fields.dtype]
     contents = [key for key in CONTENTS if getattr(fields, key) is not None]
-    if len(contents) != 1:
-        how = f"by {' and '.join(contents)}" if contents else "nowhere"
-        hint = f"exactly one of {', '.join(CONTENTS)}"
-        message = f"{name}: its values are given {how}"
-        raise (InvalidTensor if contents else Lacking)(node.mark, message, hint)
+    one_of = f"exactly one of {', '.join(CONTENTS)}"
+    if not contents:
+        raise Lacking(node.mark, f"{name}: its values are given nowhere", one_of)
+    if len(contents) > 1:
+        message = f"{name}: its values are given by {' and '.join(contents)}"
+        raise InvalidTensor(node.mark, message, one_of)
     content = contents[0]
     for key in ("shape", "seed"):
         if getattr(fields, key) is not None and content not in FILLS:
@@ -237,28 +266,32 @@ def read_tensor(
 
 
 def inside(folder: Path, path: str, mark: Mark) -> Path:
-    """`path` in `folder`; refused if it is missing or leads outside, by a link or otherwise."""
+    """Return `path` in `folder`.
+
+    Raises InvalidTensor if it is missing or leads outside, by a link or otherwise.
+    """
     try:
-        found = (folder / path).resolve()
-        is_inside = found.is_relative_to(folder.resolve())
-        exists = is_inside and found.exists()
+        resolved = (folder / path).resolve()
+        is_inside = resolved.is_relative_to(folder.resolve())
+        exists = is_inside and resolved.exists()
     except (OSError, RuntimeError, ValueError):
-        raise InvalidTensor(mark, f"{quoted(path)} is no path of a file") from None
+        raise InvalidTensor(mark, f"{quoted(path)} is not the path of a file") from None
     if not is_inside:
         raise InvalidTensor(mark, f"{quoted(path)} lies outside the folder of the case file")
     if not exists:
         raise InvalidTensor(mark, f"{quoted(path)} does not exist")
-    return found
+    return resolved
 
 
 def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, ...]:
+    """Return the elements that are overwritten after the fill; raises InvalidTensor."""
     puts = []
-    for n, put in enumerate(fields.put or ()):
-        within = (0 <= i < n for i, n in zip(put.at, spec.shape, strict=True))
-        if len(put.at) != len(spec.shape) or not all(within):
-            message = f"put: [{_spelt(put.at)}] is no index of shape [{_spelt(spec.shape)}]"
-            raise InvalidTensor(node.at(["put", n, "at"]), message)
-        value = _held(spec.name, spec.dtype, put.value, node.at(["put", n, "value"]))
+    for number, put in enumerate(fields.put or ()):
+        has_rank = len(put.at) == len(spec.shape)
+        if not has_rank or not all(0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)):
+            message = f"put: [{_spelt(put.at)}] is not an index of shape [{_spelt(spec.shape)}]"
+            raise InvalidTensor(node.at(["put", number, "at"]), message)
+        value = _held(spec.name, spec.dtype, put.value, node.at(["put", number, "value"]))
         puts.append(Put(tuple(put.at), value))
     return tuple(puts)
 
@@ -266,71 +299,112 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
 def _filled(
     name: str, node: FileNode, fields: TensorFields, kind: str, dtype: DType | None
 ) -> TensorSpec:
+    """Return the tensor that a fill makes; raises InvalidTensor."""
     if fields.shape is None:
         raise Lacking(node.mark, f"{name}: {kind} needs a shape")
     if dtype is None:
         raise Lacking(node.mark, f"{name}: its dtype is not stated", _STATE)
-    value = getattr(fields, kind)
-    args = () if value is True else tuple(value) if isinstance(value, list) else (value,)
-    if kind in ("constant", "choice", "arange"):
-        if dtype.kind == "string":  # a number stands for its text
-            args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
-        # The step to an item is skipped where there is but one value.
-        ends = kind == "arange"
-        args = tuple(_held(name, dtype, a, node.at([kind, n]), ends) for n, a in enumerate(args))
+    args = _fill_arguments(name, node, kind, getattr(fields, kind), dtype)
     spec = TensorSpec(name, dtype, tuple(fields.shape), Fill(kind, args, fields.seed or 0))
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)
-    longest = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
-    if too_much := excess(elements, elements * max(dtype.numpy.itemsize, longest)):
+    longest_text = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
+    too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest_text))
+    if too_much:
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise InvalidTensor(node.at(["shape"]), message)
-    if wrong := _wrong_fill(kind, args, dtype, math.prod(spec.shape)):
+    wrong = _wrong_fill(kind, args, dtype, math.prod(spec.shape))
+    if wrong:
         raise InvalidTensor(node.at([kind]), f"{name}: {kind} {wrong}")
     return spec
 
 
+def _fill_arguments(
+    name: str, node: FileNode, kind: str, value: Any, dtype: DType
+) -> tuple[Any, ...]:
+    """Return the arguments of a fill, values of the tensor as `dtype` holds them."""
+    if value is True:  # `specials` has no arguments
+        return ()
+    args = tuple(value) if isinstance(value, list) else (value,)
+    if kind not in ("constant", "choice", "arange"):
+        return args
+    if dtype.kind == "string":  # a number stands for its text
+        args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
+    # An arange of one value makes no use of the step, nor one of none of the start.
+    is_checked = kind != "arange"
+    return tuple(
+        _held(name, dtype, arg, node.at([kind, number]), is_checked=is_checked)
+        for number, arg in enumerate(args)
+    )
+
+
 def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> str | None:
-    real = dtype.kind in ("float", "minifloat")
-    if dtype.kind in ("string", "complex"):
-        makes = ("constant", "choice", *(["arange"] if dtype.kind == "complex" else []))
-        return None if kind in makes else f"makes no {dtype}; those that do: {', '.join(makes)}"
-    got = f"got {' and '.join(map(shown, args))}"
+    """Return why a fill cannot make `size` values of `dtype`, None if it can."""
+    if dtype.kind == "string":
+        return _not_made(kind, dtype, ("constant", "choice"))
+    if dtype.kind == "complex":
+        return _not_made(kind, dtype, ("constant", "choice", "arange"))
     if kind == "specials":
         return "must be true, or another fill be written" if args else None
-    if kind in ("uniform", "normal") and not real:
-        return f"makes real numbers, and {dtype} holds none"
     if kind in ("constant", "choice"):
         return None
+    wrong = _wrong_arguments(kind, args, dtype)
+    if wrong:
+        return wrong
+    low, high = dtypes.limits(dtype)
+    for end in _ends(kind, args, size):
+        if not low <= end <= high:
+            return f"reaches {end:g}, which {dtype} does not hold"
+    return None
+
+
+def _not_made(kind: str, dtype: DType, makes: Sequence[str]) -> str | None:
+    """Return why a fill makes no texts or complex numbers, None for one that `makes` them."""
+    if kind in makes:
+        return None
+    return f"makes no {dtype}; those that do: {', '.join(makes)}"
+
+
+def _wrong_arguments(kind: str, args: tuple[Any, ...], dtype: DType) -> str | None:
+    """Return why the arguments of a fill with numbers are not right, whatever its size."""
+    is_real = dtype.kind in ("float", "minifloat")
+    if kind in ("uniform", "normal") and not is_real:
+        return f"makes real numbers, and {dtype} holds none"
+    got = f"got {' and '.join(map(shown, args))}"
     if not all(map(math.isfinite, args)):
         return f"takes finite numbers, {got}"
-    # Beyond it float64, in which fills compute, skips whole numbers.
-    whole = all(arg.is_integer() and abs(arg) <= 2.0**53 for arg in args)
-    if not whole and (kind == "integers" or not real):
+    are_whole = all(arg.is_integer() and abs(arg) <= _LARGEST_EXACT for arg in args)
+    if not are_whole and (kind == "integers" or not is_real):
         return f"takes whole numbers up to 2^53, {got}"
-    if kind in ("uniform", "integers") and args[0] > args[1]:
+    first, second = args
+    if kind in ("uniform", "integers") and first > second:
         return f"must be [low, high], {got}"
-    if kind == "uniform" and not math.isfinite(args[1] - args[0]):
+    if kind == "uniform" and not math.isfinite(second - first):
         return f"spans more than {dtype} holds"
-    if kind == "normal" and args[1] < 0:
-        return f"takes a standard deviation of 0 or more, got {shown(args[1])}"
-    ends = args
+    if kind == "normal" and second < 0:
+        return f"takes a standard deviation of 0 or more, got {shown(second)}"
+    return None
+
+
+def _ends(kind: str, args: tuple[Any, ...], size: int) -> tuple[float, float]:
+    """Return the first and the last value that a fill with numbers can reach."""
+    first, second = args
     if kind in ("arange", "permutation"):
-        ends = (args[0], args[0] + args[1] * max(size - 1, 0))
-    elif kind == "normal":
-        ends = (args[0] - 6 * args[1], args[0] + 6 * args[1])
-    low, high = dtypes.limits(dtype)
-    outside = [end for end in ends if not low <= end <= high]
-    return f"reaches {outside[0]:g}, which {dtype} does not hold" if outside else None
+        return first, first + second * max(size - 1, 0)
+    if kind == "normal":
+        # A sum of so many draws reaches half as many deviations.
+        return first - _DRAWS / 2 * second, first + _DRAWS / 2 * second
+    return first, second
 
 
 def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: Path) -> TensorSpec:
+    """Return the tensor in a file; raises InvalidTensor."""
     mark = node.at(["file"])
-    found = inside(base, path, mark)
+    file = inside(base, path, mark)
     try:
-        array = load_npy(found)
+        array = load_npy(file)
     except ValueError as error:
-        why = str(error).removeprefix(f"{found.name} ")
+        why = str(error).removeprefix(f"{file.name} ")
         raise InvalidTensor(mark, f"{quoted(path)} {why}") from error
     stored = dtypes.of(array)
     if dtype and dtype.numpy.isbuiltin == 2 and array.dtype.str == f"|V{dtype.bits / 8:g}":
@@ -342,12 +416,14 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
     if dtype is not None and stored is not dtype:
         hint = f"state dtype: {stored} beside it if that is meant"
         raise InvalidTensor(mark, f"{quoted(path)} holds {stored}, not {dtype}", hint)
-    if too_much := excess(array.size, array.nbytes):
+    too_much = excess(array.size, array.nbytes)
+    if too_much:
         raise InvalidTensor(mark, f"{quoted(path)} holds {too_much}")
-    return TensorSpec(name, stored, array.shape, FromFile(found))
+    return TensorSpec(name, stored, array.shape, FromFile(file))
 
 
 def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
+    """Return the tensor that a number, a text or nested lists of them state."""
     values: list[Any] = []
     shape = _walk(name, node, dtype, values)
     if dtype is None:
@@ -358,7 +434,7 @@ def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
 
 
 def _walk(name: str, node: FileNode, dtype: DType | None, values: list[Any]) -> tuple[int, ...]:
-    """The shape below `node`, whose scalars are appended to `values`, if their dtype is known."""
+    """Return the shape below `node`; its scalars are added to `values`, if the dtype is known."""
     if not isinstance(node.value, tuple):
         values.append(dtype and _scalar(name, node, dtype))
         return ()
@@ -371,51 +447,73 @@ def _walk(name: str, node: FileNode, dtype: DType | None, values: list[Any]) -> 
 
 
 def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
+    """Return the scalar at `node` as `dtype` holds it; raises InvalidTensor."""
     value = node.value
     if dtype.kind in ("string", "complex"):
         return _held(name, dtype, value, node.mark)
     numbers = (int, float) if dtype.kind in _UNROUNDED else (int,)
     # To Python a truth value is a whole number.
     if not isinstance(value, numbers) or isinstance(value, bool) != (dtype.kind == "bool"):
-        words = str(value).lower().lstrip("+-")
-        hint = "write .inf, -.inf or .nan" if words in ("inf", "infinity", "nan") else None
-        if words in ("random", "rand", "randn", "normal", "uniform"):
-            hint = "write {shape: [2, 3], normal: [0, 1]}, or uniform: [0, 1]"
-        message = f"{name}: {shown(node.plain())} is no value of {dtype}"
-        raise InvalidTensor(node.mark, message, hint)
+        message = f"{name}: {shown(node.plain())} is not a value of {dtype}"
+        raise InvalidTensor(node.mark, message, _hint_for_word(str(value).lower().lstrip("+-")))
     _check_held(dtype, value, node.mark)
     return value
 
 
-def _held(name: str, dtype: DType, value: Any, mark: Mark, ends: bool = False) -> Any:
-    """A value as `dtype` holds it; the `ends` of a fill are not checked, as its values are."""
+def _hint_for_word(word: str) -> str | None:
+    """Return how to write what a word in place of a number may mean."""
+    if word in ("inf", "infinity", "nan"):
+        return "write .inf, -.inf or .nan"
+    if word in ("random", "rand", "randn", "normal", "uniform"):
+        return "write {shape: [2, 3], normal: [0, 1]}, or uniform: [0, 1]"
+    return None
+
+
+def _held(name: str, dtype: DType, value: Any, mark: Mark, *, is_checked: bool = True) -> Any:
+    """Return a value as `dtype` holds it; raises InvalidTensor.
+
+    Real numbers outside its range are refused if that `is_checked`.
+    """
     hint = None
-    if dtype.kind == "string" and isinstance(value, str):
-        return value
     if dtype.kind == "string":
+        if isinstance(value, str):
+            return value
         hint = "quote what is meant as text"
     elif dtype.kind == "complex":
+        number = _complex(value)
+        if number is not None:
+            _check_held(dtypes.PARTS[dtype.name], number.real, mark)
+            _check_held(dtypes.PARTS[dtype.name], number.imag, mark)
+            return number
         hint = "write a number, or a text such as 1+2j, nan+0j or -infj"
-        text = isinstance(value, str) and re.fullmatch(r"[-+.0-9a-z]+", value)
-        if text or type(value) in (int, float):
-            with suppress(ValueError, OverflowError):
-                number = complex(value)
-                for part in (number.real, number.imag):
-                    _check_held(dtypes.PARTS[dtype.name], part, mark)
-                return number
     elif isinstance(value, int | float):
-        if not ends:
+        if is_checked:
             _check_held(dtype, value, mark)
         return value
-    raise InvalidTensor(mark, f"{name}: {shown(value)} is no value of {dtype}", hint)
+    raise InvalidTensor(mark, f"{name}: {shown(value)} is not a value of {dtype}", hint)
+
+
+def _complex(value: Any) -> complex | None:
+    """Return a number, or a text such as 1+2j, as a complex number; None for anything else."""
+    is_text = isinstance(value, str) and re.fullmatch(r"[-+.0-9a-z]+", value)
+    if not is_text and type(value) not in (int, float):
+        return None
+    try:
+        return complex(value)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _check_held(dtype: DType, value: float, mark: Mark) -> None:
     """Raise InvalidTensor for a value that `dtype` cannot hold, but for rounding to a float."""
-    if not dtypes.holds(dtype, value):
-        real, (low, high) = dtype.kind != "int", dtypes.limits(dtype)
-        ends = f"{low:.8g} to {high:.8g}" if real else f"whole numbers from {low} to {high}"
-        raise InvalidTensor(mark, f"{shown(value)} is outside {dtype}, which holds {ends}")
+    if dtypes.holds(dtype, value):
+        return
+    low, high = dtypes.limits(dtype)
+    if dtype.kind == "int":
+        ends = f"whole numbers from {low} to {high}"
+    else:
+        ends = f"{low:.8g} to {high:.8g}"
+    raise InvalidTensor(mark, f"{shown(value)} is outside {dtype}, which holds {ends}")
 
 
 def _extent(shape: tuple[int, ...]) -> str:
@@ -428,80 +526,106 @@ def _spelt(numbers: Iterable[int]) -> str:
 
 #: How a tensor is written in a case file.
 Contents: TypeAlias = Callable[[TensorSpec], Mapping[str, Any]]
-#: Elements of a tensor that is written out, and of one whose integers are kept in a file.
-_FEW, _MANY = 64, 1 << 20
+#: The most elements of a tensor that is written out.
+_FEW = 64
+#: The most elements of a tensor whose integers are kept in a file.
+_MANY = 1 << 20
 
 
 def case_file(cases: Sequence[Case], contents: Contents, notes: Sequence[str] = ()) -> str:
-    """A case file of cases of one operator and opset; `notes` are comments on them."""
+    """Return a case file of cases of one operator and opset; `notes` are comments on them."""
     first = cases[0]
-    domain = [f"domain: {first.op.domain}"] if first.op.domain else []
-    lines = [f"op: {first.op.name}", *domain, f"opset: {first.opset}", "cases:"]
+    lines = [f"op: {first.op.name}"]
+    if first.op.domain:
+        lines.append(f"domain: {first.op.domain}")
+    lines += [f"opset: {first.opset}", "cases:"]
     for number, case in enumerate(cases):
         lines += [f"# {note}" for note in notes[number : number + 1]]
-        lines.append(f"- name: {name_of(case.name)}")
-        if case.empty:
-            lines.append(f"  empty: {_flow(case.empty)}")
-        if case.attrs:
-            lines.append(f"  attrs: {_flow({n: _attribute(v) for n, v in case.attrs.items()})}")
-        inputs = {}
-        for spec in case.inputs:
-            inputs[spec.name] = {**contents(spec), "dtype": spec.dtype.name}
-            if spec.initializer:
-                inputs[spec.name]["initializer"] = True
-        if inputs:
-            lines.append(f"  inputs: {_flow(inputs)}")
-        lines.append(f"  expect: {_flow({'computed': [one.name for one in case.outputs]})}")
+        lines += _case_lines(case, contents)
     return "\n".join(lines) + "\n"
 
 
+def _case_lines(case: Case, contents: Contents) -> list[str]:
+    """Return the lines of an entry of `cases`, whose outputs the engine computes."""
+    lines = [f"- name: {name_of(case.name)}"]
+    if case.empty:
+        lines.append(f"  empty: {_flow(case.empty)}")
+    if case.attrs:
+        attrs = {name: _attribute(value) for name, value in case.attrs.items()}
+        lines.append(f"  attrs: {_flow(attrs)}")
+    inputs = {}
+    for spec in case.inputs:
+        inputs[spec.name] = {**contents(spec), "dtype": spec.dtype.name}
+        if spec.initializer:
+            inputs[spec.name]["initializer"] = True
+    if inputs:
+        lines.append(f"  inputs: {_flow(inputs)}")
+    lines.append(f"  expect: {_flow({'computed': [output.name for output in case.outputs]})}")
+    return lines
+
+
 def name_of(text: str) -> str:
-    """A name that a case file may use: lower case, from a letter on."""
+    """Return a name that a case file may use: lower case, from a letter on."""
     word = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return word if word[:1].isalpha() else f"node_{word}".rstrip("_")
 
 
 def made_up(spec: TensorSpec) -> Mapping[str, Any]:
-    """The tensor's values if there are few, or else numbers of its range made up by rule."""
+    """Return the tensor's values if there are few, or else numbers of its range made up by rule."""
     assert isinstance(spec.content, Given)
     values: Array = spec.content.values
-    kind, few = spec.dtype.kind, 0 < values.size <= _FEW
-    # Short lists, such as the scales of Resize, decide what is asked even if a node computes them.
-    if few and kind != "complex" and (spec.initializer or kind != "float" or values.ndim < 2):
+    if _is_written_out(spec, values):
         return {"value": _plain(values)}
-    # What no rule makes is in a file, named by what is in it.
-    # Indices may be of these types: others would be out of range, unsorted or the same twice.
-    is_index = spec.dtype.name in ("int32", "int64") and _FEW < values.size <= _MANY
-    if is_index or kind in ("string", "complex"):
+    # What no rule makes is in a file, named by what is in it. Indices may be of these types: others
+    # would be out of range, unsorted or the same twice.
+    may_be_indices = spec.dtype.name in ("int32", "int64") and _FEW < values.size <= _MANY
+    if may_be_indices or spec.dtype.kind in ("string", "complex"):
         return {"file": f"{spec.name}_{sha256(dtypes.content(values)).hexdigest()[:16]}.pb"}
-    shape = {"shape": [*spec.shape]}
+    return {"shape": [*spec.shape], **_fill_of_range(spec.dtype, values)}
+
+
+def _is_written_out(spec: TensorSpec, values: Array) -> bool:
+    """Return True for few values, unless they are those of a matrix of floats that is fed."""
+    if not 0 < values.size <= _FEW or spec.dtype.kind == "complex":
+        return False
+    # Short lists, such as the scales of Resize, decide what a node does, even if a node computes
+    # them.
+    return spec.initializer or spec.dtype.kind != "float" or values.ndim < 2
+
+
+def _fill_of_range(dtype: DType, values: Array) -> Mapping[str, Any]:
+    """Return the fill that makes numbers of a tensor's range, whole ones if all of its are."""
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
-    low, high = (finite.min().item(), finite.max().item()) if finite.size else (0.0, 0.0)
+    low = finite.min().item() if finite.size else 0.0
+    high = finite.max().item() if finite.size else 0.0
     infinities = np.unique(numbers[np.isinf(numbers)]).tolist()
     if infinities or high - low == np.inf:  # which no range has
-        return {**shape, "choice": [low, high, *infinities]}
-    least, most = dtypes.limits(spec.dtype)
-    whole = max(-low, high) < 2**53 and np.array_equal(finite, np.rint(finite))
-    if whole or kind == "int":
-        # Fills compute in float64, which has all whole numbers up to 2^53.
-        least, most = max(least, -(2**53)), min(most, 2**53)
-        return {**shape, "integers": [int(min(max(end, least), most)) for end in (low, high)]}
-    ends = (float(f"{end:.4g}") for end in (low, high))
-    return {**shape, "uniform": [min(max(end, least), most) for end in ends]}
+        return {"choice": [low, high, *infinities]}
+    least, most = dtypes.limits(dtype)
+    are_whole = max(-low, high) < _LARGEST_EXACT and np.array_equal(finite, np.rint(finite))
+    if are_whole or dtype.kind == "int":
+        least = max(least, -_LARGEST_EXACT)
+        most = min(most, _LARGEST_EXACT)
+        return {"integers": [int(min(max(end, least), most)) for end in (low, high)]}
+    ends = [float(f"{end:.4g}") for end in (low, high)]
+    return {"uniform": [min(max(end, least), most) for end in ends]}
 
 
 def _attribute(value: Any) -> Any:
+    """Return the value of an attribute as a case file writes it."""
     if isinstance(value, np.ndarray):
-        found = dtypes.of(value)
-        return {"value": _plain(value), "dtype": found.name if found else str(value.dtype)}
+        dtype = dtypes.of(value)
+        return {"value": _plain(value), "dtype": dtype.name if dtype else str(value.dtype)}
     return [*value] if isinstance(value, tuple) else value
 
 
 def _plain(values: Array) -> Any:
-    known = dtypes.of(values)
-    exact = known is not None and known.kind in ("float", "minifloat")
-    return (values.astype(np.float64) if exact else values).tolist()
+    """Return the elements as nested lists of Python's numbers or texts."""
+    dtype = dtypes.of(values)
+    if dtype is not None and dtype.kind in ("float", "minifloat"):
+        values = values.astype(np.float64)
+    return values.tolist()
 
 
 def _flow(value: Any) -> str:

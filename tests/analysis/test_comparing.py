@@ -189,8 +189,8 @@ def test_what_was_not_asked_for_is_left_out_and_told(fields: dict[str, Any]) -> 
     status, meaning = judged(TWO, new, found)
     assert status is Exit.UNUSABLE
     assert meaning == (
-        "NEW was asked for less than OLD (--common: no matter); 2 results are as they were; "
-        "2 left out; 1 failing in both"
+        "NEW covers fewer cases than OLD (--common compares the cases in both); "
+        "2 results are as they were; 2 left out; 1 failing in both"
     )
     assert judged(TWO, new, found, common=True) == (
         Exit.CONFORMS,

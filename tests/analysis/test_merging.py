@@ -126,7 +126,7 @@ def test_a_part_that_was_interrupted_makes_the_whole_incomplete() -> None:
 
 def test_a_part_that_was_killed_makes_the_whole_incomplete_even_if_nothing_lacks() -> None:
     whole, lacks = joined(part(["acme"]), replace(part(["bolt"]), ending=None))
-    assert lacks == ("run 1 was cut short, and nobody knows how it ended",)
+    assert lacks == ("run 1 is truncated: its last line, how the run ended, is missing",)
     assert whole.ending is not None
     assert not whole.complete
 
@@ -140,7 +140,7 @@ def test_the_rest_of_a_run_that_was_interrupted_completes_it() -> None:
 def test_a_result_that_stands_in_two_runs_is_refused() -> None:
     [said] = refusal(part(["acme"]), part(["acme", "bolt"]))
     assert said == (
-        "results that stand in both run 0 and run 1: "
+        "results that are in both run 0 and run 1: "
         "'acme' on 'Hardmax/first_of_ties@dtype=float32#axis_0~0', "
         "'acme' on 'Hardmax/first_of_ties@dtype=float32#axis_0~1', "
         "'acme' on 'Hardmax/first_of_ties@dtype=float32#axis_0~2' and 3 more"

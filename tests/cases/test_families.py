@@ -15,7 +15,7 @@ DOMAINS = {"onnx": "", "ml": opset.ML, "training": opset.TRAINING, "dml": opset.
 #: Operators in files of another family than their own.
 ELSEWHERE = {
     # Its cases share their tensors and rows with those of Transpose and Flatten.
-    ("movement.layout", "Identity"),
+    ("shapes.layout", "Identity"),
 }
 #: What lies at the top of the repository besides files.
 FOLDERS = set(".ci .github benchmarks cases docs examples opcheck reports tests".split())

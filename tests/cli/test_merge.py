@@ -77,7 +77,7 @@ def test_the_whole_may_go_to_standard_output(run, keep):
     [
         (["a"], "Missing option '-o'"),
         (["-o", "x"], "Missing argument 'RUN...'"),
-        (["a", "a", "-o", "x"], "results that stand in both a and a: 'right' on 'Hardmax/ties'"),
+        (["a", "a", "-o", "x"], "results that are in both a and a: 'right' on 'Hardmax/ties'"),
         (["a", "strict", "-o", "x"], "a and strict were judged by different rules: warnings"),
         (["a", "some", "-o", "x"], "a and some are of different suites, of 5 and 2 cases"),
         (["a", "cases.yaml", "-o", "x"], "cases.yaml:1:1: this is no stored run"),

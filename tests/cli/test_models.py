@@ -86,7 +86,7 @@ def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, 
     found = run("run", "m.onnx", "--dim", "batch=4", *both, code=0)
     assert "onnxruntime, reference" in found.stdout
     assert run("run", "m.onnx", *both).stderr.startswith(
-        "m.onnx: input 'x': nobody says how large axis 0 is: --dim batch=N"
+        "m.onnx: input 'x': the size of axis 0 is not fixed by the model: add --dim batch=N"
     )
     for wrong in ("batch", "batch=", "batch=-1", "=4", "batch=4.0"):
         assert run("run", "m.onnx", "--dim", wrong, *both).exit_code == 2

@@ -675,6 +675,37 @@ def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it
     assert found.problem == "values"
 
 
+def test_a_channel_that_overflows_in_float16_is_wrong_though_its_answer_is_near() -> None:
+    x = np.array([[[640, -768, 12, 100]]], np.float16)
+    scale, bias = np.array([2], np.float16), np.array([3], np.float16)
+    answer = exactly(OpVersion("", "InstanceNormalization", 22), [x, scale, bias], {}, 1)[0]
+    # The variance is infinite in float16, so that the bias is left.
+    found = compare(computed_want(LAYERS, "output", answer), np.full(x.shape, 3, np.float16))
+    assert found.problem == "values"
+
+
+def test_a_product_that_another_order_lets_overflow_in_float16_is_a_warning() -> None:
+    # All factors above 1 give 5e10 together, and each product that a scan makes is below 20.
+    x = np.random.default_rng(4).uniform(0.95, 1.05, 2055).astype(np.float16)
+    answer = exactly(OpVersion("", "CumProd", 26), [x, np.array(0)], {}, 1)[0]
+    got = np.cumprod(x, dtype=np.float16)
+    assert compare(computed_want(LAYERS, "y", answer), got).problem == "precision"
+
+
+def test_a_divisor_that_bfloat16_cannot_tell_from_0_is_a_warning() -> None:
+    kind = DTYPES["bfloat16"].numpy.type
+    x = np.random.default_rng(0).normal(10, 1, (1, 1, 1031)).astype(kind)
+    ones = np.ones(1, kind)
+    answer = exactly(OpVersion("", "InstanceNormalization", 22), [x, ones, ones], {}, 1)[0]
+    # 2048 plus 10 is 2064: the mean is off by about its spread.
+    mean = (np.cumsum(x, dtype=kind)[-1] / kind(1031)).astype(kind)
+    deviations = x - mean
+    variance = (np.cumsum(deviations * deviations, dtype=kind)[-1] / kind(1031)).astype(kind)
+    got = deviations / np.sqrt(variance + kind(1e-5)) + kind(1)
+    found = compare(computed_want(LAYERS, "output", answer), got.astype(kind))
+    assert found.problem == "precision"
+
+
 @pytest.mark.parametrize("declared", [(), ("float16",)])
 def test_an_output_of_float32_is_not_flushed_as_one_of_float16_is(declared: Any) -> None:
     x = (1e-3 * np.random.default_rng(0).normal(size=(4, 64))).astype(np.float16)

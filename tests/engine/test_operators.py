@@ -409,7 +409,7 @@ def nodes(op: OpVersion) -> list[Node]:
 def apart(one: Any, other: Any) -> Any:
     """How far two bounded outputs lie apart, in units of what they may be off by."""
     with np.errstate(all="ignore"):
-        a, b = one.settled(), other.settled()
+        a, b = one.with_rounding(), other.with_rounding()
         room = sum(0.0 if x.e is None else x.e for x in (a, b)) + 1e-15 * np.abs(a.v) + 1e-300
         distance = np.abs(a.v - b.v)
     return np.where((a.v == b.v) | ((a.v != a.v) & (b.v != b.v)), 0.0, distance / room)

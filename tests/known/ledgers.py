@@ -37,7 +37,7 @@ def failing(**fields: Any) -> LiveResult:
 
 def judged(found: LiveResult, *said: UserLedger, looks: Sequence[str] = (), **about) -> LiveResult:
     """What ledgers make of a result that looks like these mistakes."""
-    return Gate(said).judged(found, replace(INFO, **about), lambda name: name in looks) or found
+    return Gate(said).apply(found, replace(INFO, **about), lambda name: name in looks) or found
 
 
 def case(name: str, op: str = "Hardmax", **fields: Any) -> Case:

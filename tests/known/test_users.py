@@ -249,7 +249,7 @@ def test_a_ledger_that_is_named_twice_is_one(tmp_path, monkeypatch):
 
 
 def test_without_a_ledger_nothing_is_said():
-    assert Gate().judged(failing(), INFO, lambda _: False) is None
+    assert Gate().apply(failing(), INFO, lambda _: False) is None
 
 
 READ = [
@@ -304,8 +304,8 @@ def test_what_is_somewhere_may_be_listed(tmp_path, where):
     ("where", "column", "words"),
     [
         ("[{op: Hardmx}]", 66, "unknown operator 'Hardmx' (did you mean 'Hardmax'"),
-        ("[{op: '*'}]", 66, "unknown operator '*' (there are no wildcards: "),
-        ("[{op: 'Hard*'}]", 66, "there are no wildcards"),
+        ("[{op: '*'}]", 66, "unknown operator '*' (wildcards are not supported: "),
+        ("[{op: 'Hard*'}]", 66, "wildcards are not supported"),
         ("[{op: Hardmax, name: tie}]", 81, "has the name 'tie' (did you mean 'ties'?)"),
         ("[{op: Hardmax, name: '*'}]", 81, "has the name '*' (there are axes, ties)"),
         ("[{op: Hardmax, name: [ties, axis]}]", 88, "has the name 'axis' (did you mean 'axes'?)"),
@@ -372,7 +372,7 @@ def test_a_ledger_has_to_be_about_a_backend_of_the_run(tmp_path):
 
 def test_a_backend_that_cannot_be_is_told(tmp_path):
     said = ledger(tmp_path, entry(), backend="[acme, acne]")
-    assert told(said) == ["mine.yaml:1:17: 'acne' is no backend: no such kind"]
+    assert told(said) == ["mine.yaml:1:17: 'acne' is not a backend: no such kind"]
 
 
 def test_versions_of_a_backend_that_has_none_are_told(tmp_path):

@@ -17,7 +17,7 @@ import numpy as np
 
 from opcheck.numbers import Faults, lifting, plain
 from opcheck.numbers.arithmetic import Number
-from opcheck.numbers.bounded.elementwise import real
+from opcheck.numbers.bounded.elementwise import real_function
 from tests.bounds import arithmetic as ar
 
 ORDERS: dict[str, ar.Sum] = {
@@ -124,10 +124,10 @@ class Sloppy(Number):
 _ELEMENTWISE = "add subtract multiply divide maximum minimum pow remainder fmod".split()
 _ROUNDED = "add subtract multiply divide remainder fmod sqrt astype".split()
 _OWN = "sum mean prod matmul tensordot bilinear sums cumulative_sum cumulative_prod inexact".split()
-_LIBRARY = "exp expm1 log log1p sin cos tan tanh sinh cosh erf pow".split()
-_LIBRARY += "asin acos atan asinh acosh atanh".split()
+LIBRARY_FUNCTIONS = "exp expm1 log log1p sin cos tan tanh sinh cosh erf pow".split()
+LIBRARY_FUNCTIONS += "asin acos atan asinh acosh atanh".split()
 #: All functions that round, or err for reasons of an implementation's own.
-ROUNDING = (*_ROUNDED, *_LIBRARY, *_OWN)
+ROUNDING = (*_ROUNDED, *LIBRARY_FUNCTIONS, *_OWN)
 
 
 class _Functions:
@@ -173,10 +173,10 @@ class _Functions:
             return machine.kept(self.own[name](*operands, **options))
         if name in _ELEMENTWISE:
             operands = [np.asarray(one, dtype) for one in operands]
-        if name in _LIBRARY:
+        if name in LIBRARY_FUNCTIONS:
             x = operands[0]
             # NumPy's functions, but for erf, which it lacks.
-            exact = real(name)(*(ar.wide(np.asarray(one)) for one in operands))
+            exact = real_function(name)(*(ar.wide(np.asarray(one)) for one in operands))
             found = ar.off(np.abs(exact), x.dtype, machine.library, machine.signs(exact.shape))
             found = np.copysign(found, exact.astype(x.dtype))
             # They know what comes of 0 and of infinities.

@@ -126,7 +126,7 @@ def on_bounds(formula, inputs, arithmetic=FLOAT32, dtype=np.float32):
 def used(formula, inputs, machine, arithmetic=FLOAT32, dtype=np.float32):
     """The largest error of a machine as a part of its bound."""
     with np.errstate(all="ignore"):
-        right = on_bounds(formula, inputs, arithmetic, dtype).settled()
+        right = on_bounds(formula, inputs, arithmetic, dtype).with_rounding()
         with xp.lifting(lambda x: Sloppy(np.asarray(x, dtype), machine)):
             got = formula(*(Sloppy(x, machine) for x in inputs)).v
         assert got.shape == right.shape
@@ -219,7 +219,7 @@ def test_constants_are_rounded_to_the_arithmetic_s_numbers() -> None:
     x = np.ones(1)
     assert on_bounds(lambda x: xp.where(x > 0, xp.zeros_like(x) + 0.5, x), [x]).v.item() == 0.5
     for constant, roundings in ((0.5, 1), (3, 1), (0.1, 2)):
-        e = on_bounds(lambda x, c=constant: x * c, [x]).settled().e.item()
+        e = on_bounds(lambda x, c=constant: x * c, [x]).with_rounding().e.item()
         assert e == pytest.approx(roundings * 2.0**-24 * constant, rel=1e-6)
     # Python's own division does not take part: p is a number of the arithmetic.
     assert not of_type(Bounded, on_bounds(lambda x: xp.real(1) / 3, [x])).exact
@@ -229,7 +229,7 @@ def test_the_last_rounding_is_kept_apart_and_paid_once() -> None:
     x = np.array([1.0, 3.0])
     product = on_bounds(lambda x: x * x, [x])
     assert (product.k, product.e) == (1.0, None)
-    assert product.settled().e.tolist() == (2.0**-24 * np.array([1.0, 9.0])).tolist()
+    assert product.with_rounding().e.tolist() == (2.0**-24 * np.array([1.0, 9.0])).tolist()
     narrow_one = on_bounds(lambda x: xp.astype(x * x, np.float16), [x])
     assert (narrow_one.grid.dtype.name, narrow_one.k) == ("float16", 1.0)
     assert on_bounds(lambda x: xp.astype(x, np.float64), [x]).exact
@@ -279,20 +279,20 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
 def test_a_difference_may_leave_a_function_s_domain_and_a_sum_of_squares_may_not(function):
     x = np.array([[1.0, 1e-9, -1.0]])
     with np.errstate(all="ignore"):
-        assert on_bounds(lambda x: function(xp.sum(x, axis=1)), [x]).settled().lost.all()
+        assert on_bounds(lambda x: function(xp.sum(x, axis=1)), [x]).with_rounding().lost.all()
 
         def of_squares(x: Any) -> Any:
             d = x - xp.mean(x, axis=1, keepdims=True)
             return function(xp.mean(d * d, axis=1) + 1e-30)
 
-        assert on_bounds(of_squares, [np.full((1, 3), 1.1)]).settled().lost is None
+        assert on_bounds(of_squares, [np.full((1, 3), 1.1)]).with_rounding().lost is None
 
 
 def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> None:
     with np.errstate(all="ignore"):
-        assert on_bounds(lambda x: xp.pow(x, 1e18), [np.array([0.5])]).settled().e < 1e-300
+        assert on_bounds(lambda x: xp.pow(x, 1e18), [np.array([0.5])]).with_rounding().e < 1e-300
     padded = on_bounds(lambda x: xp.pad(xp.exp(x), 1, constant_values=1.0), [np.ones(1)])
-    assert [*(padded.settled().e > 0)] == [False, True, False]
+    assert [*(padded.with_rounding().e > 0)] == [False, True, False]
 
 
 def test_padding_keeps_the_error_that_elements_have_in_common() -> None:
@@ -301,7 +301,7 @@ def test_padding_keeps_the_error_that_elements_have_in_common() -> None:
     def padded_quotients(x: Any) -> Any:
         return xp.pad(x / xp.sum(x, axis=1, keepdims=True), ((0, 0), (0, 1)))
 
-    padded = on_bounds(padded_quotients, [np.ones((1, 64))]).settled()
+    padded = on_bounds(padded_quotients, [np.ones((1, 64))]).with_rounding()
     roundings = padded.e[0] / (2.0**-24 / 64)
     assert (roundings[:64] > 62).all()
     assert roundings[64] == 0
@@ -317,10 +317,10 @@ def test_what_leaves_the_range_between_is_lost_and_stays_so() -> None:
         lambda x: xp.concat([xp.cumulative_sum(x * x, axis=1)], axis=0),
         lambda x: xp.sums(x * x, lambda part: part.sum(1, keepdims=True) + 0 * part, 2),
     ):
-        lost = on_bounds(formula, [x]).settled().lost
+        lost = on_bounds(formula, [x]).with_rounding().lost
         assert lost[0, 0]
         assert not lost[1].any()
-    assert on_bounds(lambda x: x * 2, [x]).settled().lost is None
+    assert on_bounds(lambda x: x * 2, [x]).with_rounding().lost is None
 
 
 def centered(x: Any) -> Any:
@@ -357,7 +357,7 @@ def test_no_finite_result_leaves_the_bound_and_no_other_comes_of_what_is_not_los
     x, y = (rng.uniform(-3, 3, (2, 3, 6)) * scale ** rng.integers(0, 2, (2, 3, 6))).astype("f")
     arithmetic = replace(FLOAT32, flushes=True, values=1)
     with np.errstate(all="ignore"):
-        right = on_bounds(LEAVING[name], [x, y], arithmetic).settled()
+        right = on_bounds(LEAVING[name], [x, y], arithmetic).with_rounding()
         machine = Machine(rng, flushes=flushes)
         got = LEAVING[name](Sloppy(x, machine), Sloppy(y, machine)).v
         v, e, lost = right.v, right.e, np.zeros(()) if right.lost is None else right.lost
@@ -373,7 +373,7 @@ def test_arithmetic_that_flushes_may_make_zeros_of_what_is_small() -> None:
     # What is subnormal may be read as 0.
     assert read.e is not None
     assert read.e.tolist() == [tiny * 0.75, 0, 0]
-    product = on_bounds(lambda x: x * 1.5, [x[1:]], flushing).settled().e
+    product = on_bounds(lambda x: x * 1.5, [x[1:]], flushing).with_rounding().e
     assert product[0] >= 2 * tiny > product[1] * tiny
     assert bounded(x, FLOAT32).e is None
 
@@ -381,7 +381,7 @@ def test_arithmetic_that_flushes_may_make_zeros_of_what_is_small() -> None:
 def test_a_product_that_float64_makes_0_is_not_exactly_0() -> None:
     out = on_bounds(lambda x: x * x, [np.array([1e-200, 0.0])], FLOAT32, np.float64)
     assert out.v.tolist() == [0, 0]
-    assert (out.settled().e > 0).tolist() == [True, False]
+    assert (out.with_rounding().e > 0).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -429,4 +429,4 @@ def test_errors_of_long_chains_are_settled_however_deep_the_stack() -> None:
     x = one = bounded(np.ones(1, np.float32), FLOAT32)
     for _ in range(2000):
         x = xp.multiply(x + one, 0.5)
-    assert 1 < x.settled().e.max() / FLOAT32.grid.u < 5
+    assert 1 < x.with_rounding().e.max() / FLOAT32.grid.u < 5

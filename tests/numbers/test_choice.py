@@ -11,7 +11,7 @@ from opcheck import numbers as xp
 from opcheck.numbers.arithmetic import FLOAT32
 from opcheck.numbers.bounded import Bounded
 from opcheck.numbers.bounded.array import Errors
-from opcheck.numbers.bounded.choice import Indices, Truth, halves
+from opcheck.numbers.bounded.choice import Indices, Truth, truth_parts
 from tests.examples import examples
 
 intervals = st.tuples(st.integers(-3, 3), st.sampled_from([0, 1, 2]))
@@ -25,7 +25,7 @@ def about(values: Any, error: Any, lost: Any = None) -> Bounded:
 
 
 def hull(x: Bounded) -> list[tuple[float, float]]:
-    x = x.settled()
+    x = x.with_rounding()
     e = np.zeros(x.shape) if x.e is None else x.e
     return [*zip((x.v - e).ravel().tolist(), (x.v + e).ravel().tolist(), strict=True)]
 
@@ -41,7 +41,7 @@ def corners(x: tuple[int, int]) -> list[float]:
 @given(intervals, intervals)
 def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(name, a, b):
     compare = getattr(np, name)
-    v, unsure = halves(getattr(xp, name)(about(*a), about(*b)))
+    v, unsure = truth_parts(getattr(xp, name)(about(*a), about(*b)))
     outcomes = {bool(compare(x, y)) for x, y in itertools.product(corners(a), corners(b))}
     assert bool(v) in outcomes
     assert bool(unsure) or len(outcomes) == 1
@@ -54,13 +54,13 @@ def test_a_comparison_is_unsure_exactly_where_both_outcomes_are_possible(name, a
 def test_logic_of_what_is_unsure(name: str, drawn: tuple[bool, ...]) -> None:
     a, b = ([drawn[i]] if not drawn[i + 1] else [False, True] for i in (0, 2))
     truths = [Truth(np.array([drawn[i]]), np.array([drawn[i + 1]])) for i in (0, 2)]
-    v, unsure = halves(getattr(xp, name)(*truths))
+    v, unsure = truth_parts(getattr(xp, name)(*truths))
     outcomes = {bool(getattr(np, name)(x, y)) for x, y in itertools.product(a, b)}
     assert (bool(v[0]) in outcomes, bool(unsure[0])) == (True, len(outcomes) == 2)
     operator = {"logical_and": "__and__", "logical_or": "__or__", "logical_xor": "__xor__"}[name]
-    found = halves(getattr(truths[0], operator)(truths[1]))
+    found = truth_parts(getattr(truths[0], operator)(truths[1]))
     assert [half.tolist() for half in found] == [[v[0]], [unsure[0]]]
-    assert halves(~truths[0])[0].tolist() == [not drawn[0]]
+    assert truth_parts(~truths[0])[0].tolist() == [not drawn[0]]
 
 
 @given(st.lists(intervals, min_size=3, max_size=3))
@@ -97,10 +97,10 @@ def test_a_step_away_from_its_edge_has_no_error() -> None:
 
 
 def test_casts_to_integers_and_booleans() -> None:
-    cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).settled()
+    cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).with_rounding()
     assert hull(cast)[:2] == [(2, 3), (-3, -2)]
     assert cast.lost.tolist() == [False, False, False, True, True]
-    v, unsure = halves(xp.astype(about([0.0, 0.1, 3.0], [0.0, 0.2, 0.2]), np.bool_))
+    v, unsure = truth_parts(xp.astype(about([0.0, 0.1, 3.0], [0.0, 0.2, 0.2]), np.bool_))
     assert (v.tolist(), unsure.tolist()) == ([False, True, True], [False, True, False])
     with pytest.raises(TypeError, match="no bounded numbers of type"):
         xp.astype(about([1.0], 0.1), np.str_)
@@ -156,10 +156,10 @@ def test_what_was_lost_stays_lost_where_it_is_chosen() -> None:
         (xp.take(x, np.array([1, 0]), 1), [False, True]),
         (xp.pad(x, ((0, 0), (1, 0))), [False, True, False]),
     ):
-        found = chosen.settled().lost
+        found = chosen.with_rounding().lost
         assert (np.zeros(chosen.shape, bool) if found is None else found)[0].tolist() == want
-    assert xp.max(x, axis=1).settled().lost.tolist() == [True]
-    assert not xp.min(x, axis=1).settled().lost.any()
+    assert xp.max(x, axis=1).with_rounding().lost.tolist() == [True]
+    assert not xp.min(x, axis=1).with_rounding().lost.any()
 
 
 @pytest.mark.parametrize("choose", ["maximum", "max"])
@@ -170,7 +170,7 @@ def test_an_extreme_of_what_may_be_anything_may_be_anything_above_the_rest(choos
         for x, sure in ((q, False), (-q, False), (q * 0 - 7, False), (one, True)):
             pair = (x, xp.zeros_like(x))
             found = xp.maximum(*pair) if choose == "maximum" else xp.max(xp.stack(pair), axis=0)
-            found = found.settled()
+            found = found.with_rounding()
             assert (found.e is None or bool(np.isfinite(found.e).all())) == sure
             assert (found.lost is None) == sure
 
@@ -178,8 +178,8 @@ def test_an_extreme_of_what_may_be_anything_may_be_anything_above_the_rest(choos
 def test_what_is_lost_below_is_no_matter_above() -> None:
     x = about([-3e38], 1.0) * 2
     for found in (xp.maximum(x, 1.0), xp.max(xp.stack([x, xp.zeros_like(x)]), axis=0)):
-        assert not found.settled().lost.any()
-    assert xp.minimum(x, 1.0).settled().lost.all()
+        assert not found.with_rounding().lost.any()
+    assert xp.minimum(x, 1.0).with_rounding().lost.all()
 
 
 def test_an_unsure_condition_chooses_between_bounded_numbers_only() -> None:

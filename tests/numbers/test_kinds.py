@@ -1,5 +1,6 @@
 """Every kind of numbers has every function, and all kinds agree on what a formula computes."""
 
+import inspect
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -25,7 +26,7 @@ from opcheck.numbers.arithmetic import (
     stored,
 )
 from opcheck.numbers.bounded.array import VALUES
-from opcheck.numbers.bounded.elementwise import real
+from opcheck.numbers.bounded.elementwise import real_function
 from opcheck.numbers.faulty import Faulty
 from tests.numbers.machine import Machine, Sloppy
 from tests.numbers.test_bounded import FORMULAS, lifted
@@ -62,6 +63,15 @@ def test_names_are_those_of_numpy_and_every_kind_has_them() -> None:
         assert callable(getattr(faulty, name))
     with pytest.raises(AttributeError, match="no function sigmoid; NAMES has sign, "):
         xp.sigmoid(np.ones(1))
+
+
+@pytest.mark.parametrize("name", sorted(xp.NAMES))
+def test_a_function_is_written_out_for_formulas_and_for_bounded_numbers(name: str) -> None:
+    functions = getattr(xp, name), getattr(bounded, name)
+    for function in functions:
+        assert inspect.getsource(function).startswith(f"def {name}(")
+        assert function.__doc__
+    assert len({tuple(inspect.signature(function).parameters) for function in functions}) == 1
 
 
 def test_the_first_operand_of_a_kind_decides_also_in_a_list() -> None:
@@ -174,11 +184,11 @@ def test_functions_of_one_number_agree_with_numpy_s_also_where_they_are_not_defi
     x = np.array(SPECIAL)
     with np.errstate(all="ignore"):
         right = getattr(plain, name)(x)
-        wide = real(name)(x.astype(np.longdouble)).astype(np.float64)
-        one = real(name)(x)
+        wide = real_function(name)(x.astype(np.longdouble)).astype(np.float64)
+        one = real_function(name)(x)
     with precise.digits(120):
         found = values(getattr(xp, name)(exact(x)))
-        objects = real(name)(precise.objects(x)).astype(np.float64)
+        objects = real_function(name)(precise.objects(x)).astype(np.float64)
     for got in (found, wide, one, objects):
         np.testing.assert_allclose(got, right, rtol=1e-13)
 
@@ -303,12 +313,14 @@ def test_values_may_be_of_any_width(dtype: Any) -> None:
     lift: Any = lambda a: lifted(a, arithmetic, np.float32)  # noqa: E731
     for name in ("Gelu", "Softmax", "MatMul", "Pow", "Clip", "movement", "TopK"):
         with precise.digits(160), xp.lifting(lift):
-            found = FORMULAS[name](lift(x), lift(y)).settled()
+            found = FORMULAS[name](lift(x), lift(y)).with_rounding()
         right = FORMULAS[name](Faulty(x), Faulty(y)).v
         assert found.v.dtype == dtype
         np.testing.assert_allclose(found.v.astype(np.float64), right, rtol=1e-13)
         with xp.lifting(lambda a: lifted(a, FLOAT32, np.float32)):
-            usual = FORMULAS[name](*(lifted(one, FLOAT32, np.float32) for one in (x, y))).settled()
+            usual = FORMULAS[name](
+                *(lifted(one, FLOAT32, np.float32) for one in (x, y))
+            ).with_rounding()
         np.testing.assert_allclose(found.e.astype(np.float64), usual.e, rtol=1e-6)
 
 

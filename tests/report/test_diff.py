@@ -98,7 +98,7 @@ def test_what_was_left_out_is_told():
     old = run_of(record(), record(backend="bolt"))
     page = shown(old, run_of(record()))
     assert "Left out: 1 result of bolt that the new run does not have\n" in page.text
-    assert "exit 4: NEW was asked for less than OLD" in page.lines[-1]
+    assert "exit 4: NEW covers fewer cases than OLD" in page.lines[-1]
     assert shown(old, run_of(record()), common=True).lines[-1].startswith("exit 0: no regression")
 
 

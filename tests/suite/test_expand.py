@@ -382,14 +382,14 @@ LETTERS = "a label is made of letters, digits and _ . + -; got"
         ("matrix: {dtype: »[]}", "matrix 'dtype': holds no value"),
         ("matrix: {opset: »[]}", f"matrix 'opset': holds no value {OPSETS}"),
         ("matrix: {opset: »13}", f"matrix 'opset': {LISTED} 13 {OPSETS}"),
-        ("matrix: {opset: [13, »x+]}", f"'x+' is no opset {OPSETS}"),
-        ("matrix: {opset: [»true]}", f"true is no opset {OPSETS}"),
+        ("matrix: {opset: [13, »x+]}", f"'x+' is not an opset {OPSETS}"),
+        ("matrix: {opset: [»true]}", f"true is not an opset {OPSETS}"),
         ('matrix: {opset: [11, »"11+"]}', "matrix 'opset': two values are spelt '11' in ids"),
         (
             "matrix: {dtype: [float16, »float16]}",
             "matrix 'dtype': two values are spelt 'float16' in ids",
         ),
-        ("matrix: {»axis: [0]}", f"'axis' is no path a matrix can vary {PATHS}"),
+        ("matrix: {»axis: [0]}", f"'axis' is not a path a matrix can vary {PATHS}"),
         (
             "dtype: float32, matrix: {»dtype: [float16]}",
             "'dtype' is stated both plainly and in the matrix beside it",
@@ -436,7 +436,7 @@ def test_a_mistake_beside_the_matrix_of_the_file_is_one_problem(mistake, fields,
 def test_each_key_of_a_matrix_that_is_wrong_is_told(problems: ProblemsOf) -> None:
     told = problems(HEAD + "- {name: a, dtype: float32, matrix: {axis: [0], attrs.axis: 7}}\n")
     assert [one.partition(" (")[0] for one in told] == [
-        "6:38: 'axis' is no path a matrix can vary",
+        "6:38: 'axis' is not a path a matrix can vary",
         f"6:61: matrix 'attrs.axis': {LISTED} 7",
     ]
 

@@ -30,7 +30,7 @@ cases:
 """
 LEGAL = "legal: {attrs.axis: -1}"
 WORDS = "or agree, any_of, computed, golden, oracle, rejected"
-NO_OUTPUT = f"is no output of Hardmax-13 (has: output; {WORDS}) (did you mean"
+NO_OUTPUT = f"is not an output of Hardmax-13 (has: output; {WORDS}) (did you mean"
 PATHS = "(a path is opset, dtype, attrs.NAME[.KEY] or inputs.NAME[.KEY])"
 SHAPE = "must be a mapping, got a list (by the name of the output: {output: [1, 0]})"
 ANSWERS = "[{as: x, output: [0, 1]}, {as: y, output: [1, 0]}]"
@@ -95,8 +95,8 @@ def test_golden_files_lie_beside_the_case_file(cases: Cases, tmp_path: Path) -> 
         ("{»rejectd: x}", f"'rejectd' {NO_OUTPUT} 'rejected'?)"),
         ("»{}", "expect: must hold at least 1"),
         ("»[1, 0]", f"expect: {SHAPE}"),
-        ("{output: »null}", "output: null is no value of float32"),
-        ("{output: [1, »x]}", "output: 'x' is no value of float32"),
+        ("{output: »null}", "output: null is not a value of float32"),
+        ("{output: [1, »x]}", "output: 'x' is not a value of float32"),
         (
             "{output: {value: [1], dtype: »float16}}",
             "output: Hardmax-13 gives float32 here, not float16",
@@ -132,7 +132,7 @@ def test_golden_files_lie_beside_the_case_file(cases: Cases, tmp_path: Path) -> 
             "expect.legal: must hold at most 1",
         ),
         ("{rejected: x, legal: »3}", "expect.legal: must be a mapping, got 3"),
-        ("{rejected: x, legal: {»axis: 0}}", f"legal: 'axis' is no path {PATHS}"),
+        ("{rejected: x, legal: {»axis: 0}}", f"legal: 'axis' is not a path {PATHS}"),
         (
             "{rejected: x, legal: {»inputs.input.shape: [3]}}",
             "legal: 'inputs.input.shape' leads into a literal",
@@ -148,7 +148,7 @@ def test_an_expectation_that_makes_no_sense_is_refused_at_its_place(mistake, exp
     [
         (
             "attrs.axes: »0",
-            "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
+            "'axes' is not an attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
         ),
         ("attrs.axis: »x", "attribute axis must be a whole number, got 'x'"),
         (
@@ -179,7 +179,10 @@ def test_rule_open_and_several_answers_go_together(mistake: Mistake) -> None:
         ("[{as: x, »outptu: [1]}, {as: y, output: [1, 0]}]", f"'outptu' {NO_OUTPUT} 'output'?)"),
         ("[{as: x, output: {»shap: [1]}}, {as: y}]", "unknown key 'shap' (did you mean 'shape'?)"),
         ("[{as: x}, »{as: y, rejected: z}]", "an item of expect.any_of: 'legal' is missing"),
-        ("[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]", f"legal: 'axis' is no path {PATHS}"),
+        (
+            "[{as: x}, {as: y, rejected: z, legal: {»axis: 0}}]",
+            f"legal: 'axis' is not a path {PATHS}",
+        ),
         ("[{as: x}, {as: y, golden: »nowhere}]", "'nowhere' does not exist"),
         (
             f"[{{as: x, rejected: y, {LEGAL}}}, »{{as: z, rejected: w, {LEGAL}}}]",

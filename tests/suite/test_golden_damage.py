@@ -87,7 +87,7 @@ def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     (folder / INPUT).symlink_to(outside / "secret")
     (folder / "must" / "up").symlink_to(outside, target_is_directory=True)
     found = findings(folder)
-    assert found[INPUT] == "is no plain file"
+    assert found[INPUT] == "is not a plain file"
     assert found["must/up"] == "is not in the manifest.json"
 
 
@@ -95,7 +95,7 @@ def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / OUTPUT).unlink()
     os.mkfifo(folder / OUTPUT)
-    assert findings(folder)[OUTPUT] == "is no plain file"
+    assert findings(folder)[OUTPUT] == "is not a plain file"
     (folder / MANIFEST).unlink()
     os.mkfifo(folder / MANIFEST)
     assert findings(folder).keys() == {MANIFEST}

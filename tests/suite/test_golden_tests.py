@@ -104,7 +104,7 @@ OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
         (lambda folder: os.truncate(folder / MANIFEST, 900), "is damaged: "),
         (lambda folder: (folder / MANIFEST).unlink(), "there is no such file"),
         (lambda folder: (folder / SUMS).unlink(), "is missing"),
-        (lambda folder: flip(folder / SUMS), "says something else than manifest.json"),
+        (lambda folder: flip(folder / SUMS), "does not agree with manifest.json"),
         (lambda folder: (folder / "must").rename(folder / "elsewhere"), "is missing"),
         (lambda folder: (folder / RANDOM / "data.json").unlink(), "is missing"),
         (lambda folder: [(folder / name).unlink() for name in (MANIFEST, SUMS)], "opcheck wrote"),

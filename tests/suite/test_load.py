@@ -345,7 +345,7 @@ def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
 
 NUMBER = "3:8: opset: must be a whole number"
 RAGGED = "input: ragged list: rows have shapes [2] and [1]"
-AXES = "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
+AXES = "'axes' is not an attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)"
 OF_A_FILE = """\
 op: Hardmax
 dtype: float32
@@ -415,11 +415,15 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
     [
         (
             "name: First Maximum, attrs: {axes: 0}, inputs: {input: [[1], 2]}",
-            ["16: name: must match", "39: 'axes' is no attribute", "71: input: ragged"],
+            ["16: name: must match", "39: 'axes' is not an attribute", "71: input: ragged"],
         ),
         (
             "nam: a, attrs: {axes: 0}, inputs: {inptu: [1]}",
-            ["10: unknown key 'nam'", "26: 'axes' is no attribute", "45: 'inptu' is no input"],
+            [
+                "10: unknown key 'nam'",
+                "26: 'axes' is not an attribute",
+                "45: 'inptu' is not an input",
+            ],
         ),
         (
             "name: a, dtype: flt, inputs: {input: [[1], 2]}",
@@ -428,11 +432,11 @@ def test_all_mistakes_are_told_in_one_go(problems: ProblemsOf, old, new, other) 
         (
             "name: a, attrs: {axis: 9}, inputs: {input: [1]},"
             " expect: {rejectd: x, legal: {axis: 0}}",
-            ["68: 'rejectd' is no output", "88: unknown key 'axis'"],
+            ["68: 'rejectd' is not an output", "88: unknown key 'axis'"],
         ),
         (
             "name: a, attrs: {axes: 0}, inputs: {input: [1]}, expect: {output: {valu: 1}}",
-            ["27: 'axes' is no attribute", "77: unknown key 'valu'"],
+            ["27: 'axes' is not an attribute", "77: unknown key 'valu'"],
         ),
     ],
 )
@@ -573,8 +577,8 @@ def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: 
     ]
     file.write_text(FAMILY.replace("op: Neg,", "op: Ngg,").replace("X: [0]", "X: [0], Y: 1"))
     unknown, other = refused(file)
-    assert unknown == f"{file}:8:15: 'Ngg' is no operator of this file (did you mean 'Neg'?)"
-    assert other == f"{file}:9:34: 'Y' is no input of Neg-13 (has: X)"
+    assert unknown == f"{file}:8:15: 'Ngg' is not an operator of this file (did you mean 'Neg'?)"
+    assert other == f"{file}:9:34: 'Y' is not an input of Neg-13 (has: X)"
     file.write_text(FAMILY.replace("zeros,", "zeros, op: Abs,"), encoding="utf-8")
     assert refused(file) == [f"{file}:1:16: no case of this file is of 'Floor'"]
 

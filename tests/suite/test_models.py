@@ -283,7 +283,7 @@ def test_a_model_without_data_is_told(tmp_path):
     assert told(folder) == ["test_a: there is a model, and no test_data_set_0"]
     (folder / "model.onnx").unlink()
     (folder / "test_data_set_0").mkdir()
-    assert told(folder)[0].startswith("model.onnx: this is no readable model")
+    assert told(folder)[0].startswith("model.onnx: this is not a readable model")
 
 
 def test_a_data_set_without_outputs_is_damaged(folder):
@@ -362,10 +362,20 @@ def test_inputs_are_made_up(tmp_path):
     assert question(again).inputs[0].tolist() == x.tolist()
 
 
+def open_size(axis: int, option: str) -> str:
+    return f"input 'x': the size of axis {axis} is not fixed by the model: add {option}"
+
+
 def test_sizes_go_by_name_or_by_place(tmp_path):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
-    assert problem(path, n=2) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
-    assert problem(path, **{"x[0]": 2}) == "input 'x': nobody says how large axis 1 is: --dim n=N"
+    assert (
+        problem(path, n=2)
+        == "input 'x': the size of axis 0 is not fixed by the model: add --dim 'x[0]'=N"
+    )
+    assert (
+        problem(path, **{"x[0]": 2})
+        == "input 'x': the size of axis 1 is not fixed by the model: add --dim n=N"
+    )
     shapes = {"x": [None, 1 << 40], "w": [1 << 27], "z": [None]}
     inputs = [tensor(name, shape=shape) for name, shape in shapes.items()]
     node = helper.make_node("Sum", [*shapes], ["y"])
@@ -412,7 +422,7 @@ def test_a_model_that_cannot_be_read_is_named_and_not_the_folder_of_its_inputs(t
     path = tmp_path / "m.onnx"
     path.write_bytes(b"no model")
     caught = error_of(UsageError, load_all, [path], {}, inputs=tmp_path)
-    assert caught.message.startswith(f"{path}: this is no readable model")
+    assert caught.message.startswith(f"{path}: this is not a readable model")
 
 
 def test_integers_are_small_and_booleans_either(tmp_path):
@@ -434,7 +444,10 @@ def test_absurd_shapes_are_told_before_anything_is_made(tmp_path, shape):
 
 def test_a_size_of_minus_one_is_open(tmp_path):
     path = at(tmp_path / "m.onnx", relu([-1, 3]))
-    assert problem(path) == "input 'x': nobody says how large axis 0 is: --dim 'x[0]'=N"
+    assert (
+        problem(path)
+        == "input 'x': the size of axis 0 is not fixed by the model: add --dim 'x[0]'=N"
+    )
     (case,) = load_all([path], {"x[0]": 2})
     assert case.inputs[0].shape == (2, 3)
 
@@ -451,7 +464,7 @@ def test_shapes_that_are_not_declared_are_told(tmp_path):
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"op: Relu"])
 def test_what_is_no_model_is_told(tmp_path, data):
-    assert problem(at(tmp_path / "m.onnx", data)).startswith("this is no ")
+    assert problem(at(tmp_path / "m.onnx", data)).startswith("this is not a ")
 
 
 def test_a_missing_model_is_told(tmp_path):

@@ -14,8 +14,9 @@ from opcheck.model import ATTRIBUTE_TYPES, OpVersion, Rejected, Tolerance, Typed
 from opcheck.opset import Attribute
 from opcheck.report import formatting
 from opcheck.suite import case_digest
+from opcheck.suite.attributes import attribute_value, typed_value
 from opcheck.suite.fields import GRAPHS_ARE, CaseFields
-from opcheck.suite.resolve import attribute_value, tolerance_of, typed_value
+from opcheck.suite.tolerances import tolerance_of
 from tests.expecting import of_type
 from tests.suite.conftest import Cases, ProblemsOf
 
@@ -160,13 +161,19 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         # attributes
         (
             {"attrs": "{»axes: 0}"},
-            "'axes' is no attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
+            "'axes' is not an attribute of Hardmax-13 (has: axis) (did you mean 'axis'?)",
         ),
-        ({"attrs": "{axis: 0, »alpha: 1.0}"}, "'alpha' is no attribute of Hardmax-13 (has: axis)"),
-        ({"attrs": "{axis: 0, »other: null}"}, "'other' is no attribute of Hardmax-13 (has: axis)"),
+        (
+            {"attrs": "{axis: 0, »alpha: 1.0}"},
+            "'alpha' is not an attribute of Hardmax-13 (has: axis)",
+        ),
+        (
+            {"attrs": "{axis: 0, »other: null}"},
+            "'other' is not an attribute of Hardmax-13 (has: axis)",
+        ),
         (
             {"attrs": '{axis: 0, »"\\e[31m": 1}'},
-            r"'\x1b[31m' is no attribute of Hardmax-13 (has: axis)",
+            r"'\x1b[31m' is not an attribute of Hardmax-13 (has: axis)",
         ),
         ({"attrs": "{axis: »1.0}"}, "attribute axis must be a whole number, got 1.0"),
         ({"attrs": "{axis: »true}"}, "attribute axis must be a whole number, got true"),
@@ -174,7 +181,7 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ({"attrs": "{axis: »{float: 1}}"}, "attribute axis must be a whole number, got a mapping"),
         (
             {"attrs": "{axis: 0, »scale: {float: 1}}"},
-            "'scale' is no attribute of Hardmax-13 (has: axis)",
+            "'scale' is not an attribute of Hardmax-13 (has: axis)",
         ),
         (
             {"attrs": "{axis: »{flaot: 1}}", "expect": "{rejected: x, legal: {attrs.axis: 0}}"},
@@ -232,12 +239,15 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         # inputs
         (
             {"inputs": "{»inptu: [1]}"},
-            "'inptu' is no input of Hardmax-13 (has: input) (did you mean 'input'?)",
+            "'inptu' is not an input of Hardmax-13 (has: input) (did you mean 'input'?)",
         ),
-        ({"inputs": "{input: [1], »other: [1]}"}, "'other' is no input of Hardmax-13 (has: input)"),
+        (
+            {"inputs": "{input: [1], »other: [1]}"},
+            "'other' is not an input of Hardmax-13 (has: input)",
+        ),
         (
             {"inputs": "{input: [1], »other: null}"},
-            "'other' is no input of Hardmax-13 (has: input)",
+            "'other' is not an input of Hardmax-13 (has: input)",
         ),
         ({"inputs": "»[1, 2]"}, "inputs: must be a mapping, got a list (by name: {input: [1, 2]})"),
         # tolerance
@@ -351,7 +361,7 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
             "attrs: {p: 2, kernel_shape: [2], »dilations: [1]}, "
             "inputs: {X: {shape: [1, 1, 4], constant: 0}}, "
             "expect: {Y: {shape: [1, 1, 3], constant: 0}}}]}",
-            "'dilations' is no attribute of LpPool-11 "
+            "'dilations' is not an attribute of LpPool-11 "
             "(has: auto_pad, kernel_shape, p, pads, strides)",
         ),
         (
@@ -415,7 +425,7 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
         (
             "{op: Constant, cases: [{name: a, opset: 13, dtype: int8, "
             "attrs: {value: »{value: [3], initializer: true}}}]}",
-            "attribute value is no initializer",
+            "attribute value is not an initializer",
         ),
         (
             "{op: Constant, cases: [{name: a, opset: 13, "
@@ -438,7 +448,7 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
         ),
         (
             "{op: Constant, cases: [{name: a, opset: 13, attrs: {value_int: »{value: 3}}}]}",
-            "attribute value_int is no tensor",
+            "attribute value_int is not a tensor",
         ),
         (
             "{op: DML_ACTIVATION_HARDMAX1, domain: com.microsoft.dml, cases: [{name: a, opset: 1, "
@@ -465,14 +475,20 @@ cases:
   inputs: {cond: {value: true, dtype: bool}, outer_0: {value: [1, 2], dtype: float32}}
   attrs: {then_branch: "GRAPH", else_branch: "() => (z) { z = Identity(outer_0) }"}
 """
-GRAPH = "then_branch: '{}' is no tensor of the graph, and none from around it ({})"
+GRAPH = "then_branch: '{}' is not a tensor of the graph, nor around it ({})"
 
 
 @pytest.mark.parametrize(
     ("graph", "told"),
     [
-        ("() => (y) { y = Ad(outer_0) }", "attribute then_branch is no graph: No schema for 'Ad'"),
-        ("() = (y) { y = Neg(outer_0) }", "attribute then_branch is no graph: line 1, column 5: "),
+        (
+            "() => (y) { y = Ad(outer_0) }",
+            "attribute then_branch is not a graph: No schema for 'Ad'",
+        ),
+        (
+            "() = (y) { y = Neg(outer_0) }",
+            "attribute then_branch is not a graph: line 1, column 5: ",
+        ),
         ("() => (y) { y = Neg(outer_1) }", GRAPH.format("outer_1", "did you mean 'outer_0'?")),
         ("() => (y) { y = Neg(qqq) }", GRAPH.format("qqq", GRAPHS_ARE)),
         *(
@@ -482,7 +498,7 @@ GRAPH = "then_branch: '{}' is no tensor of the graph, and none from around it ({
             )
             for name in ("cond", "outputs_0")
         ),
-        ("[1]", "attribute then_branch is no graph: line 1, column 1"),
+        ("[1]", "attribute then_branch is not a graph: line 1, column 1"),
     ],
 )
 def test_what_is_no_graph_is_refused_in_its_words(problems, graph, told):
@@ -548,7 +564,7 @@ def test_a_tensor_is_an_attribute_of_its_own_type(cases: Cases) -> None:
 
 def test_a_mistake_in_many_versions_is_told_once(problems: ProblemsOf) -> None:
     text = hardmax(opset="", attrs="{axes: 0}", matrix="{opset: all}")
-    said = "'axes' is no attribute of Hardmax-1 (has: axis) (did you mean 'axis'?)"
+    said = "'axes' is not an attribute of Hardmax-1 (has: axis) (did you mean 'axis'?)"
     assert problems(text) == [f"5:11: {said}"]
 
 

@@ -86,7 +86,7 @@ def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None
         (
             {"ops": ("hardmax", "Relu")},
             "no case of operator 'Relu'",
-            "ONNX has it, but none of these cases is of it: name a file that has some",
+            "Relu is an operator of ONNX without cases here: name a file that has some",
         ),
         ({"opsets": (13, 12)}, "no case at opset 12", "opsets: 1, 11, 13"),
         ({"dtypes": ("x",)}, "unknown dtype 'x'", f"known: {', '.join(DTYPES)}"),

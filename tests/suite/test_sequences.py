@@ -43,7 +43,7 @@ def test_tensors_before_one_that_is_asked_for_are_asked_for_too(cases):
     [
         (
             "  inputs: {input_sequence: [[1]], input_sequence_0: [9], tensor: [3]}\n",
-            "6:35: 'input_sequence_0' is no input of SequenceInsert-11 ",
+            "6:35: 'input_sequence_0' is not an input of SequenceInsert-11 ",
         ),
         (
             "  inputs: {input_sequence: [[1], null], tensor: [3]}\n",
@@ -72,10 +72,10 @@ def test_a_wrong_input_is_told_with_its_place(problems, text, told):
 @pytest.mark.parametrize(
     ("expect", "told"),
     [
-        ("", "5:3: expect must say how many tensors output_sequence has"),
+        ("", "5:3: expect must state how many tensors output_sequence has"),
         (
             "  expect: {output_sequence: [[1], 2, [3]], output_sequence_0: [1]}\n",
-            "7:44: 'output_sequence_0' is no output of SequenceInsert-11 ",
+            "7:44: 'output_sequence_0' is not an output of SequenceInsert-11 ",
         ),
         ("  expect: {output_sequence: 3}\n", "7:29: output_sequence must be a list of tensors"),
         (

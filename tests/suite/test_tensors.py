@@ -118,17 +118,17 @@ WHOLES = "takes whole numbers up to 2^53, got 0.0 and"
         ("[[1], »2]", f"{RAGGED} [1] and [] (a number)", "float32"),
         ("[1, »[2]]", f"{RAGGED} [] (a number) and [1]", "float32"),
         ("[[[1], [2]], »[[3]]]", f"{RAGGED} [2, 1] and [1, 1]", "float32"),
-        ("[1, »x]", "'x' is no value of float32", "float32"),
-        ("[1, »inf]", f"'inf' is no value of float32 {POINTS}", "float32"),
-        ("[1, »-NaN]", f"'-NaN' is no value of float32 {POINTS}", "float32"),
-        ("[1, »true]", "true is no value of float32", "float32"),
-        ("[1, »null]", "null is no value of float32", "float32"),
-        ("[1, »{a: 1}]", "a mapping is no value of float32", "float32"),
-        ("[»1, 0]", "1 is no value of bool", "bool"),
-        ("[1, »2.0]", "2.0 is no value of int8", "int8"),
-        ("{value: [1, »x]}", "'x' is no value of float32", "float32"),
-        ("[a, »1]", "1 is no value of string (quote what is meant as text)", "string"),
-        ("[1+2j, »1+2i]", f"'1+2i' is no value of complex64 {PAIRS}", "complex64"),
+        ("[1, »x]", "'x' is not a value of float32", "float32"),
+        ("[1, »inf]", f"'inf' is not a value of float32 {POINTS}", "float32"),
+        ("[1, »-NaN]", f"'-NaN' is not a value of float32 {POINTS}", "float32"),
+        ("[1, »true]", "true is not a value of float32", "float32"),
+        ("[1, »null]", "null is not a value of float32", "float32"),
+        ("[1, »{a: 1}]", "a mapping is not a value of float32", "float32"),
+        ("[»1, 0]", "1 is not a value of bool", "bool"),
+        ("[1, »2.0]", "2.0 is not a value of int8", "int8"),
+        ("{value: [1, »x]}", "'x' is not a value of float32", "float32"),
+        ("[a, »1]", "1 is not a value of string (quote what is meant as text)", "string"),
+        ("[1+2j, »1+2i]", f"'1+2i' is not a value of complex64 {PAIRS}", "complex64"),
         # No literal.
         ("»{}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
         ("»{shape: [2]}", f"{NOWHERE} (exactly one of {ALL})", "float32"),
@@ -137,7 +137,7 @@ WHOLES = "takes whole numbers up to 2^53, got 0.0 and"
         ("»{constant: 0}", "constant needs a shape", "float32"),
         ("{value: [1], »shape: [1]}", "shape goes with a fill only", "float32"),
         ("{value: [1], »seed: 1}", "seed goes with a fill only", "float32"),
-        ("{shape: [1], arange: [0, »x]}", "'x' is no value of float32", "float32"),
+        ("{shape: [1], arange: [0, »x]}", "'x' is not a value of float32", "float32"),
         ("{shape: »[33554433], constant: 0}", f"shape [33554433] {BYTES}", "float64"),
         (f"{{shape: »[1048576], constant: {'x' * 257}}}", f"shape [1048576] {BYTES}", "string"),
         ("{shape: »[67108865], constant: 0}", f"shape [67108865] {ELEMENTS}", "int8"),
@@ -284,11 +284,11 @@ def test_256_mebibytes_are_allowed(tensor, dtype, shape):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{at: »[2], value: 0}", "put: [2] is no index of shape [2]"),
-        ("{at: »[-1], value: 0}", "put: [-1] is no index of shape [2]"),
-        ("{at: »[0, 0], value: 0}", "put: [0, 0] is no index of shape [2]"),
-        ("{at: »[], value: 0}", "put: [] is no index of shape [2]"),
-        ("{at: [0], value: »x}", "input: 'x' is no value of float32"),
+        ("{at: »[2], value: 0}", "put: [2] is not an index of shape [2]"),
+        ("{at: »[-1], value: 0}", "put: [-1] is not an index of shape [2]"),
+        ("{at: »[0, 0], value: 0}", "put: [0, 0] is not an index of shape [2]"),
+        ("{at: »[], value: 0}", "put: [] is not an index of shape [2]"),
+        ("{at: [0], value: »x}", "input: 'x' is not a value of float32"),
         ("{»att: [0], value: 0}", "unknown key 'att' (did you mean 'at'?)"),
         ("»{at: [0]}", "an item of inputs.input.put: 'value' is missing"),
     ],
@@ -355,13 +355,13 @@ def test_a_path_that_names_no_file_is_refused(wrong: Callable[..., None], tmp_pa
     why = "holds no readable value: no element type has the number 0"
     wrong("{file: »empty.pb}", f"'empty.pb' {why}")
     wrong("{file: »x.npy}", "'x.npy' does not exist")
-    wrong("{file: ».}", "'.' is no file")
-    wrong("{file: »''}", "'' is no file")
-    wrong("{file: »loop}", "'loop' is no path of a file")
-    wrong(f"{{file: »{'a' * 5000}}}", f"'{'a' * 59}…' is no path of a file")
-    wrong('{file: »"a\\0b"}', r"'a\x00b' is no path of a file")
+    wrong("{file: ».}", "'.' is not a file")
+    wrong("{file: »''}", "'' is not a file")
+    wrong("{file: »loop}", "'loop' is not the path of a file")
+    wrong(f"{{file: »{'a' * 5000}}}", f"'{'a' * 59}…' is not the path of a file")
+    wrong('{file: »"a\\0b"}', r"'a\x00b' is not the path of a file")
     wrong('{file: »"\\e[31m"}', r"'\x1b[31m' does not exist")
-    wrong("{file: »text.npy}", "'text.npy' is no .npy file")
+    wrong("{file: »text.npy}", "'text.npy' is not a .npy file")
 
 
 def test_a_file_that_says_it_is_huge_is_refused(wrong: Callable[..., None], tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_nothing_pickled_is_ever_loaded(tmp_path: Path) -> None:
     trap = Trap(tmp_path / "sprung")
     for data in (npy(np.array([trap], object), allow_pickle=True), pickle.dumps(trap)):
         (tmp_path / "x.npy").write_bytes(data)
-        with pytest.raises(ValueError, match=r"Python objects|no \.npy file"):
+        with pytest.raises(ValueError, match=r"Python objects|not a \.npy file"):
             load_npy(tmp_path / "x.npy")
     assert not (tmp_path / "sprung").exists()
 
@@ -425,8 +425,8 @@ def test_nothing_pickled_is_ever_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "is no .npy file"),
-        (b"hello", "is no .npy file"),
+        (b"", "is not a .npy file"),
+        (b"hello", "is not a .npy file"),
         (b"PK\x03\x04 broken", "is an archive"),
         (archive(a=[1]), "is an archive"),
         (npy(np.ones(3, np.float32))[:-1], DAMAGED),
@@ -465,7 +465,7 @@ def test_a_file_of_python_2_is_read_without_a_warning(tmp_path: Path) -> None:
 def test_folders_pipes_and_missing_files_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "missing"):
-        with pytest.raises(ValueError, match="is no file"):
+        with pytest.raises(ValueError, match="is not a file"):
             load_npy(path)
 
 
@@ -678,7 +678,7 @@ def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros(2, np.float32))
     spec = from_file(tmp_path / "x.npy", "float32")
     (tmp_path / "x.npy").write_bytes(b"other")
-    with pytest.raises(ValueError, match=r"is no \.npy file"):
+    with pytest.raises(ValueError, match=r"is not a \.npy file"):
         materialize(spec)
 
 

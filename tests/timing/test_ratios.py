@@ -18,13 +18,13 @@ from opcheck.timing import (
     NOISY,
     Ratio,
     Spread,
+    is_warm,
     logs,
     loops_for,
     means,
     medians,
     precise,
     ratio,
-    settled,
     spread,
     words,
 )
@@ -326,32 +326,32 @@ def test_no_samples_have_no_spread():
     assert spread(()) is None
 
 
-def calls_until_settled(seconds: np.ndarray) -> int:
-    return next(n for n in range(len(seconds) + 1) if settled(list(seconds[:n])))
+def calls_until_warm(seconds: np.ndarray) -> int:
+    return next(n for n in range(len(seconds) + 1) if is_warm(list(seconds[:n])))
 
 
 def test_fourteen_calls_are_the_least():
-    assert calls_until_settled(np.ones(20)) == 14
-    assert calls_until_settled(np.array([9.0] + [1.0] * 19)) == 14
+    assert calls_until_warm(np.ones(20)) == 14
+    assert calls_until_warm(np.array([9.0] + [1.0] * 19)) == 14
 
 
 @pytest.mark.parametrize("fades", [1, 3, 10])
 def test_it_is_not_over_while_calls_still_get_faster(fades):
     level = 1 + 2 * np.exp(-np.arange(200) / fades)
-    assert level[calls_until_settled(level)] < 1.05
+    assert level[calls_until_warm(level)] < 1.05
 
 
 def test_noise_does_not_keep_it_going():
     machine = Machine(6, Noise(0.05, 0.0, 0.1))
     waited = [
-        calls_until_settled(np.array([one.seconds for one in machine.draw(100)])) for _ in range(50)
+        calls_until_warm(np.array([one.seconds for one in machine.draw(100)])) for _ in range(50)
     ]
     assert np.median(waited) <= 15
     assert max(waited) < 40
 
 
 def test_a_step_down_is_waited_for():
-    assert calls_until_settled(np.array([3.0] * 10 + [1.0] * 40)) >= 17
+    assert calls_until_warm(np.array([3.0] * 10 + [1.0] * 40)) >= 17
 
 
 @given(seconds=st.floats(1e-9, 10))

@@ -21,7 +21,7 @@ from opcheck.engine.mutants import mutant, tensors
 from opcheck.engine.mutants.elements import DOUBLE
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
 from opcheck.engine.node import Node
-from opcheck.engine.operators import Formula, Operator
+from opcheck.engine.operators import Formula, Operator, without_readings
 from opcheck.errors import InvalidNode
 from opcheck.model import Array, OpVersion, Typed
 from opcheck.opset import Attribute, Parameter, Schema
@@ -358,10 +358,11 @@ def _converted(declared: str | None, value: Typed) -> Any:
 
 
 def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) -> Iterator[Mutant]:
-    # Versions that share a formula are one mutant.
-    distinct = {formula: since for since, formula in reversed(known.formulas.items())}
+    # Versions that share a formula, or whose formulas differ in readings alone, are one mutant.
+    formulas = {since: without_readings(formula) for since, formula in known.formulas.items()}
+    distinct = {formula: since for since, formula in reversed(formulas.items())}
     for formula, since in reversed(distinct.items()):
-        if formula is not known.formulas[op.since]:
+        if formula is not formulas[op.since]:
             text = f"version {since} was computed, whatever the model's opset"
             yield reading(f"version_{since}_always", text, methodcaller("at", since))
     later = [schema for since, schema in every.items() if since > op.since]

@@ -14,11 +14,12 @@ import numpy as np
 
 from opcheck.dtypes import DTYPES, of
 from opcheck.engine.axes import matrix_of
-from opcheck.engine.evaluate import Expected, evaluate, exactly, is_real
+from opcheck.engine.evaluate import evaluate, exactly, is_real
 from opcheck.engine.mutants import elements as el, mutant, rows
 from opcheck.engine.mutants.elements import FLOATS, LONG, NUMBERS, WIDTHS, blank, through
 from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, faulty_where, reading, refusing
 from opcheck.engine.node import Node
+from opcheck.engine.outputs import Expected
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.opset import Attribute, versions

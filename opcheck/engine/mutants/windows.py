@@ -4,7 +4,7 @@ elsewhere, padding, sums over windows, pooled tensors.
 All pooling shares them. They refuse illegal nodes, but for those that accept some.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -22,6 +22,7 @@ from opcheck.engine.mutants.elements import WIDTHS, through, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, MutantRow, faulty, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.operators import FLOATING
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
 from opcheck.grouping import picked
 from opcheck.model import Array
@@ -42,6 +43,7 @@ class WindowArguments:
     pads: Sequence[int] | None = None
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0
+    open_sizes: Collection[Ruling] = ()
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -1,18 +1,14 @@
 """Activations: functions of one tensor by a formula of several operations, all versions."""
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import family, raise_unspecified
 from opcheck.engine.rulings import maximum, minimum, of_either_side, with_limit
+from opcheck.numbers import Array
 
 NAMES = """Celu Elu HardSigmoid HardSwish LeakyRelu Mish Selu Shrink Sigmoid Softplus Softsign Swish
 ThresholdedRelu"""
-
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 
 
 def sigmoid(x: Array) -> Array:

@@ -22,11 +22,10 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
 NAMES = """Add Div Max Mean Min Mul Sub Sum"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: A function of two tensors that broadcast.
 OfPair: TypeAlias = Callable[[Array, Array], Array]
 

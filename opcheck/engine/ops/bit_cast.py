@@ -1,15 +1,12 @@
 """BitCast: the bits of a tensor as another type of the same width."""
 
-from typing import Any, TypeAlias
-
 from opcheck import dtypes
 from opcheck.engine.operators import operator
 from opcheck.errors import NotSupported, reject
 from opcheck.grouping import sure
+from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 OP = operator("BitCast", exact=True)
 
 

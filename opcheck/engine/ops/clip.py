@@ -1,6 +1,6 @@
 """Clip, all versions."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -9,10 +9,9 @@ from opcheck.engine.operators import operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode
+from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 OP = operator("Clip", exact=True)
 #: numeric_limits::max() of float, the default of version 6 for all types.
 LARGEST_FLOAT32 = 3.4028234663852886e38

@@ -1,30 +1,248 @@
-"""Convolutions: sums of products of windows and filters, within each group of channels."""
+"""Conv and CausalConvWithState: sums of products of filters and the elements under windows.
 
-from dataclasses import replace
+All versions, with W[m, c, j] the weight of filter m for channel c of its group at place j:
+
+- Conv: Y[n, m, o] = B[m] + Σ W[m, c, j] * X[n, c, o * stride - pad + j * dilation], the sum over
+  the channels c of the group of m and the places j of the kernel, where padding holds 0;
+- CausalConvWithState: the same with a group for each channel, over X with the state before it, and
+  an activation; the last elements are the next state.
+
+The parts of the file: what the text leaves open; the windows; the sums; Winograd's alternative;
+mutants of Conv; CausalConvWithState and its mutants. ConvTranspose and DeformConv have files of
+their own.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from math import gcd, prod
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine import axes as ax
-from opcheck.engine.operators import (
-    check_one_of,
-    check_shape,
-    formula_builder,
-    leave_open,
-    operator,
-    raise_unspecified,
+from opcheck.engine.axes import (
+    NO_WINDOW_FITS,
+    SIZE_BELOW_0,
+    SIZE_UNDER_SAME,
+    AxisWindows,
+    Windows,
+    windows_of,
 )
+from opcheck.engine.operators import check_one_of, check_shape, formula_builder, operator
 from opcheck.engine.ops.activations import sigmoid
-from opcheck.engine.ops.attention import stored
-from opcheck.engine.ops.resampling import linear
-from opcheck.errors import InvalidNode, NotSupported, reject
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
-NAMES = """CausalConvWithState Col2Im Conv ConvTranspose DeformConv"""
-CAUSAL, COL2IM, CONV, TRANSPOSE, DEFORM = map(operator, NAMES.split())
+NAMES = """CausalConvWithState Conv"""
+
+CONV = operator("Conv")
+CAUSAL = operator("CausalConvWithState")
+
 matmul = xp.primitive(xp.plain.matmul)
-#: The transforms for the points 0, ±1, ±2 and infinity.
+
+# ── what the text leaves open ─────────────────────────────────────────────────────────────────
+
+#: The text has no formula of sizes: they are "functions of the kernel size, stride size, and pad
+#: lengths".
+OPEN_SIZES = (NO_WINDOW_FITS, SIZE_BELOW_0)
+#: In version 1 "the output spatial size match the input" under SAME.
+OPEN_SIZES_OF_1 = (*OPEN_SIZES, SIZE_UNDER_SAME)
+INFINITE_WEIGHT_ON_PADDING = Ruling(
+    "infinite-weight-on-padding",
+    "Padding is zeros, which an infinite weight makes NaN of, or elements that are not there.",
+    ("product_with_0", "no_product"),
+    by_element=True,
+)
+
+
+# ── windows ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The attributes of a convolution, under the schema's names; None where left out."""
+
+    kernel_shape: Sequence[int] | None
+    strides: Sequence[int] | None
+    dilations: Sequence[int] | None
+    pads: Sequence[int] | None
+    auto_pad: str
+    group: int
+
+
+def check_filters(
+    X: Array,
+    W: Array,
+    B: Array,
+    kernel_shape: Sequence[int] | None,
+    group: int,
+    *,
+    is_transposed: bool = False,
+) -> None:
+    """Raise InvalidNode where X, W, B and the attributes contradict each other.
+
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn, or if it `is_transposed` C×M/group×k1×…×kn; B: [M].
+    """
+    ranks = f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more"
+    reject(X.ndim < 3 or W.ndim != X.ndim, ranks)
+    first, second = W.shape[0], W.shape[1] * group
+    channels, filters = (first, second) if is_transposed else (second, first)
+    if group < 1 or X.shape[1] != channels or W.shape[0] % group:
+        raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
+    if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
+        raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
+    check_shape("B", B, (filters,))
+
+
+def windows_of_filters(
+    X: Array, W: Array, B: Array, attributes: Attributes, open_sizes: Collection[Ruling]
+) -> Windows:
+    """Return the windows over X; raise InvalidNode for tensors and attributes that do not fit.
+
+    "kernel_shape: If not present, should be inferred from input W."
+    """
+    check_filters(X, W, B, attributes.kernel_shape, attributes.group)
+    return windows_of(
+        X.shape,
+        W.shape[2:],
+        strides=attributes.strides,
+        dilations=attributes.dilations,
+        pads=attributes.pads,
+        auto_pad=attributes.auto_pad,
+        open_sizes=open_sizes,
+    )
+
+
+#: Computes Y, N×M×O1×…×On, from X, W, B, the windows and the number of groups.
+Convolution: TypeAlias = Callable[[Array, Array, Array, Windows, int], Array]
+
+
+@formula_builder(each={1: OPEN_SIZES_OF_1, 11: OPEN_SIZES, 22: OPEN_SIZES}, alike=(1, 11))
+def conv(
+    convolution: Convolution,
+    open_sizes: Collection[Ruling],
+    X: Array,
+    W: Array,
+    B: Array = None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] | None,
+    group: int,
+    kernel_shape: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Array:
+    """Return Y by a convolution of the windows that the attributes describe.
+
+    Raises InvalidNode for shapes and attributes that do not fit each other.
+    """
+    attributes = Attributes(
+        kernel_shape=kernel_shape,
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        auto_pad=auto_pad,
+        group=group,
+    )
+    windows = windows_of_filters(X, W, B, attributes, open_sizes)
+    return convolution(X, W, B, windows, group)
+
+
+# ── sums ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def of_channels(B: Array, axes: int) -> Array:
+    """Return B, [M], as M×1×…×1 for so many spatial axes; None if it is left out."""
+    return None if B is None else xp.reshape(B, (-1, *[1] * axes))
+
+
+@CONV.formula(build=conv)
+def by_windows(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
+    """Return for each window and filter the sum of their products, and B.
+
+    What an infinite weight makes of padding is open: INFINITE_WEIGHT_ON_PADDING.
+    """
+    bias = of_channels(B, len(windows.axes))
+    terms = prod(W.shape[1:])
+    multiply = partial(products, windows, group)
+    y = xp.bilinear(W, X, multiply, terms, bias)
+    if np.all(xp.isfinite(W)) or np.all(windows.terms == prod(W.shape[2:])):
+        return y
+    if INFINITE_WEIGHT_ON_PADDING.reading() == "product_with_0":
+        return y
+    infinite = products_with_infinities(multiply, xp.values_of(W), xp.values_of(X))
+    y = xp.bilinear(finite_part(W), finite_part(X), multiply, terms, bias)
+    return y + xp.astype(infinite, X.dtype)
+
+
+def finite_part(x: Array) -> Array:
+    """Return `x` with 0 in place of infinities and NaN."""
+    return xp.where(xp.isfinite(x), x, xp.zeros_like(x))
+
+
+def products(
+    windows: Windows,
+    group: int,
+    w: NDArray[np.generic],
+    x: NDArray[np.generic],
+    multiply: Callable[[Array, Array], Array] = matmul,
+) -> Array:
+    """Return the sums without B: the filters of each group times the elements under windows.
+
+    w: M×C/group×k1×…×kn; x: N×C×D1×…×Dn; the result: N×M×O1×…×On.
+    """
+    batch, channels, *lengths = x.shape
+    filters = w.shape[0]
+    terms = prod(w.shape[1:])
+    matrices = w.reshape(group, filters // group, terms)
+    # What stands for padding is the last element, a 0.
+    padded = np.pad(x.reshape(batch, channels, prod(lengths)), [(0, 0), (0, 0), (0, 1)])
+    parts = []
+    for part in windows.portions(batch * terms * group):
+        # Of a group, as in W: its channels, and within them the places of the kernel.
+        under = np.take(padded, part.places(lengths), axis=2)
+        under = under.reshape(batch, group, terms, prod(part.shape[2:]))
+        parts.append(multiply(matrices, under).reshape(batch, filters, *part.shape[2:]))
+    return np.concatenate(parts, axis=2)
+
+
+def products_with_infinities(
+    multiply: Callable[[Array, Array], Array], w: NDArray[np.float64], x: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the sums of those products alone that have an infinite factor, or NaN.
+
+    `multiply` is `products` of windows: a sum of 0 and 1 counts products, none of them of padding.
+    The result holds infinities, NaN, and 0 where there is no such product.
+    """
+
+    def number_of(is_w: NDArray[np.bool_], is_x: NDArray[np.bool_]) -> Array:
+        """Return how many products of these weights and elements are not of finite numbers."""
+        of_all = multiply(is_w.astype(np.float64), is_x.astype(np.float64))
+        is_finite_w = is_w & np.isfinite(w)
+        is_finite_x = is_x & np.isfinite(x)
+        return of_all - multiply(is_finite_w.astype(np.float64), is_finite_x.astype(np.float64))
+
+    upwards = number_of(w > 0, x > 0) + number_of(w < 0, x < 0)
+    downwards = number_of(w > 0, x < 0) + number_of(w < 0, x > 0)
+    # The product of an infinity and 0, or of NaN and anything, is NaN.
+    has_sign = (w > 0) | (w < 0)
+    is_undefined = ~(x > 0) & ~(x < 0)
+    undefined = number_of(~has_sign, np.ones(x.shape, bool)) + number_of(has_sign, is_undefined)
+    is_nan = (undefined > 0) | ((upwards > 0) & (downwards > 0))
+    infinity = np.where(upwards > 0, np.inf, np.where(downwards > 0, -np.inf, 0.0))
+    return np.where(is_nan, np.nan, infinity)
+
+
+# ── Winograd's tiles ──────────────────────────────────────────────────────────────────────────
+
+# The text gives the result and not the way, and shipped kernels make the same sums of a quarter of
+# the products. But these errors are in proportion to the largest elements of a tile, not to those
+# under a window, and some ten times as large: an output that they alone explains is a warning.
+
+#: The transforms of F(4×4, 3×3) for the points 0, ±1, ±2 and infinity: of tiles, filters, outputs.
 TILE = np.array(
     [
         [4, 0, -5, 0, 1, 0],
@@ -35,504 +253,239 @@ TILE = np.array(
         [0, 4, 0, -5, 0, 1],
     ]
 )
-KERNEL = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
+FILTER = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]) / 24
 OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]])
 
 
-def check_filters(X, W, B, kernel_shape, group, turned=False):
-    """Raise InvalidNode for filters that X forbids; if `turned`, their first axis is that of X."""
-    ranks = f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more"
-    reject(X.ndim < 3 or W.ndim != X.ndim, ranks)
-    ends = W.shape[1] * group, W.shape[0]
-    channels, filters = ends[::-1] if turned else ends
-    if group < 1 or X.shape[1] != channels or W.shape[0] % group:
-        raise InvalidNode(f"X {list(X.shape)} and W {list(W.shape)} do not fit group {group}")
-    if kernel_shape is not None and tuple(kernel_shape) != tuple(W.shape[2:]):
-        raise InvalidNode(f"kernel_shape {list(kernel_shape)}, and W is {list(W.shape)}")
-    check_shape("B", B, (filters,))
+def is_of_3(axis: AxisWindows) -> bool:
+    """Return True for windows of three neighbors, one beside the other."""
+    return (axis.kernel, axis.stride, axis.dilation) == (3, 1, 1)
 
 
-@formula_builder(1, 11, 22)
-def of_windows(convolution, X, W, B=None, *, kernel_shape, group, **asked):
-    """The formulas of all versions, from `convolution(X, W, B, windows, group)`."""
-    check_filters(X, W, B, kernel_shape, group)
-    return convolution(X, W, B, ax.windows_of(X.shape, W.shape[2:], **asked), group)
+@CONV.alternative("where tiles are filtered by Winograd's F(4×4, 3×3)", build=conv)
+def by_tiles(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
+    """Return tiles of 4×4 elements, made of products of transforms of 6×6 elements.
 
-
-@CONV.formula(build=of_windows)
-def by_windows(X, W, B, windows, group):
-    """Each element is the sum of the products of a filter and the elements under a window."""
-    bias = None if B is None else xp.reshape(B, (-1, *[1] * len(windows.axes)))
-    return xp.bilinear(W, X, partial(products, windows, group), prod(W.shape[1:]), bias)
-
-
-def products(windows, group, w, x, multiply=matmul):
-    """Without bias: the matrix of each group's filters times that of the elements under windows."""
-    lengths, terms = x.shape[2:], prod(w.shape[1:])
-    filters = w.reshape(group, w.shape[0] // group, terms)
-    # What stands for padding is the last element.
-    x = np.pad(x.reshape(*x.shape[:2], prod(lengths)), [(0, 0), (0, 0), (0, 1)])
-    found = []
-    for part in windows.portions(x.shape[0] * terms * group):
-        # Of a group, as in W: its channels, and within them the places of the kernel.
-        under = np.take(x, part.places(lengths), axis=2)
-        under = under.reshape(len(x), group, terms, prod(part.shape[2:]))
-        found.append(multiply(filters, under).reshape(len(x), len(w), *part.shape[2:]))
-    return np.concatenate(found, axis=2)
-
-
-# The text gives the result and not the way, and shipped kernels make the same sums of a quarter of
-# the products. But these errors are in proportion to the largest elements of a tile, not to those
-# under a window, and some ten times as large: an output that they alone explains is a warning.
-@CONV.alternative("where tiles are filtered by Winograd's F(4×4, 3×3)", build=of_windows)
-def by_tiles(X, W, B, windows, group):
-    """Tiles of 4×4 elements are made of products of transforms of 6×6, where that goes."""
+    That goes with filters of 3×3, one place apart; others are computed as `by_windows` does.
+    """
     axes = windows.axes
-    if len(axes) != 2 or any((a.kernel, a.stride, a.dilation) != (3, 1, 1) for a in axes):
+    if len(axes) != 2 or not all(map(is_of_3, axes)):
         return by_windows(X, W, B, windows, group)
-    (n, channels, *lengths), (filters, each, *_) = X.shape, W.shape
+    batch, channels, *lengths = X.shape
+    filters, channels_of_group = W.shape[:2]
     counts = [-(-axis.size // 4) for axis in axes]
-    tiles = [replace(a, kernel=6, stride=4, size=k) for a, k in zip(axes, counts, strict=True)]
-    places = ax.Windows((n, channels), tuple(tiles)).places(lengths)
-    # What stands for padding is the last element.
-    x = xp.pad(xp.reshape(X, (n, channels, prod(lengths))), ((0, 0), (0, 0), (0, 1)))
+    tiles = [
+        replace(axis, kernel=6, stride=4, size=count)
+        for axis, count in zip(axes, counts, strict=True)
+    ]
+    places = Windows((batch, channels), tuple(tiles)).places(lengths)
+    # What stands for padding is the last element, a 0.
+    x = xp.pad(xp.reshape(X, (batch, channels, prod(lengths))), ((0, 0), (0, 0), (0, 1)))
     x = transformed(TILE, xp.take(x, places, axis=2), 2)
-    w = transformed(KERNEL, xp.reshape(W, (filters, each, 9)), 2)
-    w = xp.reshape(w, (36, 1, group, filters // group, each))
-    y = xp.matmul(w, xp.reshape(x, (36, n, group, each, prod(counts))))
-    y = xp.reshape(transformed(OUT, y, 0), (4, 4, n, filters, *counts))
-    y = xp.reshape(xp.permute_dims(y, (2, 3, 4, 0, 5, 1)), (n, filters, *(4 * k for k in counts)))
+    w = transformed(FILTER, xp.reshape(W, (filters, channels_of_group, 9)), 2)
+    w = xp.reshape(w, (36, 1, group, filters // group, channels_of_group))
+    x = xp.reshape(x, (36, batch, group, channels_of_group, prod(counts)))
+    y = xp.matmul(w, x)
+    y = xp.reshape(transformed(OUT, y, 0), (4, 4, batch, filters, *counts))
+    y = xp.permute_dims(y, (2, 3, 4, 0, 5, 1))
+    y = xp.reshape(y, (batch, filters, 4 * counts[0], 4 * counts[1]))
     y = y[:, :, : axes[0].size, : axes[1].size]
-    return y if B is None else y + xp.reshape(B, (-1, 1, 1))
+    return y if B is None else y + of_channels(B, 2)
 
 
-def transformed(matrix, x, axis):
-    """Both axes of a square, which `axis` holds, transformed one after the other."""
+def transformed(matrix: NDArray[Any], x: Array, axis: int) -> Array:
+    """Return M x M^T of each square x, whose elements lie along `axis`; the result's come first."""
     both = partial(np.tensordot, axes=([1], [axis]))
     return xp.bilinear(np.kron(matrix, matrix), x, both, 2 * matrix.shape[1])
 
 
-def grouped(array, axis, group):
-    """`array` with the channels of its groups taken in turns along `axis`."""
-    shape = array.shape
-    split = xp.reshape(array, (*shape[:axis], group, shape[axis] // group, *shape[axis + 1 :]))
-    return xp.reshape(split.swapaxes(axis, axis + 1), shape)
+# ── mutants of Conv ───────────────────────────────────────────────────────────────────────────
+
+#: What a mutant makes of X, W and B, from these and the number of groups.
+Operands: TypeAlias = tuple[Array, Array, Array]
+OperandsChange: TypeAlias = Callable[[Array, Array, Array, int], Operands]
 
 
-def with_operands(by, convolution, change):
-    return by(lambda X, W, B, *of: convolution(*change(X, W, B, of[1]), *of))
+def in_turns(x: Array, axis: int, group: int) -> Array:
+    """Return `x` with the channels along `axis` dealt to the groups in turns."""
+    shape = x.shape
+    split = (*shape[:axis], group, shape[axis] // group, *shape[axis + 1 :])
+    return xp.reshape(xp.reshape(x, split).swapaxes(axis, axis + 1), shape)
 
 
-def outputs_in_turns(X, W, B, windows, group):
-    y = grouped(by_windows(X, W, None, windows, group), 1, group)
-    return y if B is None else y + xp.reshape(B, (-1, *[1] * (X.ndim - 2)))
+def turned(W: Array) -> Array:
+    """Return filters with each spatial axis from its end to its beginning."""
+    return xp.flip(W, axis=tuple(range(2, W.ndim)))
 
 
-OPERANDS = {
-    "kernel_turned": (
-        "the kernel was turned around, as in mathematics",
-        lambda X, W, B, group: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), B),
-    ),
-    "last_tap_missing": (
-        "the last tap of each filter was left out",
-        lambda X, W, B, group: (
-            X,
-            np.where(np.arange(prod(W.shape[2:]))[::-1].reshape(W.shape[2:]), W, W.dtype.type(0)),
-            B,
-        ),
-    ),
+def kernel_turned(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: a convolution as in mathematics."""
+    return X, turned(W), B
+
+
+def last_tap_missing(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: the last weight of each filter and channel is 0."""
+    kernel = W.shape[2:]
+    is_kept = np.arange(prod(kernel))[::-1].reshape(kernel)
+    return X, np.where(is_kept, W, W.dtype.type(0)), B
+
+
+def kernel_transposed(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: the first two axes of a square kernel are exchanged."""
+    is_square = W.shape[2:3] == W.shape[3:4]
+    return X, W.swapaxes(2, 3) if is_square else W, B
+
+
+def input_channels_in_turns(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: the first channel is the first group's, the second the second group's, and so on."""
+    return in_turns(X, 1, group), W, B
+
+
+def filters_in_turns(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: the same of the filters."""
+    return X, in_turns(W, 0, group), B
+
+
+def first_group_for_all(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: each group has the filters of the first."""
+    return X, xp.concat([W[: len(W) // group]] * group), B
+
+
+def first_bias_for_all(X: Array, W: Array, B: Array, group: int) -> Operands:
+    """Mutant: each filter has the first one's bias."""
+    return X, W, first_for_all(B)
+
+
+def first_for_all(x: Array) -> Array:
+    """Return `x` with its first entry in place of all; None if it is left out."""
+    return None if x is None else xp.broadcast_to(x[:1], x.shape)
+
+
+#: Mutants that every convolution has.
+OPERANDS: Mapping[str, tuple[str, OperandsChange]] = {
+    "kernel_turned": ("the kernel was turned around, as in mathematics", kernel_turned),
+    "last_tap_missing": ("the last tap of each filter was left out", last_tap_missing),
     "kernel_transposed": (
         "the first two axes of the kernel were exchanged where it is square",
-        lambda X, W, B, group: (X, W.swapaxes(2, 3) if W.shape[2:3] == W.shape[3:4] else W, B),
+        kernel_transposed,
     ),
     "input_channels_in_turns": (
         "the input's channels went to the groups in turns",
-        lambda X, W, B, group: (grouped(X, 1, group), W, B),
+        input_channels_in_turns,
     ),
-    "filters_in_turns": (
-        "the filters went to the groups in turns",
-        lambda X, W, B, group: (X, grouped(W, 0, group), B),
-    ),
-    "first_group_for_all": (
-        "the first group's filters served for all",
-        lambda X, W, B, group: (X, xp.concat([W[: len(W) // group]] * group), B),
-    ),
+    "filters_in_turns": ("the filters went to the groups in turns", filters_in_turns),
+    "first_group_for_all": ("the first group's filters served for all", first_group_for_all),
     "first_bias_for_all": (
         "of the bias the first element served for all",
-        lambda X, W, B, group: (X, W, None if B is None else xp.broadcast_to(B[:1], B.shape)),
+        first_bias_for_all,
     ),
 }
-CONV.mutant_table(OPERANDS, build=partial(with_operands, of_windows, by_windows))
+
+
+def of_operands(
+    convolution: Convolution, changes: Mapping[str, tuple[str, OperandsChange]]
+) -> dict[str, tuple[str, Convolution]]:
+    """Return mutants that compute rightly with wrong operands: a text, and the convolution."""
+
+    def changed(
+        change: OperandsChange, X: Array, W: Array, B: Array, windows: Windows, group: int
+    ) -> Array:
+        X, W, B = change(X, W, B, group)
+        return convolution(X, W, B, windows, group)
+
+    return {name: (text, partial(changed, change)) for name, (text, change) in changes.items()}
+
+
+def outputs_in_turns(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
+    """Mutant: the outputs of filters are written in turns of the groups."""
+    y = in_turns(by_windows(X, W, None, windows, group), 1, group)
+    return y if B is None else y + of_channels(B, X.ndim - 2)
+
+
+def groups_in_turns(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
+    """Mutant: the second filter takes the second group of channels, and so on."""
+    filters = in_turns(W, 0, W.shape[0] // group)
+    return outputs_in_turns(X, filters, B, windows, group)
+
+
+CONV.mutant_table(of_operands(by_windows, OPERANDS), build=conv)
 CONV.mutant_table(
     {
-        "groups_in_turns": (
-            "each filter was given the next group of channels",
-            lambda X, W, B, windows, group: outputs_in_turns(
-                X, grouped(W, 0, W.shape[0] // group), B, windows, group
-            ),
-        ),
+        "groups_in_turns": ("each filter was given the next group of channels", groups_in_turns),
         "outputs_in_turns": (
             "the filters' outputs were written in turns of the groups",
             outputs_in_turns,
         ),
     },
-    build=of_windows,
+    build=conv,
 )
 
 
-# ConvTranspose: each element of the input times a filter, added up where it falls.
-@formula_builder(each={1: 1, 11: 11, 22: 11}, options=["reading"])
-def of_places(
-    convolution,
-    since,
-    X,
-    W,
-    B=None,
-    *,
-    kernel_shape,
-    strides,
-    dilations,
-    pads,
-    auto_pad,
-    group,
-    output_padding,
-    output_shape,
-    reading=lambda asked: {},
-):
-    """The formulas of all versions, from `convolution(X, W, B, windows, group)`.
+# ── CausalConvWithState ───────────────────────────────────────────────────────────────────────
 
-    The windows lie over the output, one for an input element. `reading` gives what else is asked.
+
+def over_time(x: Array, weight: Array, bias: Array) -> Array:
+    """Return each channel's sums of products of its kernel and the elements under windows.
+
+    x: [batch_size, channels, k - 1 + L]; weight: [channels, 1, k]; the result has L elements.
     """
-    check_filters(X, W, B, kernel_shape, group, turned=True)
-    n, shape = X.ndim - 2, (X.shape[0], W.shape[1] * group)
-    if auto_pad not in ax.AUTO_PADS or (pads is not None and auto_pad != "NOTSET"):
-        raise InvalidNode(f"auto_pad {auto_pad!r} and pads {pads}")
-    if since == 1 and output_shape and len(output_shape) == n + 2:
-        raise NotSupported("version 1 does not say whether a shape has batches and channels")
-    asked = {"auto_pad": auto_pad, "stated": output_shape is not None, "lengths": X.shape[2:]}
-    for name, values, *least_and_sides in (
-        ("strides", strides),
-        ("dilations", dilations),
-        ("pads", pads, 0, 2),
-        ("output_padding", output_padding, 0),
-        ("output_shape", output_shape, 0),
-    ):
-        asked[name] = ax.for_axes(name, values, n, *least_and_sides)
-    asked |= reading(asked)
-    begins, ends = asked["pads"][:n], asked["pads"][n:]
-    along = partial(windows_on, since, asked["auto_pad"], asked["stated"])
-    axes = tuple(
-        map(
-            along,
-            asked["lengths"],
-            W.shape[2:],
-            asked["strides"],
-            asked["dilations"],
-            begins,
-            ends,
-            asked["output_padding"],
-            asked["output_shape"],
-        )
-    )
-    ax.check_size((*shape, *(axis.length for axis in axes)))
-    if not xp.isfinite(W).all():
-        leave_open("nothing is said of weights that are no numbers where no element falls")
-    return convolution(X, W, B, ax.Windows(shape, axes), group)
+    if not x.size:
+        return x[..., weight.shape[2] - 1 :]
+    return by_windows(x, weight, bias, windows_of(x.shape, weight.shape[2:]), x.shape[1])
 
 
-def windows_on(since, auto_pad, stated, length, kernel, stride, dilation, begin, end, extra, size):
-    """The windows along an axis of the output, of a size that is stated or follows."""
-    if since > 1 and extra >= max(stride, dilation):
-        raise InvalidNode(f"output_padding {extra}, stride {stride}, dilation {dilation}")
-    if since > 1 and extra >= stride:
-        leave_open("stride/dilation may be the smaller or the larger one")
-    is_same = auto_pad.startswith("SAME")
-    if since == 1 and (extra or (is_same and (stride > 1 or stated))):
-        leave_open("version 1 does not say at which side output_padding is, nor what SAME means")
-    whole = stride * (length - 1) + extra + (kernel - 1) * dilation + 1
-    if stated or is_same:
-        size = size if stated else length * stride
-        # Of an odd padding one more is before, but under SAME_UPPER; where a size is stated version
-        # 1 has it the other way round.
-        begin = (whole - size + (auto_pad != "SAME_UPPER" and not (since == 1 and stated))) // 2
-    else:
-        size = whole - begin - end
-    reject(size < 0 or not kernel, f"an output of size {size}, a kernel of {kernel}")
-    below_0, is_valid = (stated or is_same) and whole < size, stated and auto_pad == "VALID"
-    if below_0 or is_valid or not (size and length):
-        leave_open("nothing is said of empty images, paddings below 0, nor of VALID beside a size")
-    return ax.AxisWindows(size, kernel, stride, dilation, begin, length)
+def as_computed(y: Array, dtype: np.dtype[np.generic]) -> Array:
+    """Return the sums as they are."""
+    return y
 
 
-@TRANSPOSE.formula(build=of_places)
-def added_up(X, W, B, windows, group):
-    """Each element is the sum of those products that fall on it."""
-    # Along an axis only so many offsets of the kernel fall on one element.
-    taps = (min(a.size, -(-a.kernel * gcd(a.stride, a.dilation) // a.stride)) for a in windows.axes)
-    bias = None if B is None else xp.reshape(B, (-1, *[1] * len(windows.axes)))
-    terms = X.shape[1] // group * prod(taps)
-    return xp.bilinear(W, X, partial(folded, windows, group), terms, bias)
+def stored(y: Array, dtype: np.dtype[np.generic]) -> Array:
+    """Return the sums as a tensor of the input's type holds them, between two operators."""
+    return xp.astype(xp.astype(y, np.float32), dtype) if dtype.itemsize == 2 else y
 
 
-def folded(windows, group, w, x):
-    """Without bias: the products of each group's filters and elements, added up."""
-    each, lengths, kernel = x.shape[1] // group, x.shape[2:], w.shape[2:]
-    filters = w.reshape(group, each, prod(w.shape[1:])).swapaxes(1, 2)
-    columns = matmul(filters, x.reshape(len(x), group, each, prod(lengths)))
-    planes = windows.folded(columns.reshape(prod(windows.outer), *kernel, *lengths))
-    return planes.reshape(*windows.outer, *planes.shape[1:])
+def swish(y: Array) -> Array:
+    """Return silu(y), which is swish with alpha = 1: y * sigmoid(y)."""
+    return y * sigmoid(y)
 
 
-TRANSPOSE.mutant_table(
-    {
-        **OPERANDS,
-        "filters_first": (
-            "filters were read as those of Conv, M/group x C",
-            lambda X, W, B, group: (X, W.reshape(*W.shape[1::-1], *W.shape[2:]).swapaxes(0, 1), B),
-        ),
-    },
-    build=partial(with_operands, of_places, added_up),
-)
-
-TRANSPOSE.mutant_table(
-    {
-        "windows_one_late": ("everything fell one element late", lambda a: {"begin": a.begin - 1}),
-        "pads_in_the_size_only": ("nothing was cut off before the image", lambda a: {"begin": 0}),
-        "dilation_ignored_in_the_kernel": (
-            "dilations counted for the output's size alone",
-            lambda a: {"dilation": 1},
-        ),
-        "stride_ignored_in_places": (
-            "strides counted for the output's size alone",
-            lambda a: {"stride": 1},
-        ),
-    },
-    build=lambda change: of_places(
-        lambda X, W, B, windows, group: added_up(
-            X,
-            W,
-            B,
-            replace(windows, axes=tuple(replace(a, **change(a)) for a in windows.axes)),
-            group,
-        )
-    ),
-)
-
-TRANSPOSE.mutant_table(
-    {
-        "pads_interleaved": (
-            "pads were read as x1_begin, x1_end, x2_begin, …",
-            lambda pads, **_: {"pads": pads[::2] + pads[1::2]},
-        ),
-        "pads_ends_first": (
-            "the ends were read before the beginnings in pads",
-            lambda pads, **_: {"pads": pads[(n := len(pads) // 2) :] + pads[:n]},
-        ),
-        "pads_from_the_last_axis": (
-            "pads were read from the last axis to the first",
-            lambda pads, **_: {"pads": pads[: (n := len(pads) // 2)][::-1] + pads[n:][::-1]},
-        ),
-        "output_padding_at_the_beginning": (
-            "output_padding was added before the image",
-            lambda pads, output_padding, **_: {
-                "pads": [
-                    *map(
-                        int.__add__, pads, [*(-extra for extra in output_padding), *output_padding]
-                    )
-                ]
-            },
-        ),
-        "output_padding_beside_a_size": (
-            "output_padding was left out of the split of padding",
-            lambda stated, output_padding, **_: (
-                {"output_padding": [0] * len(output_padding)} if stated else {}
-            ),
-        ),
-        "same_exchanged": (
-            "SAME_UPPER and SAME_LOWER were exchanged",
-            lambda auto_pad, **_: {"auto_pad": ax.OTHER_SAME.get(auto_pad, auto_pad)},
-        ),
-        "same_beside_a_size": (
-            "auto_pad was ignored where output_shape was stated",
-            lambda auto_pad, stated, **_: {"auto_pad": "NOTSET" if stated else auto_pad},
-        ),
-        "size_of_the_input": (
-            "the output under SAME was as large as the input",
-            lambda auto_pad, stated, lengths, output_shape, **_: (
-                {"stated": True, "output_shape": output_shape if stated else lengths}
-                if auto_pad in ax.OTHER_SAME
-                else {}
-            ),
-        ),
-    },
-    build=lambda change: of_places(added_up, reading=lambda asked: change(**asked)),
-)
+def last_elements(x: Array, length: int) -> Array:
+    """Return the next state: the last k - 1 elements of the state and an input of this length."""
+    return x[:, :, length:]
 
 
-# DeformConv: a convolution of what is sampled beside the places of the kernel.
-def offsets(x, groups, kernel, axes, sizes):
-    """The offset along each axis: of shape N × groups × kernel × places of the output."""
-    split = xp.reshape(x, (x.shape[0], groups, *kernel, axes, *sizes))
-    return [split[(*[slice(None)] * (2 + axes), axis)] for axis in range(axes)]
+@dataclass(frozen=True)
+class Steps:
+    """The steps of CausalConvWithState, each of which some mutant does otherwise.
 
-
-@formula_builder(19, 22, options=["share", "change"])
-def of_samples(
-    read,
-    X,
-    W,
-    offset,
-    B=None,
-    mask=None,
-    *,
-    kernel_shape,
-    strides,
-    dilations,
-    pads,
-    group,
-    offset_group,
-    share=lambda place, at: linear(xp.abs(place - at)),
-    change=lambda X, W, mask, *groups: (X, W, mask),
-):
-    """Both versions, from what offsets are read as, the shares, and a change of tensors."""
-    check_filters(X, W, B, kernel_shape, group)
-    if offset_group < 1 or X.shape[1] % offset_group:
-        raise InvalidNode(f"offset_group {offset_group} of X {list(X.shape)}")
-    n, kernel = X.ndim - 2, tuple(W.shape[2:])
-    windows = ax.windows_of(X.shape, kernel, strides, dilations, pads)
-    sizes, batch = windows.shape[2:], X.shape[0]
-    count = offset_group * prod(kernel)
-    check_shape("offset", offset, (batch, count * n, *sizes))
-    if mask is not None and n > 1 and mask.shape == offset.shape:
-        raise_unspecified("masks for each axis")
-    check_shape("mask", mask, (batch, count, *sizes))
-    X, W, mask = change(X, W, mask, group, offset_group)
-    if not all(xp.isfinite(x).all() for x in (X, offset)):
-        raise_unspecified("what lies between numbers and none")
-    # Where each element under the kernel would be without an offset.
-    steps = np.ix_(*map(np.arange, (*kernel, *sizes)))
-    places, margins = read(offset, offset_group, kernel, n, sizes), []
-    for a, axis in enumerate(windows.axes):
-        base = steps[n + a] * float(axis.stride) + steps[a] * float(axis.dilation) - axis.begin
-        places[a] = places[a] + base
-        margins.append((axis.begin, pads[n + a] if pads else 0))
-    taken = sampled(X, places, margins, share)
-    if mask is not None:
-        taken = taken * xp.reshape(mask, (batch, offset_group, 1, prod(kernel + sizes)))
-    filters, terms = W.shape[0], prod(W.shape[1:])
-
-    def products(w, x):
-        under = x.reshape(batch, group, terms, prod(sizes))
-        y = matmul(w.reshape(group, filters // group, terms), under)
-        return y.reshape(batch, filters, *sizes)
-
-    bias = None if B is None else xp.reshape(B, (-1, *[1] * n))
-    return xp.astype(xp.bilinear(W, taken, products, terms, bias), X.dtype)
-
-
-def sampled(X, places, pads, share, reach=1):
-    """X at the places, of shape N × groups × channels of each × places; 0 outside.
-
-    So many elements on either side of a place have a share.
+    Attributes:
+        convolution: From the state with the input behind it, `weight` and `bias`; see `over_time`.
+        between: What is made of the sums before the activation, by the input's type.
+        activation: silu, which is also called swish.
+        state: The next state, from the state with the input behind it, and the input's length.
     """
-    (batch, channels, *lengths), groups = X.shape, places[0].shape[1]
-    count, size = prod(places[0].shape[2:]), prod(lengths)
-    flat, held, shares, taps = 0, True, None, 1
-    # Rounded, a place may lie beside them.
-    near = np.arange(-reach, reach + 2).reshape(1, 1, 1, -1, 1)
-    for place, length, pad in zip(places, lengths, pads, strict=True):
-        at = xp.values_of(place)
-        outside = [(at > -1) & (at < 0), (at > length - 1) & (at < length)]
-        if any(some.any() and not wide for some, wide in zip(outside, pad, strict=True)):
-            leave_open("what lies half outside the padded tensor is 0, or interpolated with 0")
-        first = np.floor(np.clip(at, -3, length + 3)).astype(np.int64)
-        index = first.reshape(batch, groups, 1, 1, count) + near
-        parts = share(xp.reshape(place, (batch, groups, 1, 1, count)), index.astype(np.float64))
-        shares = parts if shares is None else shares * parts
-        flat, held = flat * length + index, held & (index >= 0) & (index < length)
-        taps *= near.size
-        flat, held = (x.reshape(batch, groups, taps, 1, count) for x in (flat, held))
-        shares = xp.reshape(shares, (batch, groups, taps, 1, count))
-    planes = xp.reshape(X, (batch, groups, channels // groups, size))
-    planes = xp.pad(planes, [(0, 0)] * 3 + [(0, 1)])
-    taken = np.where(held, flat, size).reshape(batch, groups, 1, taps * count)
-    under = xp.reshape(xp.take_along_axis(planes, taken, axis=3), (*planes.shape[:3], taps, count))
-    terms = under * xp.reshape(shares, (batch, groups, 1, taps, count))
-    return xp.sums(terms, partial(np.sum, axis=3), (2 * reach) ** len(lengths))
+
+    convolution: Callable[[Array, Array, Array], Array] = over_time
+    between: Callable[[Array, np.dtype[np.generic]], Array] = as_computed
+    activation: Callable[[Array], Array] = swish
+    state: Callable[[Array, int], Array] = last_elements
 
 
-DEFORM.formula(build=of_samples)(offsets)
-DEFORM.mutant_table(
-    {
-        "x_before_y": (
-            "the offsets along the last axis came first",
-            lambda *of: offsets(*of)[::-1],
-        ),
-        "axes_outside_the_kernel": (
-            "all offsets along one axis came before those along the next",
-            lambda x, groups, kernel, axes, sizes: [
-                *np.moveaxis(x.reshape(x.shape[0], groups, axes, *kernel, *sizes), 2, 0)
-            ],
-        ),
-        "kernel_by_columns": (
-            "offsets came by the columns of the kernel",
-            lambda x, groups, kernel, axes, sizes: [
-                np.moveaxis(one, range(2, 2 + axes), range(1 + axes, 1, -1))
-                for one in offsets(x, groups, kernel[::-1], axes, sizes)
-            ],
-        ),
-        "offsets_subtracted": (
-            "offsets were subtracted",
-            lambda *of: [-one for one in offsets(*of)],
-        ),
-        "first_offsets_for_all": (
-            "the first group's offsets served for all",
-            lambda *of: [xp.broadcast_to(one[:, :1], one.shape) for one in offsets(*of)],
-        ),
-    },
-    build=of_samples,
-)
-DEFORM.mutant(
-    "the nearest element was taken", name="nearest", build=lambda by: of_samples(offsets, share=by)
-)(lambda place, at: (np.floor(place + 0.5) == at) * 1.0)
-DEFORM.mutant_table(
-    {
-        "input_channels_in_turns": (
-            "the input's channels went to the groups of offsets in turns",
-            lambda X, W, mask, group, by: (grouped(X, 1, by), W, mask),
-        ),
-        "filters_in_turns": (
-            "the filters went to the groups in turns",
-            lambda X, W, mask, group, by: (X, grouped(W, 0, group), mask),
-        ),
-        "mask_in_turns": (
-            "the mask went to the groups of offsets in turns",
-            lambda X, W, mask, group, by: (X, W, None if mask is None else grouped(mask, 1, by)),
-        ),
-        "kernel_turned": (
-            "the kernel was turned around, as in mathematics",
-            lambda X, W, mask, *of: (X, xp.flip(W, axis=tuple(range(2, W.ndim))), mask),
-        ),
-    },
-    build=lambda change: of_samples(offsets, change=change),
-)
-
-
-# CausalConvWithState: each channel's sums of products of its last elements and a kernel.
-@formula_builder(27, options=["keep", "activated", "state"])
-def of_channels(
-    convolution,
-    input,
-    weight,
-    bias=None,
-    past_state=None,
+@formula_builder(27)
+def causal_conv_with_state(
+    steps: Steps,
+    input: Array,
+    weight: Array,
+    bias: Array = None,
+    past_state: Array = None,
     *,
-    activation,
-    keep=lambda x, dtype: x,
-    activated=lambda y: y * sigmoid(y),
-    state=lambda x, length: x[:, :, length:],
-):
-    """Version 27, from `convolution(x, weight, bias)`, where x begins with the state."""
+    activation: str,
+) -> tuple[Array, Array]:
+    """Return the output, of the input's shape, and the next state, [batch_size, channels, k - 1].
+
+    input: [batch_size, channels, L]; weight: [channels, 1, k]; bias: [channels]; past_state as the
+    next one, zeros if it is left out. Raises InvalidNode for other shapes and activations.
+    """
     kernel = weight.shape[-1] if weight.ndim == 3 else 0
     channels = input.shape[1:2]
     if input.ndim != 3 or not kernel or weight.shape != (*channels, 1, kernel):
@@ -543,133 +496,76 @@ def of_channels(
     check_one_of("activation", activation, "silu", "swish", "none")
     past = np.zeros(before, np.float32) if past_state is None else past_state
     x = xp.concat([xp.astype(past, input.dtype), input], axis=2)
-    y = keep(convolution(x, weight, bias), input.dtype)
-    return y if activation == "none" else activated(y), state(x, input.shape[2])
+    y = steps.between(steps.convolution(x, weight, bias), input.dtype)
+    state = steps.state(x, input.shape[2])
+    return y if activation == "none" else steps.activation(y), state
 
 
-@CAUSAL.formula(build=of_channels)
-@CAUSAL.alternative("", build=partial(of_channels, keep=stored))  # as in the function body
-def over_time(x, weight, bias):
-    if not x.size:
-        return x[..., weight.shape[2] - 1 :]
-    return by_windows(x, weight, bias, ax.windows_of(x.shape, weight.shape[2:]), x.shape[1])
+CAUSAL.formula(build=causal_conv_with_state)(Steps())
+# The function body rounds between its operators.
+CAUSAL.alternative("", build=causal_conv_with_state)(Steps(between=stored))
 
 
-def ahead(x, weight, bias):
-    """With as many elements that follow as precede, and zeros behind the last."""
+# ── mutants of CausalConvWithState ────────────────────────────────────────────────────────────
+
+
+def over_time_backwards(x: Array, weight: Array, bias: Array) -> Array:
+    """Mutant: a convolution as in mathematics."""
+    return over_time(x, weight[..., ::-1], bias)
+
+
+def ahead(x: Array, weight: Array, bias: Array) -> Array:
+    """Mutant: half of the kernel is on elements that follow, and on zeros behind the last."""
     half = weight.shape[2] // 2
-    return over_time(np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2), weight, bias)
+    moved = np.concat([x[..., half:], np.zeros_like(x[..., :half])], axis=2)
+    return over_time(moved, weight, bias)
+
+
+def by_the_first_kernel(x: Array, weight: Array, bias: Array) -> Array:
+    """Mutant: each channel has the first one's kernel."""
+    return over_time(x, np.broadcast_to(weight[:1], weight.shape), bias)
+
+
+def by_the_first_bias(x: Array, weight: Array, bias: Array) -> Array:
+    """Mutant: each channel has the first one's bias."""
+    return over_time(x, weight, first_for_all(bias))
+
+
+def first_elements(x: Array, length: int) -> Array:
+    """Mutant: the first k - 1 elements are the next state."""
+    return x[:, :, : x.shape[2] - length]
+
+
+def zeros_before(x: Array, length: int) -> Array:
+    """Mutant: an input shorter than the state has zeros before it, and not the past."""
+    is_past = np.arange(x.shape[2]) < x.shape[2] - length
+    return np.where(is_past, 0, x)[:, :, length:].astype(x.dtype)
 
 
 CAUSAL.mutant_table(
     {
         "kernel_turned": (
             "the kernel was turned around, as in mathematics",
-            lambda x, weight, bias: over_time(x, weight[..., ::-1], bias),
+            Steps(convolution=over_time_backwards),
         ),
-        "ahead": ("half of the kernel stood on elements that follow", ahead),
+        "ahead": ("half of the kernel stood on elements that follow", Steps(convolution=ahead)),
         "first_kernel_for_all": (
             "the first channel's kernel served for all",
-            lambda x, weight, bias: over_time(x, np.broadcast_to(weight[:1], weight.shape), bias),
+            Steps(convolution=by_the_first_kernel),
         ),
         "first_bias_for_all": (
             "of the bias the first element served for all",
-            lambda x, w, b: over_time(x, w, b if b is None else np.broadcast_to(b[:1], b.shape)),
+            Steps(convolution=by_the_first_bias),
         ),
-    },
-    build=of_channels,
-)
-CAUSAL.mutant_table(
-    {
-        "sigmoid_alone": ("the sigmoid did not multiply its argument", {"activated": sigmoid}),
+        "sigmoid_alone": ("the sigmoid did not multiply its argument", Steps(activation=sigmoid)),
         "first_elements_kept": (
             "the first elements became the state, not the last",
-            {"state": lambda x, length: x[:, :, : x.shape[2] - length]},
+            Steps(state=first_elements),
         ),
         "zeros_before_short_inputs": (
             "of inputs shorter than the state the past was not kept",
-            {
-                "state": lambda x, length: np.where(
-                    np.arange(x.shape[2]) < x.shape[2] - length, 0, x
-                )[:, :, length:].astype(x.dtype)
-            },
+            Steps(state=zeros_before),
         ),
     },
-    build=lambda steps: of_channels(over_time, **steps),
-)
-
-
-# Col2Im: blocks go back to where they were in an image, added up where they overlap.
-@formula_builder(18)
-def of_blocks(joined, input, image_shape, block_shape, *, dilations, pads, strides):
-    """The formula, from `joined(columns, windows)`; `columns` are planes×block×blocks."""
-    image, block = ax.listed("image_shape", image_shape), ax.listed("block_shape", block_shape)
-    if input.ndim != 3 or len(image) < 2 or len(block) != len(image) or min(image + block) < 0:
-        raise InvalidNode(f"{list(input.shape)} of blocks {block} for an image {image}")
-    terms = prod(block)
-    windows = ax.windows_of((input.shape[0], 1, *image), block, strides, dilations, pads)
-    if input.shape[1] % terms or input.shape[2] != prod(windows.shape[2:]):
-        raise InvalidNode(f"{list(input.shape)}; allowed: N×C·{terms}×{windows.shape[2:]}")
-    if not (input.shape[2] and prod(image)):
-        leave_open("nothing is said of empty images or no block")
-    outer = input.shape[0], input.shape[1] // terms
-    columns = xp.reshape(input, (prod(outer), *block, *windows.shape[2:]))
-    return xp.reshape(joined(columns, windows), (*outer, *image))
-
-
-@COL2IM.formula(build=of_blocks)
-def put_back(columns, windows):
-    over, kind = windows.folded(np.ones((1, *columns.shape[1:]), np.intp))[0], columns.dtype.kind
-    if (kind in "bO" and (over > 1).any()) or (kind == "O" and not over.all()):
-        raise_unspecified("sums of texts or truth values, nor of no text")
-    if kind == "O":
-        return columns.reshape(-1)[windows.folded(np.arange(columns.size).reshape(columns.shape))]
-    y = xp.sums(columns, windows.folded, over)
-    if kind in "iuc" and (y != windows.folded(columns.astype(np.clongdouble))).any():
-        leave_open("nothing is said of integers out of range, nor of how complex sums are rounded")
-    return y
-
-
-def overwritten(columns, windows):
-    lengths = [axis.length for axis in windows.axes]
-    y = np.zeros((len(columns), prod(lengths) + 1), columns.dtype)
-    places = windows.places(lengths)
-    y[:, places] = columns.reshape(len(columns), *places.shape)
-    return y[:, :-1]
-
-
-def mean(columns, windows):
-    over = np.maximum(windows.folded(np.ones((1, *columns.shape[1:]), np.intp)), 1)
-    y = put_back(columns, windows)
-    return y if y.dtype.kind in "bO" else (y / over).astype(y.dtype)
-
-
-def in_columns(of, columns, windows):
-    """The axes `of(n)` read in the order of columns."""
-    shape, axes, part = [*columns.shape], [*range(columns.ndim)], of(len(windows.axes))
-    shape[part], axes[part] = shape[part][::-1], axes[part][::-1]
-    return put_back(columns.reshape(shape).transpose(axes), windows)
-
-
-def channels_last(columns, windows):
-    n, terms = max(1, windows.outer[0]), prod(axis.kernel for axis in windows.axes)
-    split = columns.reshape(n, terms, len(columns) // n, prod(windows.shape[2:]))
-    return put_back(split.swapaxes(1, 2).reshape(columns.shape), windows)
-
-
-COL2IM.mutant_table(
-    {
-        "overwritten": ("of blocks that overlap the last one held", overwritten),
-        "mean": ("blocks that overlap were averaged", mean),
-        "channels_last": ("channels came after the places of a block", channels_last),
-        "blocks_in_columns": (
-            "blocks were enumerated from the last axis on",
-            partial(in_columns, lambda n: slice(n + 1, None)),
-        ),
-        "places_in_columns": (
-            "places in a block were enumerated from the last axis on",
-            partial(in_columns, lambda n: slice(1, n + 1)),
-        ),
-    },
-    build=of_blocks,
+    build=causal_conv_with_state,
 )

@@ -1,18 +1,14 @@
 """Functions of one tensor that round: trigonometry, powers, logarithms, all versions."""
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.operators import family, leave_open
+from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare
 
 NAMES = """Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sin Sinh Sqrt Tan
 Tanh"""
-
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 
 
 def error_function(input: Array) -> Array:

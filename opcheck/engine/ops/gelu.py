@@ -2,16 +2,14 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from opcheck import numbers as xp
 from opcheck.engine.node import body_formula
 from opcheck.engine.operators import check_one_of, formula_builder, operator
 from opcheck.engine.rulings import with_limit
 from opcheck.model import OpVersion
+from opcheck.numbers import Array
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 OP = operator("Gelu")
 #: The text's 0.044715, as a whole number of millionths: no kind of numbers rounds it.
 MILLIONTHS = 44715

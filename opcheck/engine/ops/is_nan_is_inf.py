@@ -1,14 +1,11 @@
 """IsNaN and IsInf, all versions."""
 
-from typing import Any, TypeAlias
-
 from opcheck import numbers as xp
 from opcheck.engine.operators import family, operator, raise_unspecified
+from opcheck.numbers import Array
 
 NAMES = """IsInf IsNaN"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 
 family({"IsNaN": xp.isnan}, exact=True)
 #: Types without infinities, of which the output is false everywhere.

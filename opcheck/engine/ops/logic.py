@@ -15,12 +15,11 @@ from opcheck.engine import axes
 from opcheck.engine.mutants.elements import FLOATS, SIGNED, UNSIGNED
 from opcheck.engine.operators import Formula, check_one_of, operator, raise_unspecified
 from opcheck.engine.ops.arithmetic import OfPair, each_version_of_pair
+from opcheck.numbers import Array
 
 NAMES = """And BitShift BitwiseAnd BitwiseOr BitwiseXor Equal Greater GreaterOrEqual Less
 LessOrEqual Or Xor"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: A text, a function of two tensors, and the dtypes in which it is wrong if not all.
 PairMutant: TypeAlias = tuple[Any, ...]
 

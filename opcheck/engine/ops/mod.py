@@ -1,6 +1,6 @@
 """Mod, all versions."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape
@@ -8,9 +8,8 @@ from opcheck.engine.mutants.elements import SIGNED
 from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
+from opcheck.numbers import Array
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 OP = operator("Mod")
 
 FMOD_OF_INTEGERS = Ruling(

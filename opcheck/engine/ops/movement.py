@@ -1,15 +1,25 @@
-"""Shapes, and elements moved, repeated, left out or padded: only Range computes anything."""
+"""Operators that move, repeat, join, split or leave out elements, and change none.
 
-import math
-from fractions import Fraction
-from functools import partial
+Concat and Split; Slice; Expand and Tile; ReverseSequence; DepthToSpace and SpaceToDepth; Trilu. All
+versions, but for the first one of Tile, whose text repeats elements in one place and tensors in
+another.
+"""
+
+from collections.abc import Callable, Sequence
 from itertools import pairwise, zip_longest
+from typing import TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes, numbers as xp
-from opcheck.engine import axes as ax
-from opcheck.engine.axes import check_size, distinct, from_either_end, from_the_front, listed
+from opcheck import numbers as xp
+from opcheck.engine.axes import (
+    check_size,
+    distinct,
+    from_either_end,
+    from_the_front,
+    listed,
+    scalar,
+)
 from opcheck.engine.operators import (
     FLOATING,
     check_one_of,
@@ -19,8 +29,14 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import NEGATIVE_AXIS
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
-from opcheck.numbers.faulty import bare
+from opcheck.numbers import Array
+
+NAMES = """Concat DepthToSpace Expand ReverseSequence Slice SpaceToDepth Split Tile Trilu"""
+
+#: Counts an axis from the front; see `axes.from_either_end` and `axes.from_the_front`.
+Counted: TypeAlias = Callable[[int, int], int]
 
 FEWER_STARTS = Ruling(
     "fewer-starts-than-axes",
@@ -28,343 +44,87 @@ FEWER_STARTS = Ruling(
     ("first_axes", "refused"),
 )
 
-NAMES = """CenterCropPad Concat DepthToSpace Expand EyeLike Pad Range ReverseSequence SpaceToDepth
-Split Tile Trilu
 
-Constant ConstantOfShape Flatten Reshape Shape Size Slice Squeeze Transpose Unsqueeze"""
-_MOVING, _SHAPING = NAMES.split("\n\n")
-_MODES = ("constant", "reflect", "edge")
-CENTER, CONCAT, DEPTH, EXPAND, EYE, PAD, RANGE, REVERSE, SPACE, SPLIT, TILE, TRILU = (
-    operator(name, exact=name != "Range") for name in _MOVING.split()
-)
-EYE.of_shapes, RANGE.of_scalars = True, ("int16", "int32", "int64")
+# ── Concat ────────────────────────────────────────────────────────────────────────────────────
 
-
-def parts(x, axis, sizes):
-    if any(n < 0 for n in sizes) or sum(sizes) != x.shape[axis]:
-        raise InvalidNode(f"parts of {sizes}, of {x.shape[axis]} elements")
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [xp.take(x, range(*pair), axis=axis) for pair in pairwise(ends)]
-
-
-@SPLIT.formula(1)
-def split_1(input, split_=None, *, axis, split, outputs=1):
-    if axis is None or split_ is not None:
-        raise NotSupported("the text says neither which axis is meant, nor which lengths")
-    return _split(input, axis, split, outputs, from_the_front)
-
-
-SPLIT.formula(2)(
-    lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs, from_the_front)
-)
-SPLIT.formula(11)(lambda input, *, axis, split, outputs=1: _split(input, axis, split, outputs))
-SPLIT.formula(13)(lambda input, split=None, *, axis, outputs=1: _split(input, axis, split, outputs))
-
-
-def _split(x, axis, split, outputs, counted=from_either_end):
-    axis = counted(axis, x.ndim)
-    size, rest = divmod(x.shape[axis], outputs)
-    reject(split is None and rest, f"{x.shape[axis]} elements have no {outputs} equal parts")
-    sizes = [size] * outputs if split is None else listed("split", split)
-    reject(outputs != len(sizes), f"split of {len(sizes)} parts, for {outputs} outputs")
-    return parts(x, axis, sizes)
-
-
-@SPLIT.formula(18)
-def split_18(input, split=None, *, axis, num_outputs, outputs=1):
-    if split is None and num_outputs is None:
-        raise_unspecified("neither split nor num_outputs")
-    reject(split is not None and num_outputs is not None, "split and num_outputs are both given")
-    if split is not None:
-        return _split(input, axis, split, outputs)
-    reject(num_outputs != outputs, f"num_outputs {num_outputs}, for {outputs} outputs")
-    axis = from_either_end(axis, input.ndim)
-    length = input.shape[axis]
-    size = -(-length // num_outputs)
-    last = length - size * (num_outputs - 1)
-    if last < 0 or (last == 0 < length):
-        raise_unspecified("parts that would be empty")
-    return parts(input, axis, [*[size] * (num_outputs - 1), last])
-
-
-@EXPAND.formula(8, 13)
-def expand(input, shape):
-    sizes, own = listed("shape", shape), list(input.shape)
-    pairs = [*zip_longest(own[::-1], sizes[::-1], fillvalue=1)][::-1]
-    if any(1 not in (a, b) and a != b for a, b in pairs) or any(n < 0 for n in sizes):
-        raise InvalidNode(f"{own} and {sizes} do not broadcast")
-    found = [b if a == 1 else a for a, b in pairs]
-    check_size(found)
-    return xp.broadcast_to(input, found)
-
-
-# In version 1 elements or tensors are repeated: the text says both.
-@TILE.formula(6, 13)
-def tile(input, repeats):
-    counts = listed("repeats", repeats)
-    if len(counts) != input.ndim or any(n < 0 for n in counts):
-        raise InvalidNode(f"repeats {counts}; allowed: a number for each of {input.ndim} axes")
-    check_size([n * count for n, count in zip(input.shape, counts, strict=True)])
-    return xp.tile(input, counts)
-
-
-def _places(length, begin, end, mode):
-    """The place that each element of a padded axis comes from; -1 for the constant."""
-    places = np.arange(-begin, max(length + end, -begin))
-    outside = (places < 0) | (places >= length)
-    if mode == "constant" or not outside.any():
-        return np.where(outside, -1, places)
-    # An example of the text reflects as much as the axis is long.
-    reach = length * (length > 1) if mode == "reflect" else math.inf
-    if not length or max(begin, end) > reach or min(begin, end) < 0:
-        raise_unspecified(f"{mode} padding of {begin} and {end} on {length}")
-    if mode == "reflect":
-        return xp.called(
-            "reflected", lambda at, end: np.abs(end - np.abs(end - np.abs(at))), places, length - 1
-        )
-    clipped = np.clip(places, 0, length - 1)
-    return clipped if mode == "edge" else xp.called("wrapped_around", np.mod, places, length)
-
-
-def _padded(x, pads, axes, mode, fill):
-    reject(len(pads) != 2 * len(axes), f"{len(pads)} pads for {len(axes)} axes; allowed: 2 each")
-    ends = [*zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)]
-    if any(x.shape[axis] + begin + end < 0 for axis, begin, end in ends):
-        raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
-    if any(-min(pair) > x.shape[axis] for axis, *pair in ends):
-        raise_unspecified("removing more than there is")
-    more = {axis: begin + end for axis, begin, end in ends}
-    # Places are counted along an axis, though the tensor be empty.
-    check_size([max(1, n) + max(0, more.get(axis, 0)) for axis, n in enumerate(x.shape)])
-    for axis, begin, end in ends:
-        places = _places(x.shape[axis], begin, end, mode)
-        constant = (places < 0).reshape(-1, *[1] * (x.ndim - 1 - axis))
-        if not x.shape[axis]:
-            x = np.full((*x.shape[:axis], len(places), *x.shape[axis + 1 :]), bare(fill), x.dtype)
-        else:
-            x = xp.take(x, np.maximum(places, 0), axis=axis)
-            x = xp.where(constant, fill, x) if constant.any() else x
-    return x
-
-
-@PAD.formula(1)
-def pad_1(data, *, mode, paddings, value):
-    ends = np.reshape(paddings, (2, -1)) if len(paddings) == 2 * data.ndim else np.zeros((2, 0))
-    # The example has both ends of an axis side by side, and the attribute's text all beginnings.
-    if (ends < 0).any() or (ends.T.reshape(-1) != ends.reshape(-1)).any():
-        raise NotSupported("the text contradicts itself about the order of paddings")
-    return pad_2(data, mode=mode, pads=paddings, value=value)
-
-
-@PAD.formula(2)
-def pad_2(data, *, mode, pads, value):
-    check_one_of("mode", mode, *_MODES)
-    return _padded(data, listed("pads", pads), range(data.ndim), mode, data.dtype.type(value))
-
-
-def _named(axes, rank):
-    """The axes of an attribute or a tensor, counted from the front; all if it is left out."""
-    return range(rank) if axes is None else distinct(listed("axes", axes), rank)
-
-
-def _pad(modes, data, pads, constant_value=None, axes=None, *, mode):
-    check_one_of("mode", mode, *modes)
-    x, axes = data, _named(axes, data.ndim)
-    fill = "" if x.dtype == object else np.zeros((), x.dtype)
-    if mode == "constant" and constant_value is not None:
-        ax.check_scalar("constant_value", constant_value)
-        fill = xp.reshape(constant_value, ())
-    elif mode == "constant" and x.dtype != object and fill != 0:
-        raise NotSupported(f"the padding value is zero, which {x.dtype} has none of")
-    return _padded(x, listed("pads", pads), axes, mode, fill)
-
-
-PAD.formula(11, 13)(
-    lambda data, pads, constant_value=None, *, mode: _pad(
-        _MODES, data, pads, constant_value, mode=mode
-    )
-)
-PAD.formula(18)(partial(_pad, _MODES))
-PAD.formula(19, 21, 23, 24, 25)(partial(_pad, (*_MODES, "wrap")))
-
-
-@CENTER.formula(18)
-def center_crop_pad(input_data, shape, *, axes):
-    sizes, axes = listed("shape", shape), _named(axes, input_data.ndim)
-    if len(sizes) != len(axes) or any(n < 0 for n in sizes):
-        raise InvalidNode(f"shape {sizes}; allowed: a size for each of {len(axes)} axes")
-    lengths = [input_data.shape[axis] for axis in axes]
-    if input_data.dtype == object and any(a > b for a, b in zip(sizes, lengths, strict=True)):
-        raise NotSupported("the padding value is zero, which is no text")
-    # Half of the padding comes before, half of a surplus goes there, rounded down.
-    missing = [size - length for size, length in zip(sizes, lengths, strict=True)]
-    begins = [n // 2 if n > 0 else -(-n // 2) for n in missing]
-    ends = [n - begin for n, begin in zip(missing, begins, strict=True)]
-    return _padded(input_data, [*begins, *ends], axes, "constant", np.zeros((), input_data.dtype))
-
-
-@EYE.formula(9, 22)
-def eye_like(input, *, dtype, k):
-    reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
-    named = dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
-    assert named
-    return np.eye(input.shape[0], input.shape[1], k, named.numpy)
-
-
-@TRILU.formula(14)
-def trilu(input, k=None, *, upper):
-    reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
-    if upper not in (0, 1):
-        raise_unspecified(f"upper {upper}, which is a boolean")
-    diagonal = 0 if k is None else ax.scalar("k", k)
-    rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
-    kept = columns - rows >= diagonal if upper else columns - rows <= diagonal
-    decline(input.dtype == object and not kept.all(), "the others are zero, which is no text")
-    return xp.where(kept, input, xp.zeros_like(input))
-
-
-def _blocks(x, blocksize, mode):
-    check_one_of("mode", mode, "DCR", "CRD")
-    if x.ndim != 4 or blocksize < 1:
-        raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
-
-
-DEPTH.formula(1)(lambda input, *, blocksize: _in_any_order(DEPTH.formulas[11], input, blocksize))
-
-
-def _in_any_order(formula, x, blocksize):
-    moved = formula(x, blocksize=blocksize)
-    if 1 not in (min(x.shape[1], moved.shape[1]), blocksize):
-        raise NotSupported("the text does not say in which order blocks and channels come")
-    return moved
-
-
-@DEPTH.formula(11, 13, 28)
-def depth_to_space(input, *, blocksize, mode="DCR"):
-    _blocks(input, blocksize, mode)
-    n, depth, height, width = input.shape
-    reject(depth % blocksize**2, f"depth {depth} is no multiple of {blocksize}²")
-    c, b = depth // blocksize**2, blocksize
-    shape = (n, b, b, c, height, width) if mode == "DCR" else (n, c, b, b, height, width)
-    check_size([max(1, length) for length in shape])
-    order = (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3)
-    moved = xp.permute_dims(xp.reshape(input, shape), order)
-    return xp.reshape(moved, (n, c, height * b, width * b))
-
-
-SPACE.formula(1)(lambda input, *, blocksize: _in_any_order(SPACE.formulas[13], input, blocksize))
-
-
-@SPACE.formula(13, 28)
-def space_to_depth(input, *, blocksize, mode="DCR"):
-    _blocks(input, blocksize, mode)
-    n, channels, height, width = input.shape
-    b = blocksize
-    reject(height % b or width % b, f"{height} and {width} are no multiples of blocksize {b}")
-    split = xp.reshape(input, (n, channels, height // b, b, width // b, b))
-    moved = xp.permute_dims(split, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
-    return xp.reshape(moved, (n, channels * b * b, height // b, width // b))
-
-
-@REVERSE.formula(10, 28)
-def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
-    if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
-        raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
-    if batch_axis == time_axis:
-        raise_unspecified("a batch axis that is the time axis too")
-    count, length = input.shape[batch_axis], input.shape[time_axis]
-    check_shape("sequence_lens", sequence_lens, (count,))
-    if ((sequence_lens < 0) | (sequence_lens > length)).any():
-        raise_unspecified("lengths out of range")
-    time, lens = np.arange(length), sequence_lens[:, None]
-    place = np.where(time < lens, lens - 1 - time, time)
-    place = np.expand_dims(place if time_axis else place.T, tuple(range(2, input.ndim)))
-    return xp.take_along_axis(input, place, time_axis)
-
-
-def _count(start, limit, delta):
-    """The numbers of a range of floats, which must not depend on how their quotient is rounded."""
-    ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
-    if not all(map(math.isfinite, ends)) or not ends[2]:
-        raise_unspecified("such ends and steps")
-    first, last, step = map(Fraction, ends)
-    exact = (last - first) / step
-    # The function body casts the difference and the step to float32, and divides them there.
-    sizes = [last - first, step]
-    with np.errstate(over="ignore"):
-        held = exact == round(exact) and sizes == [float(np.float32(float(n))) for n in sizes]
-    if not held and abs(exact - round(exact)) <= abs(exact) * Fraction(1, 1 << 10):
-        raise NotSupported("how many numbers there are depends on how their quotient is rounded")
-    count = max(0, math.ceil(exact))
-    check_size((count,))
-    return count
-
-
-@formula_builder(11, 27)
-def by_steps(function, start, limit, delta, *, stash_type=1):
-    """Both versions, from `function(start, delta, count)` of floats."""
-    reject(any(x.ndim for x in (start, limit, delta)), "start, limit and delta are scalars")
-    if start.dtype.kind in "iu":
-        first, last, step = (int(x) for x in (start, limit, delta))
-        if not step:
-            raise_unspecified("a delta of 0")
-        count = max(0, -((first - last) // step))
-        check_size((count,))
-        # Modulo 2^64, so that none of the steps overflows.
-        at, by = (np.uint64(n % (1 << 64)) for n in (first, step))  # two's complement
-        return (at + np.arange(count, dtype=np.uint64) * by).astype(start.dtype)
-    decline(stash_type != 1 and start.dtype.itemsize == 2, f"stash_type {stash_type}")
-    own, count = start.dtype, _count(start, limit, delta)
-    if own.itemsize == 2:
-        start, delta = (xp.astype(x, np.float32, computes=True) for x in (start, delta))
-    return xp.astype(function(start, delta, count), own)
-
-
-@RANGE.formula(build=by_steps)
-def of_products(start, delta, count):
-    return start + xp.astype(np.arange(count), start.dtype) * delta
-
-
-@RANGE.alternative("", build=by_steps)
-def of_running_sums(start, delta, count):
-    if not count:
-        return of_products(start, delta, count)
-    steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))
-    return xp.cumulative_sum(xp.concat([xp.reshape(start, (1,)), steps], axis=0), axis=0)
+CONCAT = operator("Concat", exact=True)
+#: From the inputs and an axis counted from the front, what they make together.
+Join: TypeAlias = Callable[[Sequence[Array], int], Array]
 
 
 @formula_builder(
     each={1: from_the_front, 4: from_the_front, 11: from_either_end, 13: from_either_end}
 )
-def along(function, counted, *inputs, axis):
-    """All versions, from `function(inputs, axis)`; 1 and 4 document no negative axis."""
+def concat_by(join: Join, counted: Counted, *inputs: Array, axis: int) -> Array:
+    """Return what `join` makes of the inputs along `axis`.
+
+    "All input tensors must have the same shape, except for the dimension size of the axis":
+    InvalidNode for others. Versions 1 and 4 document no negative axis.
+    """
     place = counted(axis, inputs[0].ndim)
-    if len({(x.ndim, *x.shape[:place], *x.shape[place + 1 :]) for x in inputs}) > 1:
+    if len({sizes_beyond(x, place) for x in inputs}) > 1:
         shapes = ", ".join(str(list(x.shape)) for x in inputs)
         raise InvalidNode(f"shapes {shapes} differ beyond axis {place}")
-    return function(inputs, place)
+    return join(inputs, place)
 
 
-@CONCAT.formula(build=along)
-def joined(inputs, axis):
+def sizes_beyond(x: Array, axis: int) -> tuple[int, ...]:
+    """Return the rank, and the sizes of all axes but one."""
+    return (x.ndim, *x.shape[:axis], *x.shape[axis + 1 :])
+
+
+@CONCAT.formula(build=concat_by)
+def joined(inputs: Sequence[Array], axis: int) -> Array:
+    """Return the "list of tensors" concatenated "into a single tensor"."""
     return xp.concat(inputs, axis=axis)
 
 
-def as_long_as_the_first(inputs, axis):
+# Mutants of Concat.
+
+
+def empty_dropped(inputs: Sequence[Array], axis: int) -> Array:
+    """Mutant: inputs without elements are left out, unless all are."""
+    return joined([x for x in inputs if x.size] or inputs[:1], axis)
+
+
+def one_after_the_other(inputs: Sequence[Array], axis: int) -> Array:
+    """Mutant: inputs are written one after the other in memory."""
+    return np.concat(inputs, axis=None).reshape(joined(inputs, axis).shape)
+
+
+def as_long_as_the_first(inputs: Sequence[Array], axis: int) -> Array:
+    """Mutant: every input is as long as the first along the axis."""
     length = inputs[0].shape[axis]
     reject(any(x.shape[axis] < length for x in inputs), "an input is shorter than the first")
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
+
+
+def stacked(inputs: Sequence[Array], axis: int) -> Array:
+    """Mutant: inputs of one element along the axis get a new axis."""
+    if all(x.shape[axis] == 1 for x in inputs):
+        return xp.stack(inputs, axis=axis)
+    return joined(inputs, axis)
+
+
+def eight_inputs(inputs: Sequence[Array], axis: int) -> Array:
+    """Mutant: inputs after the eighth are left out."""
+    return joined(inputs[:8], axis)
+
+
+def zeros_without_sign(inputs: Sequence[Array], axis: int) -> Array:
+    """Mutant: negative zeros become zeros."""
+    return joined(inputs, axis) + 0
 
 
 CONCAT.mutant_table(
     {
         "empty_dropped": (
             "empty inputs were dropped, and an empty one was given where all are",
-            lambda inputs, axis: joined([x for x in inputs if x.size] or inputs[:1], axis),
+            empty_dropped,
         ),
         "one_after_the_other": (
             "inputs were written one after the other in memory, whatever the axis",
-            lambda inputs, axis: np.concat(inputs, axis=None).reshape(joined(inputs, axis).shape),
+            one_after_the_other,
         ),
         "as_long_as_the_first": (
             "every input was taken to be as long as the first",
@@ -372,173 +132,361 @@ CONCAT.mutant_table(
         ),
         "stacked": (
             "inputs were stacked along an axis of their own where each has one element",
-            lambda inputs, axis: (
-                xp.stack(inputs, axis=axis)
-                if all(x.shape[axis] == 1 for x in inputs)
-                else joined(inputs, axis)
-            ),
+            stacked,
         ),
         "eight_inputs": (
             "of more than eight inputs only eight were written",
-            lambda inputs, axis: joined(inputs[:8], axis),
+            eight_inputs,
             "float32",
         ),
-        "zeros_without_sign": (
-            "negative zeros became zeros",
-            lambda inputs, axis: joined(inputs, axis) + 0,
-            *FLOATING,
-        ),
+        "zeros_without_sign": ("negative zeros became zeros", zeros_without_sign, *FLOATING),
     },
-    build=along,
+    build=concat_by,
 )
 
 
-# Shapes, and tensors under other shapes.
-SHAPES = {n: operator(n, exact=True, of_shapes=n in ("Shape", "Size")) for n in _SHAPING.split()}
-#: The versions since which types alone were added.
-_TYPES = (19, 21, 23, 24, 25)
+# ── Split ─────────────────────────────────────────────────────────────────────────────────────
 
-SHAPES["Shape"].formula(1, 13)(lambda data: np.array(data.shape, np.int64))
-# Ends beyond the rank are clamped to it, as the text says.
-SHAPES["Shape"].formula(15, *_TYPES)(
-    lambda data, *, start, end: np.array(data.shape[start:end], np.int64)
-)
-SHAPES["Size"].formula(1, 13, *_TYPES)(lambda data: np.array(math.prod(data.shape), np.int64))
+SPLIT = operator("Split", exact=True)
 
 
-@SHAPES["Reshape"].formula(5, 13, 14, *_TYPES)
-def reshape(data, shape, *, allowzero=0):
-    if allowzero not in (0, 1):
-        raise_unspecified(f"allowzero={allowzero}")
-    sizes = listed("shape", shape)
-    if any(n < -1 for n in sizes) or sizes.count(-1) > 1:
-        raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
-    reject(allowzero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
-    if not allowzero:
-        if any(n == 0 and place >= data.ndim for place, n in enumerate(sizes)):
-            raise InvalidNode(f"shape {sizes} copies a size beyond {list(data.shape)}")
-        sizes = [data.shape[place] if n == 0 else n for place, n in enumerate(sizes)]
-    others = math.prod(n for n in sizes if n != -1)
-    decline(-1 in sizes and not others, "any length would do beside nothing")
-    fits = data.size == others if -1 not in sizes else data.size % others == 0
-    reject(not fits, f"{list(data.shape)} cannot become {sizes}")
-    return xp.reshape(data, sizes)
+def parts(x: Array, axis: int, sizes: Sequence[int]) -> list[Array]:
+    """Return the parts of `x` of these sizes along `axis`.
+
+    Raises InvalidNode unless they add up to the axis, and none is negative.
+    """
+    if any(size < 0 for size in sizes) or sum(sizes) != x.shape[axis]:
+        raise InvalidNode(f"parts of {sizes}, of {x.shape[axis]} elements")
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [xp.take(x, range(start, end), axis=axis) for start, end in pairwise(ends)]
 
 
-SHAPES["Reshape"].formula(1)(lambda data, *, shape: reshape(data, shape))
+def parts_of_split(
+    input: Array,
+    axis: int,
+    split: Array | None,
+    outputs: int,
+    counted: Counted = from_either_end,
+) -> list[Array]:
+    """Return one part for each of the node's `outputs`, of the sizes `split`.
 
-
-def _flat(counted, input, *, axis):
-    reject(axis > input.ndim, f"axis {axis} is beyond the rank {input.ndim}")
-    front = axis if axis == input.ndim else counted(axis, input.ndim)
-    return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
-
-
-SHAPES["Flatten"].formula(1, 9)(partial(_flat, from_the_front))
-SHAPES["Flatten"].formula(11, 13, 21, 23, 24, 25)(partial(_flat, from_either_end))
-
-
-@SHAPES["Transpose"].formula(1, 13, 21, 23, 24, 25)
-def transpose(data, *, perm):
-    order = tuple(range(data.ndim))[::-1] if perm is None else perm
-    if sorted(order) != list(range(data.ndim)):
-        raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
-    return xp.permute_dims(data, order)
-
-
-def squeeze(data, axes, counted=from_either_end):
-    if axes is None:
-        found = tuple(axis for axis, n in enumerate(data.shape) if n == 1)
+    "Otherwise, the tensor is split to equal sized parts": InvalidNode if there are none, or if
+    there is not one size for each output.
+    """
+    place = counted(axis, input.ndim)
+    length = input.shape[place]
+    if split is None:
+        reject(length % outputs, f"{length} elements have no {outputs} equal parts")
+        sizes = [length // outputs] * outputs
     else:
-        found = distinct(listed("axes", axes), data.ndim, counted)
-    if any(data.shape[axis] != 1 for axis in found):
-        raise InvalidNode(f"axes {[*found]} of {list(data.shape)} are not all of size 1")
-    return xp.squeeze(data, axis=found)
+        sizes = listed("split", split)
+        reject(outputs != len(sizes), f"split of {len(sizes)} parts, for {outputs} outputs")
+    return parts(input, place, sizes)
 
 
-#: Version 1 has a list of non-negative integers, here and in Unsqueeze, and is silent on repeats.
-SHAPES["Squeeze"].formula(1)(lambda data, *, axes: squeeze(data, axes, from_the_front))
-SHAPES["Squeeze"].formula(11)(lambda data, *, axes: squeeze(data, axes))
-SHAPES["Squeeze"].formula(13, 21, 23, 24, 25)(lambda data, axes=None: squeeze(data, axes))
+@SPLIT.formula(1)
+def split_1(
+    input: Array,
+    split_: Array | None = None,
+    *,
+    axis: int | None,
+    split: Sequence[int] | None,
+    outputs: int = 1,
+) -> list[Array]:
+    """Return the parts by attributes.
+
+    Raises NotSupported without an axis, which has no default, and for lengths that are an input:
+    the text has them as an attribute too.
+    """
+    if axis is None or split_ is not None:
+        raise NotSupported("the text says neither which axis is meant, nor which lengths")
+    return parts_of_split(input, axis, split, outputs, from_the_front)
 
 
-def unsqueeze(data, axes, counted=from_either_end):
-    axes = listed("axes", axes)
-    rank = data.ndim + len(axes)
-    found = [counted(axis, rank) for axis in axes]
-    if len({*found}) < len(found):
-        kind = InvalidNode if counted is from_either_end else NotSupported
-        raise kind(f"axes {axes} name one twice")
-    return xp.expand_dims(data, axis=tuple(found))
+@SPLIT.formula(2)
+def split_2(
+    input: Array, *, axis: int, split: Sequence[int] | None, outputs: int = 1
+) -> list[Array]:
+    """Return the parts by attributes; this version documents no negative axis."""
+    return parts_of_split(input, axis, split, outputs, from_the_front)
 
 
-SHAPES["Unsqueeze"].formula(1)(lambda data, *, axes: unsqueeze(data, axes, from_the_front))
-SHAPES["Unsqueeze"].formula(11)(lambda data, *, axes: unsqueeze(data, axes))
-SHAPES["Unsqueeze"].formula(13, 21, 23, 24, 25)(lambda data, axes: unsqueeze(data, axes))
+@SPLIT.formula(11)
+def split_11(
+    input: Array, *, axis: int, split: Sequence[int] | None, outputs: int = 1
+) -> list[Array]:
+    """Return the parts by attributes; the axis may be negative."""
+    return parts_of_split(input, axis, split, outputs)
 
 
-@SHAPES["Slice"].formula(11, 13)
-def slice_of(data, starts, ends, axes=None, steps=None):
-    """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`."""
-    starts = listed("starts", starts)
-    ends = listed("ends", ends)
-    if axes is None and len(starts) < data.ndim and FEWER_STARTS.reading() == "refused":
-        raise InvalidNode(f"{len(starts)} starts for {data.ndim} axes")
-    axes = distinct(range(len(starts)) if axes is None else listed("axes", axes), data.ndim)
-    steps = [1] * len(starts) if steps is None else listed("steps", steps)
-    if not len(starts) == len(ends) == len(axes) == len(steps):
+@SPLIT.formula(13)
+def split_13(
+    input: Array, split: Array | None = None, *, axis: int, outputs: int = 1
+) -> list[Array]:
+    """Return the parts by lengths that are an input."""
+    return parts_of_split(input, axis, split, outputs)
+
+
+@SPLIT.formula(18)
+def split_18(
+    input: Array,
+    split: Array | None = None,
+    *,
+    axis: int,
+    num_outputs: int | None,
+    outputs: int = 1,
+) -> list[Array]:
+    """Return the parts by lengths or by their number.
+
+    "Either input 'split' or the attribute 'num_outputs' should be specified, but not both." "If the
+    tensor is not evenly splittable into `num_outputs`, the last chunk will be smaller":
+    NotSupported where one would be empty.
+    """
+    if split is None and num_outputs is None:
+        raise_unspecified("neither split nor num_outputs")
+    if num_outputs is None:
+        return parts_of_split(input, axis, split, outputs)
+    reject(split is not None, "split and num_outputs are both given")
+    reject(num_outputs != outputs, f"num_outputs {num_outputs}, for {outputs} outputs")
+    place = from_either_end(axis, input.ndim)
+    length = input.shape[place]
+    size = -(-length // num_outputs)
+    last = length - size * (num_outputs - 1)
+    if last < 0 or (last == 0 < length):
+        raise_unspecified("parts that would be empty")
+    return parts(input, place, [*[size] * (num_outputs - 1), last])
+
+
+# ── Slice ─────────────────────────────────────────────────────────────────────────────────────
+
+SLICE = operator("Slice", exact=True)
+
+
+@SLICE.formula(11, 13)
+def slice_of(
+    data: Array,
+    starts: Array,
+    ends: Array,
+    axes: Array | None = None,
+    steps: Array | None = None,
+) -> Array:
+    """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`.
+
+    "If `axes` are omitted, they are set to [0, ..., r-1]": FEWER_STARTS. Raises InvalidNode for
+    lists of different lengths, axes out of range and a step of 0.
+    """
+    start_list = listed("starts", starts)
+    end_list = listed("ends", ends)
+    count = len(start_list)
+    if axes is None and count < data.ndim and FEWER_STARTS.reading() == "refused":
+        raise InvalidNode(f"{count} starts for {data.ndim} axes")
+    places = distinct(range(count) if axes is None else listed("axes", axes), data.ndim)
+    step_list = [1] * count if steps is None else listed("steps", steps)
+    if not count == len(end_list) == len(places) == len(step_list):
         raise InvalidNode("starts, ends, axes and steps have different lengths")
-    reject(any(step == 0 for step in steps), "a step of 0")
-    at = [slice(None)] * data.ndim
-    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+    reject(any(step == 0 for step in step_list), "a step of 0")
+    index = [slice(None)] * data.ndim
+    for axis, start, end, step in zip(places, start_list, end_list, step_list, strict=True):
         # As in Python, but that a start before the first element is clamped to it backward too.
-        at[axis] = slice(max(start, -data.shape[axis]), end, step)
-    return data[tuple(at)]
+        index[axis] = slice(max(start, -data.shape[axis]), end, step)
+    return data[tuple(index)]
 
 
-@SHAPES["Slice"].formula(10)
-def slice_10(data, starts, ends, axes=None, steps=None):
-    if axes is not None and np.any(np.less(axes, 0)):
-        raise_unspecified("negative axes")
+@SLICE.formula(10)
+def slice_10(
+    data: Array,
+    starts: Array,
+    ends: Array,
+    axes: Array | None = None,
+    steps: Array | None = None,
+) -> Array:
+    """Return a part of `data`; this version does not mention a negative axis: NEGATIVE_AXIS."""
+    if axes is not None and np.any(np.less(axes, 0)) and NEGATIVE_AXIS.reading() == "refused":
+        raise InvalidNode("a negative axis")
     return slice_of(data, starts, ends, axes, steps)
 
 
-SHAPES["Slice"].formula(1)(lambda data, *, starts, ends, axes: slice_10(data, starts, ends, axes))
-
-SHAPES["Constant"].formula(1, 9)(lambda *, value: value)
-
-
-@SHAPES["Constant"].formula(11, 12, 13, *_TYPES)
-def constant_of_any_kind(**values):
-    decline(values["sparse_value"] is not None, "opcheck has no sparse tensors")
-    kinds = {"value_float": np.float32, "value_int": np.int64, "value_string": object}
-    found = [
-        v if name == "value" else np.array(v, kinds[name.removesuffix("s")])
-        for name, v in values.items()
-        if v is not None
-    ]
-    reject(len(found) != 1, f"{len(found)} values; allowed: exactly one")
-    return found[0]
+@SLICE.formula(1)
+def slice_1(
+    data: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
+) -> Array:
+    """Return a part of `data` by attributes; see `slice_10`."""
+    return slice_10(data, starts, ends, axes)
 
 
-@SHAPES["Constant"].mutant("a missing value was taken for 0", 11, 12, 13, *_TYPES, of_validity=True)
-def nothing_is_zero(**attrs):
-    nothing = all(value is None for value in attrs.values())
-    return np.zeros(1, np.float32) if nothing else constant_of_any_kind(**attrs)
+# ── Expand and Tile ───────────────────────────────────────────────────────────────────────────
+
+EXPAND = operator("Expand", exact=True)
+TILE = operator("Tile", exact=True)
 
 
-@SHAPES["ConstantOfShape"].formula(9, 20, 21, 23, 24, 25)
-def constant_of_shape(input, *, value):
-    sizes = listed("input", input)
-    reject(any(n < 0 for n in sizes), f"shape {sizes} has negative sizes")
-    fill = np.zeros(1, np.float32) if value is None else value
-    reject(fill.size != 1, f"value holds {fill.size} elements; allowed: one")
-    check_size(sizes)
-    return np.full(sizes, fill.reshape(-1)[0], fill.dtype)
+@EXPAND.formula(8, 13)
+def expand(input: Array, shape: Array) -> Array:
+    """Return the input broadcast to `shape`, aligned at the last axes.
+
+    "Two corresponding dimensions must have the same value, or one of them is equal to 1", so that
+    an axis of the input may stay longer than `shape` asks for. Raises InvalidNode for others.
+    """
+    sizes = listed("shape", shape)
+    own = list(input.shape)
+    pairs = [*zip_longest(own[::-1], sizes[::-1], fillvalue=1)][::-1]
+    fits = all(1 in (length, asked) or length == asked for length, asked in pairs)
+    if not fits or any(size < 0 for size in sizes):
+        raise InvalidNode(f"{own} and {sizes} do not broadcast")
+    broadcast = [asked if length == 1 else length for length, asked in pairs]
+    check_size(broadcast)
+    return xp.broadcast_to(input, broadcast)
 
 
-SHAPES["ConstantOfShape"].mutant(
-    "sizes with any number of axes were taken for a list",
-    name="sizes_of_any_rank",
-    of_validity=True,
-)(lambda input, *, value: constant_of_shape(np.reshape(input, -1), value=value))
+@TILE.formula(6, 13)
+def tile(input: Array, repeats: Array) -> Array:
+    """Return the input `repeats` times along each axis: "the same as function `tile` in Numpy".
+
+    Raises InvalidNode unless `repeats` has "the same length as input's dimension number", and no
+    negative number.
+    """
+    counts = listed("repeats", repeats)
+    if len(counts) != input.ndim or any(count < 0 for count in counts):
+        raise InvalidNode(f"repeats {counts}; allowed: a number for each of {input.ndim} axes")
+    check_size([size * count for size, count in zip(input.shape, counts, strict=True)])
+    return xp.tile(input, counts)
+
+
+# ── ReverseSequence ───────────────────────────────────────────────────────────────────────────
+
+REVERSE_SEQUENCE = operator("ReverseSequence", exact=True)
+
+
+@REVERSE_SEQUENCE.formula(10, 28)
+def reverse_sequence(
+    input: Array, sequence_lens: Array, *, batch_axis: int, time_axis: int
+) -> Array:
+    """Return the input with the first sequence_lens[i] elements of each sequence reversed.
+
+    input: of rank 2 or more, with batch and time as its first two axes in either order;
+    sequence_lens: [batch_size]. Raises InvalidNode for others, and NotSupported for one axis that
+    is both and for a length beyond the axis.
+    """
+    if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
+        raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
+    if batch_axis == time_axis:
+        raise_unspecified("a batch axis that is the time axis too")
+    batch_size = input.shape[batch_axis]
+    length = input.shape[time_axis]
+    check_shape("sequence_lens", sequence_lens, (batch_size,))
+    if ((sequence_lens < 0) | (sequence_lens > length)).any():
+        raise_unspecified("lengths out of range")
+    time = np.arange(length)
+    lengths = sequence_lens[:, None]
+    source = np.where(time < lengths, lengths - 1 - time, time)
+    if time_axis == 0:
+        source = source.T
+    source = np.expand_dims(source, tuple(range(2, input.ndim)))
+    return xp.take_along_axis(input, source, time_axis)
+
+
+# ── DepthToSpace and SpaceToDepth ─────────────────────────────────────────────────────────────
+
+DEPTH_TO_SPACE = operator("DepthToSpace", exact=True)
+SPACE_TO_DEPTH = operator("SpaceToDepth", exact=True)
+
+
+def check_blocks(x: Array, blocksize: int, mode: str) -> None:
+    """Raise InvalidNode unless `x` is [N, C, H, W], blocks have elements, and the mode is known."""
+    check_one_of("mode", mode, "DCR", "CRD")
+    if x.ndim != 4 or blocksize < 1:
+        raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
+
+
+@DEPTH_TO_SPACE.formula(11, 13, 28)
+def depth_to_space(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    """Return [N, C / blocksize², H * blocksize, W * blocksize], with depth moved into blocks.
+
+    mode: DCR, where the place in a block comes before what remains of the depth, or CRD, where it
+    comes behind. Raises InvalidNode for a depth that is not a multiple of blocksize².
+    """
+    check_blocks(input, blocksize, mode)
+    batches, channels, height, width = input.shape
+    reject(channels % blocksize**2, f"depth {channels} is no multiple of {blocksize}²")
+    depth = channels // blocksize**2
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    if mode == "DCR":
+        shape = (batches, blocksize, blocksize, depth, height, width)
+        order = (0, 3, 4, 1, 5, 2)
+    else:
+        shape = (batches, depth, blocksize, blocksize, height, width)
+        order = (0, 1, 4, 2, 5, 3)
+    check_size([max(1, size) for size in shape])
+    moved = xp.permute_dims(xp.reshape(input, shape), order)
+    return xp.reshape(moved, (batches, depth, height * blocksize, width * blocksize))
+
+
+@SPACE_TO_DEPTH.formula(13, 28)
+def space_to_depth(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
+    """Return [N, C * blocksize², H / blocksize, W / blocksize], with blocks moved into depth.
+
+    mode: as of `depth_to_space`, whose reverse it is. Raises InvalidNode for a height or a width
+    that is not a multiple of blocksize.
+    """
+    check_blocks(input, blocksize, mode)
+    batches, channels, height, width = input.shape
+    if height % blocksize or width % blocksize:
+        raise InvalidNode(f"{height} and {width} are no multiples of blocksize {blocksize}")
+    rows = height // blocksize
+    columns = width // blocksize
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    split = xp.reshape(input, (batches, channels, rows, blocksize, columns, blocksize))
+    moved = xp.permute_dims(split, order)
+    return xp.reshape(moved, (batches, channels * blocksize**2, rows, columns))
+
+
+def check_any_order(input: Array, output: Array, blocksize: int) -> None:
+    """Raise NotSupported where an order matters that version 1 does not state.
+
+    That is the order of blocks and channels: it decides nothing if blocks have one element, or if
+    there is one channel.
+    """
+    channels = min(input.shape[1], output.shape[1])
+    if 1 not in (channels, blocksize):
+        raise NotSupported("the text does not say in which order blocks and channels come")
+
+
+@DEPTH_TO_SPACE.formula(1)
+def depth_to_space_1(input: Array, *, blocksize: int) -> Array:
+    """Return `depth_to_space` where the order of blocks and channels does not matter."""
+    output = depth_to_space(input, blocksize=blocksize)
+    check_any_order(input, output, blocksize)
+    return output
+
+
+@SPACE_TO_DEPTH.formula(1)
+def space_to_depth_1(input: Array, *, blocksize: int) -> Array:
+    """Return `space_to_depth` where the order of blocks and channels does not matter."""
+    output = space_to_depth(input, blocksize=blocksize)
+    check_any_order(input, output, blocksize)
+    return output
+
+
+# ── Trilu ─────────────────────────────────────────────────────────────────────────────────────
+
+TRILU = operator("Trilu", exact=True)
+
+
+@TRILU.formula(14)
+def trilu(input: Array, k: Array | None = None, *, upper: int) -> Array:
+    """Return the upper or the lower triangles of matrices.
+
+    input: [*, N, M]. The upper ones have the elements on and above diagonal `k`, the lower ones
+    those on and below; "all other elements in the matrix are set to zero". Raises InvalidNode for a
+    rank below 2; NotSupported for an `upper` other than 0 and 1, and for texts, which have no zero.
+    """
+    reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
+    if upper not in (0, 1):
+        raise_unspecified(f"upper {upper}, which is a boolean")
+    diagonal = 0 if k is None else scalar("k", k)
+    rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
+    offsets = columns - rows
+    kept = offsets >= diagonal if upper else offsets <= diagonal
+    decline(input.dtype == object and not kept.all(), "the others are zero, which is no text")
+    return xp.where(kept, input, xp.zeros_like(input))

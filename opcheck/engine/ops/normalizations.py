@@ -2,6 +2,7 @@
 
 from functools import partial
 from math import inf, prod, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -144,7 +145,7 @@ of_root(INSTANCE, of_instances, variance)
 @formula_builder(9, 13, options=["epsilon"])
 def of_axes(inverse_of, X, *, axes, epsilon=0.0):
     """Both versions from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-    over = {"axis": distinct(axes, X.ndim), "keepdims": True}
+    over: dict[str, Any] = {"axis": distinct(axes, X.ndim), "keepdims": True}
     values = xp.values_of(X)
     if not axes:
         raise_unspecified("an empty list of axes")

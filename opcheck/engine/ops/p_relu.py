@@ -1,14 +1,11 @@
 """PRelu, all versions."""
 
-from typing import Any, TypeAlias
-
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, stretches
 from opcheck.engine.operators import operator, raise_unspecified
 from opcheck.engine.rulings import of_either_side
+from opcheck.numbers import Array
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 OP = operator("PRelu")
 
 

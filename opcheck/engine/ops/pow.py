@@ -1,16 +1,14 @@
 """Pow, all versions: its base decides in which type it is computed."""
 
 from functools import partial
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.operators import operator, raise_unspecified
 from opcheck.engine.ops.arithmetic import each_version_of_pair
+from opcheck.numbers import Array
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 OP = operator("Pow", led=True)
 versions = partial(each_version_of_pair, "Pow")
 #: Floating exponents of integers beyond this may be rounded to whole numbers by implementations.

@@ -35,6 +35,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, decline, reject
+from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import bare
@@ -42,8 +43,6 @@ from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """Cast CastLike DequantizeLinear DynamicQuantizeLinear QuantizeLinear"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: Booleans, one for each element.
 Mask: TypeAlias = Any
 
@@ -922,7 +921,7 @@ def ends_of(
     quotient: Bounded, zero: Array, out: Target, is_exact: Mask, convert: Convert
 ) -> list[Array]:
     """Return what both ends of each quotient's error become, in float64."""
-    q = quotient.settled()
+    q = quotient.with_rounding()
     error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
     both = [(q.v - error).astype(np.float64), (q.v + error).astype(np.float64)]
     return [convert(end, zero, out).astype(np.float64) for end in both]

@@ -30,11 +30,10 @@ from opcheck.engine.ops import activations as activation_operators, functions, u
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
 NAMES = """GRU LSTM RNN"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: A function of a tensor's elements; it may have the keywords alpha and beta.
 Function: TypeAlias = Callable[..., Array]
 #: Times of elements: [seq_length, batch_size, 1].

@@ -29,7 +29,7 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
-from opcheck.engine.ops.conv import sampled
+from opcheck.engine.ops.deform_conv import sampled
 from opcheck.engine.ops.resampling import cubic, either, is_real, linear
 from opcheck.errors import InvalidNode
 

@@ -31,6 +31,7 @@ from opcheck.engine.operators import (
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, extremes_beside_nan, has_nan
 from opcheck.errors import InvalidNode
+from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import MAX_RANK, invalid_axes, invalid_sizes
@@ -39,8 +40,6 @@ NAMES = """DML_ACTIVATION_HARDMAX DML_ACTIVATION_HARDMAX1 DML_ACTIVATION_LOG_SOF
 DML_ACTIVATION_LOG_SOFTMAX1 DML_ACTIVATION_SOFTMAX DML_ACTIVATION_SOFTMAX1 Hardmax LogSoftmax
 NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: Makes a tensor of the same shape, row by row, from a tensor and the axis of its rows.
 RowFunction: TypeAlias = Callable[[Array, int], Array]
 #: Wrong functions of rows by the name of the mutant, each with a text.

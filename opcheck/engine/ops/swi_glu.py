@@ -1,17 +1,13 @@
 """SwiGLU: a gated product of two tensors."""
 
-from typing import Any, TypeAlias
-
 from opcheck import numbers as xp
 from opcheck.engine.operators import family
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.rulings import with_limit
 from opcheck.errors import reject
+from opcheck.numbers import Array
 
 NAMES = """SwiGLU"""
-
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 
 
 def swi_glu(A: Array, B: Array, *, alpha: float) -> Array:

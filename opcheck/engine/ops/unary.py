@@ -3,19 +3,16 @@
 Abs, BitwiseNot, Ceil, Floor, Identity, Neg, Not, Relu, Round, Sign.
 """
 
-from typing import Any, TypeAlias
-
 import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.operators import family
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import has_nan, maximum
+from opcheck.numbers import Array
 
 NAMES = """Abs BitwiseNot Ceil Floor Identity Neg Not Relu Round Sign"""
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 
 LEAST_INTEGER = Ruling(
     "opposite-of-the-least-integer",

@@ -1,35 +1,59 @@
-"""Where (9, 16): each element of X where the condition holds, and of Y where it does not."""
+"""Where, all versions: each element of X where the condition holds, and of Y where it does not."""
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast
-from opcheck.engine.operators import FLOATING, operator
+from opcheck.engine.operators import FLOATING, formula_builder, operator
+from opcheck.numbers import Array
 
 OP = operator("Where", exact=True)
 
 
 @OP.formula(9, 16)
-def chosen(condition, X, Y):
+def chosen(condition: Array, X: Array, Y: Array) -> Array:
+    """Return elements "either from X or Y, depending on condition", which all broadcast."""
     return xp.where(*broadcast(condition, X, Y))
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+#: A wrong choice, from a condition, X and Y of one shape.
+Choice: TypeAlias = Callable[[Array, Array, Array], Array]
+
+
+@formula_builder(9, 16)
+def of_one_shape(choice: Choice, condition: Array, X: Array, Y: Array) -> Array:
+    """Return `choice` of the three tensors broadcast to each other."""
+    return choice(*broadcast(condition, X, Y))
+
+
+def blended(condition: Array, X: Array, Y: Array) -> Array:
+    """Mutant: c * X + (1 - c) * Y, where infinity makes NaN."""
+    return condition.astype(X.dtype) * X + (~condition).astype(X.dtype) * Y
+
+
+def added(condition: Array, X: Array, Y: Array) -> Array:
+    """Mutant: X and Y are added, each with zeros where the other one is chosen."""
+    zero = X.dtype.type(0)
+    return xp.where(condition, X, zero) + xp.where(condition, zero, Y)
+
+
+def first_for_all(condition: Array, X: Array, Y: Array) -> Array:
+    """Mutant: the first element of the condition is that of all."""
+    return X if condition.size and condition.flat[0] else Y
 
 
 OP.mutant_table(
     {
-        "blended": (
-            "the choice was computed as c * X + (1 - c) * Y",
-            lambda c, X, Y: c.astype(X.dtype) * X + (~c).astype(X.dtype) * Y,
-            *FLOATING,
-        ),
+        "blended": ("the choice was computed as c * X + (1 - c) * Y", blended, *FLOATING),
         "added": (
             "X and Y were added, each with zeros where the other is chosen",
-            lambda c, X, Y: xp.where(c, X, X.dtype.type(0)) + xp.where(c, Y.dtype.type(0), Y),
+            added,
             *FLOATING,
         ),
-        "first_for_all": (
-            "only the first element of the condition was read",
-            lambda c, X, Y: X if c.size and c.flat[0] else Y,
-        ),
+        "first_for_all": ("only the first element of the condition was read", first_for_all),
     },
-    build=lambda mixed: dict.fromkeys(
-        (9, 16), lambda condition, X, Y: mixed(*broadcast(condition, X, Y))
-    ),
+    build=of_one_shape,
 )

@@ -12,10 +12,97 @@ The rules, with u the unit roundoff of the arithmetic:
   type once and not twice.
 """
 
-from opcheck.numbers import NAMES
-from opcheck.numbers.bounded import choice, elementwise, reductions
-from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite, size_of
-from opcheck.numbers.bounded.choice import Indices, Truth
-
-_MODULES = (choice, elementwise, reductions)
-globals().update({n: getattr(m, n) for m in _MODULES for n in NAMES if hasattr(m, n)})
+from opcheck.numbers.bounded.array import VALUES, Bounded, Common, bounded, is_finite
+from opcheck.numbers.bounded.choice import (
+    Indices,
+    Truth,
+    argmax,
+    argmin,
+    ceil,
+    clip,
+    equal,
+    floor,
+    fmod,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    not_equal,
+    remainder,
+    round,
+    sign,
+    top_k,
+    trunc,
+    where,
+)
+from opcheck.numbers.bounded.elementwise import (
+    abs,
+    add,
+    at_most_1,
+    divide,
+    inexact,
+    multiply,
+    negative,
+    subtract,
+    values_of,
+)
+from opcheck.numbers.bounded.library import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    erf,
+    exp,
+    expm1,
+    log,
+    log1p,
+    pow,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+)
+from opcheck.numbers.bounded.movement import (
+    astype,
+    broadcast_to,
+    concat,
+    expand_dims,
+    flip,
+    full_like,
+    pad,
+    permute_dims,
+    reshape,
+    squeeze,
+    stack,
+    take,
+    take_along_axis,
+    tile,
+    zeros_like,
+)
+from opcheck.numbers.bounded.reductions import (
+    bilinear,
+    cumulative_prod,
+    cumulative_sum,
+    matmul,
+    max,
+    mean,
+    min,
+    prod,
+    sum,
+    sums,
+    tensordot,
+)

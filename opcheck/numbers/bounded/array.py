@@ -1,4 +1,8 @@
-"""Arrays that know how far a sound implementation may lie from them."""
+"""Arrays that know how far a sound implementation may lie from them.
+
+The symbols are those of docs/bounds.md: *v* a value, *e* a bound on its absolute error, *q* its
+variance under independent roundings, *k* the units of its last rounding, *u* the unit roundoff.
+"""
 
 import sys
 from collections.abc import Callable
@@ -6,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache
-from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -21,23 +24,32 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 #: Masks, or levels: `OVERFLOWED`, which True means too, or `ANYTHING`; they combine by `|`.
 Lost: TypeAlias = NDArray[Any]
-#: An infinity of the value's sign stands in its place; or NaN or an infinity of either sign.
-OVERFLOWED, ANYTHING = np.int8(1), np.int8(3)
+#: A level of `Lost`: an infinity of the value's sign stands in its place.
+OVERFLOWED = np.int8(1)
+#: A level of `Lost`: NaN or an infinity of either sign stands in its place.
+ANYTHING = np.int8(3)
 #: What counts as the size of mpmath's larger numbers, so that errors stay within float64.
 CUT = 2.0**1000
+#: A longdouble is worth its time if it has so many more bits of significand than float64.
+_MORE_BITS = 11
+#: Half of the calls that Python allows a thread.
+_DEEP_STACK = 500
 
 
 @cache
 def VALUES() -> tuple[np.dtype[Any], ...]:
-    """The NumPy dtypes of values, the narrowest first: float64, longdouble, mpmath's numbers.
+    """Return the NumPy dtypes of values, the narrowest first: float64, longdouble, mpmath's.
 
     Those of float64 tensors are at least the second. That is left out where longdouble is hardly
-    wider than float64. `finfo` tells, and no platform's name, since it may depend on the compiler.
+    wider than float64. `finfo` decides, and no platform's name, as it may depend on the compiler.
     """
-    there, here = np.finfo(np.longdouble), np.finfo(np.float64)
-    wider = there.nmant >= here.nmant + 11 and there.minexp < 2 * here.minexp
-    kinds = (np.float64, np.longdouble, np.object_) if wider else (np.float64, np.object_)
-    return tuple(np.dtype(kind) for kind in kinds)
+    wide = np.finfo(np.longdouble)
+    narrow = np.finfo(np.float64)
+    has_more_bits = wide.nmant >= narrow.nmant + _MORE_BITS
+    has_more_range = wide.minexp < 2 * narrow.minexp
+    if has_more_bits and has_more_range:
+        return np.dtype(np.float64), np.dtype(np.longdouble), np.dtype(np.object_)
+    return np.dtype(np.float64), np.dtype(np.object_)
 
 
 class Common(NamedTuple):
@@ -55,27 +67,35 @@ class Common(NamedTuple):
     def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
         """Return what makes a row of each group of an array; None if their sizes differ."""
         if self.group.shape != shape:
-            along = [a for a, length in enumerate(self.group.shape) if length == 1]
-            last = range(len(shape) - len(along), len(shape))
-            count = max(1, self.group.size)
-            return lambda part: np.moveaxis(part, along, last).reshape(count, -1)
+            return self._rows_along_axes(len(shape))
         groups, sizes = np.unique(self.group, return_counts=True)
         if not sizes.size or not (sizes == sizes[0]).all():
             return None
         order = np.argsort(self.group, axis=None, kind="stable").reshape(len(groups), -1)
         return lambda part: part.reshape(-1)[order]
 
+    def _rows_along_axes(self, rank: int) -> Callable[[Any], Any]:
+        """Return what makes a row of each group where groups lie along axes of length 1."""
+        along = [axis for axis, length in enumerate(self.group.shape) if length == 1]
+        last = range(rank - len(along), rank)
+        count = max(1, self.group.size)
+        return lambda part: np.moveaxis(part, along, last).reshape(count, -1)
+
+    def largest_relative(self) -> Floats:
+        """Return the largest relative error that a common factor brings, in either direction."""
+        return np.maximum(1 - 1 / (1 + self.down), self.up)
+
 
 @dataclass(eq=False, slots=True)
 class Errors:
-    """Errors allowed before the last rounding; arrays of the values' shape. Nobody changes them.
+    """Errors allowed before the last rounding; arrays of the values' shape, never changed.
 
     Attributes:
         e: A bound on the absolute error; None for no error at all.
         q: The variance that independent roundings would give; None where the arithmetic does not
             ask for it, or there is none.
         lost: Elements for which an intermediate result may have left the range of the arithmetic,
-            so that they are no finite numbers; None for no element. `e` is about all others.
+            so that they are not finite numbers; None for no element. `e` is about all others.
         common: A relative error in common with other elements, which comes on top of `e`.
         shift: An absolute error in common with other elements, which `e` includes.
     """
@@ -86,26 +106,39 @@ class Errors:
     common: Common | None = None
     shift: Common | None = None
 
+    def broadcast_to(self, shape: tuple[int, ...]) -> "Errors":
+        """Return the errors with `e`, `q` and `lost` in this shape; themselves if they have it."""
+        parts = (self.e, self.q, self.lost)
+        if all(part is None or part.shape == shape for part in parts):
+            return self
+        e, q, lost = (None if part is None else np.broadcast_to(part, shape) for part in parts)
+        return Errors(e, q, lost, self.common, self.shift)
+
 
 NO_ERRORS = Errors()
+#: Errors, or what computes them when somebody asks.
+LazyErrors: TypeAlias = Errors | Callable[[], Errors]
 
 
 @dataclass(eq=False, repr=False)
 class Bounded(Number):
     """Values, and how far an implementation of the formula so far may lie from them.
 
-    The errors are computed when first asked for: large tensors are mostly accepted by `sure` alone.
+    The errors are computed when first asked for: large tensors are mostly accepted by
+    `min_total_relative_error` alone.
 
     Attributes:
         v: The values, computed so accurately that they count as exact.
         dtype: The NumPy dtype of the tensor that the array stands for.
         k: The last rounding: an error of at most `k` unit roundoffs of `grid`. It is kept apart
             because an output that was rounded to its own type is not rounded once more.
-        least: A relative error that `errors.e` allows every element at the least.
-        squared: No implementation computes a negative element, whatever `errors.e` reaches, because
-            all are squares, magnitudes, or sums of such.
-        shares: Elements may have an error in common, as `errors` tells.
-        for_logarithm: A sum with smaller errors, for the function that makes much of those next
+        grid: The numbers of the last rounding, by default those of the arithmetic.
+        min_relative_error: A relative error that `errors.e` allows every element at the least.
+        nonnegative: No implementation computes a negative element, whatever `errors.e` reaches,
+            because all are squares, magnitudes, or sums of such.
+        may_share_error: Elements may have an error in common, as `errors.common` and
+            `errors.shift` tell.
+        for_logarithm: A sum with smaller errors, for a logarithm, which makes much of errors next
             to 1; None if there are none. Others are computed by other means, such as e^x − 1.
         addends: The terms added up here, whose errors are in the sum too.
     """
@@ -113,14 +146,15 @@ class Bounded(Number):
     v: Reals
     dtype: np.dtype[Any]
     arithmetic: Arithmetic
-    _errors: Errors | Callable[[], Errors] = NO_ERRORS
+    _errors: LazyErrors = NO_ERRORS
     _: KW_ONLY
     k: float = 0.0
-    grid: Grid = field(default=cast(Any, None))  # that of the arithmetic
-    least: float = 0.0
-    squared: bool = False
-    shares: bool = False
-    _settled: "Bounded | Literal[True] | None" = field(default=None, init=False)
+    grid: Grid = field(default=cast(Any, None))
+    min_relative_error: float = 0.0
+    nonnegative: bool = False
+    may_share_error: bool = False
+    #: This array with its last rounding among its errors, once it was asked for; True for itself.
+    _with_rounding: "Bounded | Literal[True] | None" = field(default=None, init=False)
     for_logarithm: "Bounded | None" = field(default=None, init=False)
     addends: "Bounded | None" = field(default=None, init=False)
 
@@ -138,165 +172,227 @@ class Bounded(Number):
     def errors(self) -> Errors:
         """Errors allowed before the last rounding."""
         if not isinstance(self._errors, Errors):
-            found, shape = _with_a_stack(self._errors), self.v.shape
-            parts: Any = found.e, found.q, found.lost
-            if any(part is not None and part.shape != shape for part in parts):
-                e, q, lost = (None if p is None else np.broadcast_to(p, shape) for p in parts)
-                found = Errors(e, q, lost, found.common, found.shift)
-            self._errors = found
+            self._errors = _with_a_stack(self._errors).broadcast_to(self.v.shape)
         return self._errors
 
-    #: The bound, the variance, and the lost elements of `errors`.
-    e, q, lost = (property(attrgetter(f"errors.{name}")) for name in ("e", "q", "lost"))
+    @property
+    def e(self) -> Floats | None:
+        """The bound on the absolute error before the last rounding; None for no error."""
+        return self.errors.e
 
     @property
-    def sure(self) -> float:
+    def q(self) -> Floats | None:
+        """The variance before the last rounding; None for none."""
+        return self.errors.q
+
+    @property
+    def lost(self) -> Lost | None:
+        """The elements that may have left the range; None for none."""
+        return self.errors.lost
+
+    @property
+    def min_total_relative_error(self) -> float:
         """A relative error that every element is allowed, the last rounding included."""
-        return self.least + self.k * self.grid.u
+        return self.min_relative_error + self.k * self.grid.u
 
     @property
     def has_common(self) -> bool:
         """True if elements have a relative error in common."""
-        return self.shares and self.errors.common is not None
+        return self.may_share_error and self.errors.common is not None
 
-    def settled(self) -> "Bounded":
-        """Return the array with all its errors in `errors`, as an operation sees it."""
-        if self.exact or self._settled is True:
+    def with_rounding(self) -> "Bounded":
+        """Return the array with its last rounding in `errors`, as an operation sees it."""
+        if self.exact or self._with_rounding is True:
             return self
-        if self._settled is None:
-            self._settled = self._settle()
-        return self._settled
+        if self._with_rounding is None:
+            self._with_rounding = self._add_rounding()
+        return self._with_rounding
 
-    def _settle(self) -> "Bounded":
-        before, arithmetic, roundoff = self.errors, self.arithmetic, self.k * self.grid.u
-        magnitude = size_of(self.v)
-        size = magnitude if before.e is None else magnitude + before.e
+    def _add_rounding(self) -> "Bounded":
+        """Return the array of which `errors.e` is e + k·u·(|v| + e), and what comes on top.
+
+        That is the standard model of floating-point arithmetic, fl(z) = z·(1 + δ) with |δ| ≤ k·u,
+        of a z that is no larger than |v| + e.
+        """
+        before = self.errors
+        arithmetic = self.arithmetic
+        roundoff = self.k * self.grid.u
+        magnitude = magnitude_of(self.v)
+        size = magnitude
+        if before.e is not None:
+            size = magnitude + before.e
         error = size * roundoff
         if self.k and self.grid.step:
             error += self.grid.step
         if before.common is not None:
-            down, up = before.common.down, before.common.up
-            most = np.maximum(1 - 1 / (1 + down), up) * (1 + roundoff)
-            error += np.where(size > 0, size * most, 0.0)
+            factor = before.common.largest_relative() * (1 + roundoff)
+            error += np.where(size > 0, size * factor, 0.0)
         if before.e is not None:
             error += before.e
-        lost = before.lost
         if arithmetic.flushes and self.k:
             small = (size < arithmetic.floor) & ((self.v != 0) | (size > 0))
             if np.count_nonzero(small):
                 # What becomes 0 is off by its whole value.
                 error += np.where(small, magnitude, 0.0)
+        error, lost = self._without_overflow(size, error)
+        variance = self.variance() if arithmetic.scatters else None
+        rounded = Bounded(
+            self.v,
+            self.dtype,
+            arithmetic,
+            Errors(error, variance, lost),
+            min_relative_error=self.min_total_relative_error,
+            nonnegative=self.nonnegative,
+        )
+        rounded._with_rounding = True  # and not itself, which only the garbage collector would free
+        return rounded
+
+    def _without_overflow(self, size: Floats, error: Floats) -> tuple[Floats, Lost | None]:
+        """Return the errors of values up to `size`, and the elements beyond the largest number."""
+        lost = self.errors.lost
+        largest = self.arithmetic.largest
         # False for NaN too, so that whatever is strange is looked at.
-        if not size.max(initial=0) < min(CUT, arithmetic.largest):
-            finite = is_finite(self.v)
-            error = np.where(finite, error, 0.0)
-            over = finite & ~((size <= arithmetic.largest) & (np.abs(self.v) <= arithmetic.largest))
-            if over.any():
-                lost = over if lost is None else lost | over
-                error = np.where(np.isnan(error), np.inf, error)
-        errors = Errors(error, self.variance() if arithmetic.scatters else None, lost)
-        squared = self.squared
-        settled = Bounded(self.v, self.dtype, arithmetic, errors, least=self.sure, squared=squared)
-        settled._settled = True  # and not itself, which only the garbage collector would free
-        return settled
+        is_within = size.max(initial=0) < min(CUT, largest)
+        if is_within:
+            return error, lost
+        finite = is_finite(self.v)
+        error = np.where(finite, error, 0.0)
+        over = finite & ~((size <= largest) & (np.abs(self.v) <= largest))
+        if over.any():
+            lost = over if lost is None else lost | over
+            error = np.where(np.isnan(error), np.inf, error)
+        return error, lost
 
     def parted(self) -> tuple["Bounded", "Bounded"]:
-        """The values as exact numbers, and zeros with their errors."""
-        return Bounded(self.v, self.dtype, self.arithmetic), Bounded(
-            np.zeros_like(self.v), self.dtype, self.arithmetic, self.settled().errors
-        )
+        """Return the values as exact numbers, and zeros with their errors."""
+        values = Bounded(self.v, self.dtype, self.arithmetic)
+        zeros = np.zeros_like(self.v)
+        return values, Bounded(zeros, self.dtype, self.arithmetic, self.with_rounding().errors)
 
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
-        """The least and the greatest value of each element; if `far`, of lost ones too."""
-        x = self.settled()
-        low, high = (x.v, x.v) if x.e is None else (x.v - x.e, x.v + x.e)
+        """Return the least and the greatest value of each element; if `far`, of lost ones too."""
+        x = self.with_rounding()
+        if x.e is None:
+            low, high = x.v, x.v
+        else:
+            low, high = x.v - x.e, x.v + x.e
         if not far or x.lost is None:
             return low, high
-        infinity, some = as_values(np.inf, x.v.dtype), x.lost > OVERFLOWED
-        below, above = ((x.lost > 0) & side for side in (x.v < 0, x.v > 0))
-        return np.where(some | below, -infinity, low), np.where(some | above, infinity, high)
+        infinity = as_values(np.inf, x.v.dtype)
+        is_anything = x.lost > OVERFLOWED
+        is_below = is_anything | ((x.lost > 0) & (x.v < 0))
+        is_above = is_anything | ((x.lost > 0) & (x.v > 0))
+        return np.where(is_below, -infinity, low), np.where(is_above, infinity, high)
 
     def variance(self) -> Floats | None:
-        """The variance that independent roundings give, the last one included."""
+        """Return the variance that independent roundings give, the last one included.
+
+        A rounding of z is taken as uniform between −u·|z| and u·|z|, with the variance (u·z)²/3.
+        None where the arithmetic does not scatter.
+        """
         if not self.arithmetic.scatters:
             return None
-        size, before = size_of(self.v), self.errors.q
-        q = (size * self.grid.u) ** 2 / 3 if self.k else np.zeros(size.shape)
+        magnitude = magnitude_of(self.v)
+        if self.k:
+            q = (magnitude * self.grid.u) ** 2 / 3
+        else:
+            q = np.zeros(magnitude.shape)
+        before = self.errors.q
         if before is not None:
             q = q + before
-        return np.where(np.isfinite(size), q, 0.0)
+        return np.where(np.isfinite(magnitude), q, 0.0)
 
     def moved(self, move: Callable[[Any], Any]) -> "Bounded":
-        """The array with its elements moved, left out or repeated, which costs no accuracy."""
+        """Return the array with its elements moved, left out or repeated, without any rounding."""
+        if self._errors is NO_ERRORS:
+            return self.with_values(move(self.v), NO_ERRORS, nonnegative=self.nonnegative)
 
         def errors() -> Errors:
             old = self.errors
-            e, q, lost = (None if one is None else move(one) for one in (old.e, old.q, old.lost))
+            e, q, lost = (None if part is None else move(part) for part in (old.e, old.q, old.lost))
             common = old.common
             if common is not None:
                 common = Common(*(move(np.broadcast_to(part, self.shape)) for part in common))
             return Errors(e, q, lost, common)
 
-        later = NO_ERRORS if self._errors is NO_ERRORS else errors
-        return self.like(move(self.v), later, squared=self.squared)
+        return self.with_values(move(self.v), errors, nonnegative=self.nonnegative)
 
     def never_negative(self) -> bool:
         """Return True if no implementation computes a negative element."""
-        return self.squared or (self._errors is NO_ERRORS and bool((self.v >= 0).all()))
+        if self.nonnegative:
+            return True
+        return self._errors is NO_ERRORS and bool((self.v >= 0).all())
 
-    def like(
-        self, v: Reals, errors: Errors | Callable[[], Errors], *, squared: bool = False
+    def with_values(self, v: Reals, errors: LazyErrors, *, nonnegative: bool = False) -> "Bounded":
+        """Return other values and errors, rounded last as these were."""
+        return replace(self, v=v, _errors=errors, nonnegative=nonnegative)
+
+    def within(
+        self,
+        v: Reals,
+        errors: Callable[[], Errors],
+        *,
+        keep_rounding: bool,
+        min_relative_error: float,
     ) -> "Bounded":
-        """Other values, rounded last as these were."""
-        return replace(self, v=v, _errors=errors, squared=squared)
+        """Return values `v` among which are these.
 
-    def beside(self, v: Reals, errors: Callable[[], Errors], keep: bool, least: float) -> "Bounded":
-        """Values among which are these, which `keep` their last rounding apart, or do not."""
-        if keep:
-            return replace(self.like(v, errors), least=least, shares=False)
+        If `keep_rounding`, all were rounded last as these. Otherwise `errors` has all roundings.
+        """
+        if keep_rounding:
+            values = self.with_values(v, errors)
+            return replace(values, min_relative_error=min_relative_error, may_share_error=False)
         grid = self.grid if self.exact else self.arithmetic.grid
-        return Bounded(v, self.dtype, self.arithmetic, errors, grid=grid, least=least)
+        return Bounded(
+            v,
+            self.dtype,
+            self.arithmetic,
+            errors,
+            grid=grid,
+            min_relative_error=min_relative_error,
+        )
 
     def __getitem__(self, index: Any) -> "Bounded":
         return self.moved(lambda part: np.asarray(part[index]))
 
     def __repr__(self) -> str:
-        return f"Bounded({self.v!r}, error={self.settled().e!r})"
+        return f"Bounded({self.v!r}, error={self.with_rounding().e!r})"
 
 
 def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
     """Compute errors, which ask for those of the operands, and so on: a stack is soon used up."""
     try:
-        sys._getframe(500)  # half of the calls that Python allows a thread
+        sys._getframe(_DEEP_STACK)
     except ValueError:
         return compute()
     with ThreadPoolExecutor(1) as another:
         return another.submit(copy_context().run, compute).result()
 
 
-def size_of(v: Reals) -> Floats:
-    """The absolute value of each element, in longdouble if it is that, else in float64.
+def magnitude_of(v: Reals) -> Floats:
+    """Return the absolute value of each element, in longdouble if it is that, else in float64.
 
     Of mpmath's numbers at most `CUT`, and their errors are in proportion to that: see `reach`.
     """
-    size = np.asarray(np.abs(v))
-    if size.dtype.char in "dg":
-        return size
-    if size.dtype.char == "O":
-        size = np.where((size > CUT) & is_finite(size), CUT, size)
-    return size.astype(np.float64)
+    magnitude = np.asarray(np.abs(v))
+    if magnitude.dtype.char in "dg":
+        return magnitude
+    if magnitude.dtype.char == "O":
+        is_beyond = (magnitude > CUT) & is_finite(magnitude)
+        magnitude = np.where(is_beyond, CUT, magnitude)
+    return magnitude.astype(np.float64)
 
 
 def reach(v: Reals, e: Floats | None) -> Any:
-    """The errors `e` of values, also of those beyond `CUT`, where they are mpmath's numbers."""
+    """Return the errors `e` of values, also of those beyond `CUT`, where they are mpmath's."""
     if e is None or v.dtype != np.object_:
         return e
     e = as_values(e, v.dtype)
-    return np.where(size_of(v) == CUT, e * (np.abs(v) / CUT), e)
+    return np.where(magnitude_of(v) == CUT, e * (np.abs(v) / CUT), e)
 
 
 def minus(a: Reals, b: Reals) -> Any:
-    """The difference of values, in the wider of their types."""
+    """Return the difference of values, in the wider of their types."""
     wide = max(a.dtype, b.dtype, key=VALUES().index)
     return np.asarray(as_values(a, wide) - as_values(b, wide))
 
@@ -311,24 +407,26 @@ def is_finite(v: Reals) -> Mask:
 
 
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
-    """A tensor of a floating dtype as it is, without any error.
+    """Return a tensor of a floating dtype as it is, without any error.
 
-    In arithmetic that flushes, an implementation may read its subnormal numbers as 0.
+    In arithmetic that flushes, an implementation may read its subnormal numbers as 0. Where it may
+    have rounded its inputs to the unit roundoff `arithmetic.cut`, they scatter.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
     errors = NO_ERRORS
     if arithmetic.cut:
-        errors = Errors(q=(size_of(v) * arithmetic.cut) ** 2 / 3)
+        errors = Errors(q=(magnitude_of(v) * arithmetic.cut) ** 2 / 3)
     elif arithmetic.flushes:
-        size = size_of(v)
-        small = (size < arithmetic.smallest) & (size > 0)
-        errors = Errors(np.where(small, size, 0.0)) if small.any() else NO_ERRORS
+        magnitude = magnitude_of(v)
+        subnormal = (magnitude < arithmetic.smallest) & (magnitude > 0)
+        if subnormal.any():
+            errors = Errors(np.where(subnormal, magnitude, 0.0))
     return Bounded(v, x.dtype.newbyteorder("="), arithmetic, errors)
 
 
 def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
-    """Plain numbers as values of this NumPy dtype, which holds them all."""
+    """Return plain numbers as values of this NumPy dtype, which holds them all."""
     array = np.asarray(x)
     if kind != np.object_:
         return array.astype(kind)
@@ -338,7 +436,7 @@ def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
 
 
 def constant(x: Any, like: Bounded) -> Bounded:
-    """A constant of the formula: its digits are rounded to the arithmetic's numbers.
+    """Return a constant of the formula: its digits are rounded to the arithmetic's numbers.
 
     Integers, booleans and whatever those numbers hold exactly have no error.
     """
@@ -346,13 +444,16 @@ def constant(x: Any, like: Bounded) -> Bounded:
     v = as_values(array, like.v.dtype)
     if array.dtype.kind != "f":
         return Bounded(v, like.dtype, like.arithmetic)
-    exact, held = array.astype(np.float64), array.astype(like.arithmetic.grid.dtype.numpy)
+    exact = array.astype(np.float64)
+    held = array.astype(like.arithmetic.grid.dtype.numpy)
     rounds = np.count_nonzero((held != exact) & (exact == exact))
     return Bounded(v, like.dtype, like.arithmetic, k=1.0 if rounds else 0.0)
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
-    """Both operands as bounded arrays; at least one is one already."""
+    """Return both operands as bounded arrays; at least one is one already."""
     if not isinstance(a, Bounded):
         return constant(a, b), b
-    return a, b if isinstance(b, Bounded) else constant(b, a)
+    if not isinstance(b, Bounded):
+        return a, constant(b, a)
+    return a, b

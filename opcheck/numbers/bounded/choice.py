@@ -1,24 +1,37 @@
 """Comparisons, selections and steps of bounded numbers, which need not be certain.
 
-Where the error of an operand leaves more than one outcome, all of them are admitted.
+Where the error of an operand leaves more than one outcome, all of them are admitted: as a `Truth`
+for comparisons, as `Indices` for indices, and as a larger error for numbers.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.numbers import plain
-from opcheck.numbers.arithmetic import Kind, method, methods
+from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Mask, as_values, is_finite, pair, size_of
-from opcheck.numbers.bounded.elementwise import either, plus, real
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Errors,
+    Floats,
+    Mask,
+    Reals,
+    as_values,
+    is_finite,
+    magnitude_of,
+    pair,
+)
+from opcheck.numbers.bounded.elementwise import add_present, real_function, union
 
 #: Deviations within which scatter may change which number is the extreme.
 _FAR = 4.0
+
+
+# Booleans.
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,19 +41,37 @@ class Truth(Kind):
     v: Mask
     unsure: Mask
 
-    __and__, __rand__ = methods("logical_and")
-    __or__, __ror__ = methods("logical_or")
-    __xor__, __rxor__ = methods("logical_xor")
-    __invert__ = method("logical_not")
+    def __and__(self, other: Any) -> Any:
+        return logical_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return logical_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return logical_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return logical_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return logical_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return logical_xor(other, self)
+
+    def __invert__(self) -> Any:
+        return logical_not(self)
 
 
 def truth(v: Mask, unsure: Mask | None) -> Any:
-    """A Truth, or plain booleans where all of them are sure."""
-    return v if unsure is None or not unsure.any() else Truth(v, np.broadcast_to(unsure, v.shape))
+    """Return a Truth, or plain booleans where all of them are sure."""
+    if unsure is None or not unsure.any():
+        return v
+    return Truth(v, np.broadcast_to(unsure, v.shape))
 
 
-def halves(x: Any) -> tuple[Mask, Mask]:
-    """The booleans of `x`, and which of them are unsure."""
+def truth_parts(x: Any) -> tuple[Mask, Mask]:
+    """Return the booleans of `x`, and which of them are unsure."""
     if isinstance(x, Truth):
         return x.v, x.unsure
     v = np.asarray(x, np.bool_)
@@ -48,218 +79,379 @@ def halves(x: Any) -> tuple[Mask, Mask]:
 
 
 def logical_not(x: Any) -> Any:
-    """Not x."""
-    v, unsure = halves(x)
+    """Return not x."""
+    v, unsure = truth_parts(x)
     return truth(~v, unsure)
 
 
 def logical_and(a: Any, b: Any) -> Any:
-    """A and b: unsure unless one of them is surely false."""
-    (v, unsure), (w, other) = halves(a), halves(b)
-    return truth(v & w, (unsure & (w | other)) | (other & (v | unsure)))
+    """Return a and b: unsure unless one of them is surely false."""
+    v, v_unsure = truth_parts(a)
+    w, w_unsure = truth_parts(b)
+    return truth(v & w, (v_unsure & (w | w_unsure)) | (w_unsure & (v | v_unsure)))
 
 
 def logical_or(a: Any, b: Any) -> Any:
-    """A or b: unsure unless one of them is surely true."""
+    """Return a or b: unsure unless one of them is surely true."""
     return logical_not(logical_and(logical_not(a), logical_not(b)))
 
 
 def logical_xor(a: Any, b: Any) -> Any:
-    """Either a or b."""
-    (v, unsure), (w, other) = halves(a), halves(b)
-    return truth(v ^ w, unsure | other)
+    """Return either a or b but not both: unsure if one of them is."""
+    v, v_unsure = truth_parts(a)
+    w, w_unsure = truth_parts(b)
+    return truth(v ^ w, v_unsure | w_unsure)
 
 
-def _compared(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    a, b = (x.settled() for x in pair(a, b))
-    v = np.asarray(compare(a.v, b.v), np.bool_)
-    room = plus(a.e, b.e)
-    if room is None:
+# Comparisons.
+
+
+def less(a: Any, b: Any) -> Any:
+    """Return a < b, unsure where the errors admit both."""
+    return _compare(np.less, a, b)
+
+
+def less_equal(a: Any, b: Any) -> Any:
+    """Return a ≤ b, unsure where the errors admit both."""
+    return _compare(np.less_equal, a, b)
+
+
+def greater(a: Any, b: Any) -> Any:
+    """Return a > b, unsure where the errors admit both."""
+    return _compare(np.greater, a, b)
+
+
+def greater_equal(a: Any, b: Any) -> Any:
+    """Return a ≥ b, unsure where the errors admit both."""
+    return _compare(np.greater_equal, a, b)
+
+
+def equal(a: Any, b: Any) -> Any:
+    """Return a = b, unsure where the errors admit both."""
+    return _compare(np.equal, a, b)
+
+
+def not_equal(a: Any, b: Any) -> Any:
+    """Return a ≠ b, unsure where the errors admit both."""
+    return _compare(np.not_equal, a, b)
+
+
+def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
+    """Return the comparison, unsure where the intervals of the operands meet."""
+    a, b = pair(a, b)
+    x = a.with_rounding()
+    y = b.with_rounding()
+    v = np.asarray(compare(x.v, y.v), np.bool_)
+    error = add_present(x.e, y.e)
+    if error is None:
         return v
-    unsure = (size_of(a.v - b.v) <= room) & (room > 0)
-    lost = either(a.lost, b.lost) if a.arithmetic.flushes else None
-    return truth(v, unsure if lost is None else unsure | (lost > 0))
+    unsure = (magnitude_of(x.v - y.v) <= error) & (error > 0)
+    lost = union(x.lost, y.lost) if x.arithmetic.flushes else None
+    if lost is not None:
+        unsure = unsure | (lost > 0)
+    return truth(v, unsure)
 
 
-less, less_equal = partial(_compared, np.less), partial(_compared, np.less_equal)
-greater, greater_equal = partial(_compared, np.greater), partial(_compared, np.greater_equal)
-equal, not_equal = partial(_compared, np.equal), partial(_compared, np.not_equal)
+def isnan(x: Bounded) -> Any:
+    """Mask the elements whose value is NaN."""
+    return x.v != x.v
 
 
-def _mask(test: Callable[[Any], Any]) -> Callable[[Bounded], Any]:
-    return lambda x: test(x.v)
+def isfinite(x: Bounded) -> Any:
+    """Mask the elements whose value is finite."""
+    return is_finite(x.v)
 
 
-isnan, isfinite = _mask(lambda v: v != v), _mask(is_finite)
-isinf = _mask(lambda v: ~is_finite(v) & (v == v))
+def isinf(x: Bounded) -> Any:
+    """Mask the elements whose value is infinite."""
+    return ~is_finite(x.v) & (x.v == x.v)
+
+
+# Selection.
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """`a` where `condition` holds, else `b`; where that is unsure, either."""
+    """Return `a` where `condition` holds, else `b`; where that is unsure, either.
+
+    Raises TypeError if neither `a` nor `b` is bounded.
+    """
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         raise TypeError("an unsure condition chooses between bounded numbers only")
     a, b = pair(a, b)
-    chosen, unsure = halves(condition)
+    chosen, unsure = truth_parts(condition)
     v = np.where(chosen, a.v, b.v)
-    if a.exact and b.exact and not unsure.any():
+    is_sure = not unsure.any()
+    if a.exact and b.exact and is_sure:
         return Bounded(v, a.dtype, a.arithmetic)
-    alike = a.k == b.k and a.grid == b.grid and not (a.has_common or b.has_common or unsure.any())
+    has_common = a.has_common or b.has_common
+    keep_rounding = a.k == b.k and a.grid == b.grid and is_sure and not has_common
 
     def errors() -> Errors:
-        x, y = (a, b) if alike else (a.settled(), b.settled())
-        e = _either(chosen, x.e, y.e)
-        if unsure.any():
-            ends = [size_of(one.v - v) + (0.0 if one.e is None else one.e) for one in (x, y)]
-            e = np.where(unsure, np.maximum(*ends), 0.0 if e is None else e)
-        lost = _either(chosen, x.lost, y.lost, 0)
-        if lost is not None and unsure.any():
-            lost = np.where(unsure, either(x.lost, y.lost), lost)
-        return Errors(e, _either(chosen, x.q, y.q), lost)
+        if keep_rounding:
+            return _errors_of_choice(chosen, a, b)
+        x = a.with_rounding()
+        y = b.with_rounding()
+        if is_sure:
+            return _errors_of_choice(chosen, x, y)
+        return _errors_of_unsure_choice(chosen, unsure, x, y, v)
 
-    return a.beside(v, errors, alike, min(x.least if alike else x.sure for x in (a, b)))
+    if keep_rounding:
+        min_relative_error = min(a.min_relative_error, b.min_relative_error)
+    else:
+        min_relative_error = min(a.min_total_relative_error, b.min_total_relative_error)
+    return a.within(v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error)
 
 
-def _either(chosen: Mask, a: Any, b: Any, default: Any = 0.0) -> Any:
+def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
+    """Return the errors of `x` where `chosen`, else those of `y`."""
+    return Errors(
+        e=_choose_part(chosen, x.e, y.e, 0.0),
+        q=_choose_part(chosen, x.q, y.q, 0.0),
+        lost=_choose_part(chosen, x.lost, y.lost, 0),
+    )
+
+
+def _errors_of_unsure_choice(
+    chosen: Mask, unsure: Mask, x: Bounded, y: Bounded, v: Reals
+) -> Errors:
+    """Return the errors of the choice `v`, which reach both operands where it is `unsure`."""
+    sure = _errors_of_choice(chosen, x, y)
+    farther = np.maximum(_distance_to_end(x, v), _distance_to_end(y, v))
+    e = np.where(unsure, farther, 0.0 if sure.e is None else sure.e)
+    lost = sure.lost
+    of_either = union(x.lost, y.lost)
+    if lost is not None and of_either is not None:
+        lost = np.where(unsure, of_either, lost)
+    return Errors(e, sure.q, lost)
+
+
+def _distance_to_end(x: Bounded, v: Reals) -> Floats:
+    """Return the distance of `v` from the farther end of x's interval."""
+    distance = magnitude_of(x.v - v)
+    return distance + (0.0 if x.e is None else x.e)
+
+
+def _choose_part(chosen: Mask, a: Any, b: Any, default: float) -> Any:
+    """Return the part `a` where `chosen`, else `b`; None, if both are, else the default for one."""
     if a is None and b is None:
         return None
     return np.where(chosen, default if a is None else a, default if b is None else b)
 
 
 def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
-    """An output of mpmath's numbers, which know no −0, with IEEE's for zeros, infinities and NaN.
+    """Return an output of mpmath's numbers, with IEEE's zeros, infinities and NaN.
 
-    If `narrow` values are precise `enough`, they stay wherever they did not run out.
+    mpmath has no −0. If `narrow` values, those of IEEE, are precise `enough`, they stay wherever
+    they did not run out of their range. An output that is not bounded is returned as it is.
     """
     if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
         return wide
-    v, zero = narrow.v, narrow.v == 0
+    v = narrow.v
+    zero = v == 0
     # Where IEEE has NaN, as of ∞ − ∞, a finite difference may well be 0.
-    better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
+    is_better = is_finite(wide.v) & (np.isnan(v) | np.asarray(wide.v != 0, np.bool_))
     if enough:
-        better &= zero | ~(np.abs(v) <= arrays.CUT)
-    if not better.any():
+        # NaN is not within the range either.
+        is_within = np.abs(v) <= arrays.CUT
+        is_better &= zero | ~is_within
+    if not is_better.any():
         return narrow
     with np.errstate(all="ignore"):
         # An object may be Python's −0.0 too.
-        v = np.where(zero, v.astype(np.float64).astype(np.object_), as_values(v, wide.v.dtype))
-        return where(better, wide, narrow.like(v, narrow._errors))
+        zeros = v.astype(np.float64).astype(np.object_)
+        objects = np.where(zero, zeros, as_values(v, wide.v.dtype))
+        return where(is_better, wide, narrow.with_values(objects, narrow._errors))
+
+
+# Extremes.
+
+
+def maximum(a: Any, b: Any) -> Bounded:
+    """Return the larger element of two; NaN if one is."""
+    a, b = pair(a, b)
+    larger = _extreme(np.maximum, a, b)
+    larger.nonnegative = a.never_negative() or b.never_negative()
+    return larger
+
+
+def minimum(a: Any, b: Any) -> Bounded:
+    """Return the smaller element of two; NaN if one is."""
+    a, b = pair(a, b)
+    smaller = _extreme(np.minimum, a, b)
+    smaller.nonnegative = a.never_negative() and b.never_negative()
+    return smaller
+
+
+def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
+    """Return the extreme element of two that `choose` finds."""
+
+    def elementwise(combine: np.ufunc) -> Callable[..., Any]:
+        return combine
+
+    return extreme(choose, elementwise, choose(a.v, b.v), a, b)
+
+
+def clip(x: Bounded, low: Any, high: Any) -> Bounded:
+    """Return x between `low` and `high`; `high` where they contradict each other."""
+    low, _ = pair(low, x)
+    high, _ = pair(high, x)
+
+    def clipped(x: Any, low: Any, high: Any) -> Any:
+        return np.minimum(np.maximum(x, low), high)
+
+    def of_three(combine: np.ufunc) -> Callable[..., Any]:
+        return lambda x, low, high: combine(combine(x, low), high)
+
+    return extreme(clipped, of_three, clipped(x.v, low.v, high.v), x, low, high)
 
 
 def extreme(
-    choose: Callable[..., Any], join: Callable[[np.ufunc], Any], v: arrays.Reals, *operands: Bounded
+    choose: Callable[..., Any],
+    joined_by: Callable[[np.ufunc], Callable[..., Any]],
+    v: Reals,
+    *operands: Bounded,
 ) -> Bounded:
-    """The extreme `v` = choose(*operands), NaN if one is; `join(how)` joins what all have."""
+    """Return the extreme `v` = choose(*operands), NaN if one is.
+
+    Extremes rise with each operand, so that theirs are those of the ends. `joined_by(combine)`
+    combines masks of the operands to one of the shape of `v`.
+    """
     first = operands[0]
     if first.v.dtype == np.object_:
         # To compare mpmath's numbers loses NaN.
-        nan = join(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
-        v = np.where(nan, as_values(np.nan, first.v.dtype), v)
+        is_nan = joined_by(np.logical_or)(*(np.asarray(x.v != x.v) for x in operands))
+        v = np.where(is_nan, as_values(np.nan, first.v.dtype), v)
     if all(x.exact for x in operands):
         return Bounded(v, first.dtype, first.arithmetic)
 
     def errors() -> Errors:
-        old = [x.settled() for x in operands]
-        away = [
-            np.maximum(*(size_of(choose(*each) - v) for each in zip(*ends, strict=True)))
-            for ends in ([x.ends(far=far) for x in old] for far in (False, True))
-        ]
-        e = np.where(np.isnan(away[0]) | ~is_finite(np.asarray(v)), 0.0, away[0])
+        old = [x.with_rounding() for x in operands]
+        away = _distance_of_extremes(choose, v, old, far=False)
+        e = np.where(np.isnan(away) | ~is_finite(np.asarray(v)), 0.0, away)
         # What others that lie far off would scatter to makes no difference.
-        q = _spread(choose, v, *old)
-        lost = None
-        if any(x.lost is not None for x in old):
-            lost = join(np.bitwise_or)(*(np.int8(0) if x.lost is None else x.lost for x in old))
-            gone = ~np.isfinite(away[1]) | (lost > arrays.OVERFLOWED)
-            if first.arithmetic.flushes:
-                e = np.where(gone, e, np.maximum(*away))
-            lost = np.where(gone, lost, 0)
-        return Errors(e, q, lost)
+        q = _variance_of_steps(choose, v, *old)
+        if all(x.lost is None for x in old):
+            return Errors(e, q)
+        lost = joined_by(np.bitwise_or)(*(np.int8(0) if x.lost is None else x.lost for x in old))
+        far_away = _distance_of_extremes(choose, v, old, far=True)
+        gone = ~np.isfinite(far_away) | (lost > arrays.OVERFLOWED)
+        if first.arithmetic.flushes:
+            e = np.where(gone, e, np.maximum(away, far_away))
+        return Errors(e, q, np.where(gone, lost, 0))
 
-    return Bounded(v, first.dtype, first.arithmetic, errors, least=min(x.sure for x in operands))
-
-
-def _extreme(choose: np.ufunc, a: Any, b: Any) -> Bounded:
-    a, b = pair(a, b)
-    made = extreme(choose, lambda how: how, choose(a.v, b.v), a, b)
-    made.squared = (any if choose is np.maximum else all)(x.never_negative() for x in (a, b))
-    return made
-
-
-maximum, minimum = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
-
-
-def clip(x: Bounded, low: Any, high: Any) -> Bounded:
-    """X between `low` and `high`; `high` where they contradict each other."""
-    operands = (x, pair(low, x)[0], pair(high, x)[0])
-    v = np.minimum(np.maximum(x.v, operands[1].v), operands[2].v)
-    return extreme(
-        lambda x, low, high: np.minimum(np.maximum(x, low), high),
-        lambda how: lambda *parts: how(how(*parts[:2]), parts[2]),
+    return Bounded(
         v,
-        *operands,
+        first.dtype,
+        first.arithmetic,
+        errors,
+        min_relative_error=min(x.min_total_relative_error for x in operands),
     )
 
 
-def _step(function: Callable[[Any], Any], x: Bounded) -> Bounded:
-    """A function that is constant but for steps; next to one, the middle of the admitted values."""
-    x = x.settled()
+def _distance_of_extremes(
+    choose: Callable[..., Any], v: Reals, operands: list[Bounded], *, far: bool
+) -> Floats:
+    """Return how far extremes of all least and of all greatest operands are from `v`."""
+    ends = [x.ends(far=far) for x in operands]
+    low = magnitude_of(choose(*(least for least, _ in ends)) - v)
+    high = magnitude_of(choose(*(greatest for _, greatest in ends)) - v)
+    distance: Floats = np.maximum(low, high)
+    return distance
+
+
+# Steps.
+
+
+def sign(x: Bounded) -> Bounded:
+    """Return −1, 0 or 1 by the sign of each element."""
+    return _step("sign", x)
+
+
+def floor(x: Bounded) -> Bounded:
+    """Return the largest integer not above each element."""
+    return _step("floor", x)
+
+
+def ceil(x: Bounded) -> Bounded:
+    """Return the smallest integer not below each element."""
+    return _step("ceil", x)
+
+
+def trunc(x: Bounded) -> Bounded:
+    """Return each element without its fraction."""
+    return _step("trunc", x)
+
+
+def round(x: Bounded) -> Bounded:
+    """Return the nearest integer, ties to even."""
+    return _step("round", x)
+
+
+def _step(name: str, x: Bounded) -> Bounded:
+    """Return a rising function that is constant but for steps.
+
+    Next to a step, the value is the middle of the admitted ones.
+    """
+    function = real_function(name)
+    x = x.with_rounding()
     v = function(x.v)
     if x.e is None:
         return Bounded(v, x.dtype, x.arithmetic)
-    low, high = function(x.v - x.e), function(x.v + x.e)
+    low = function(x.v - x.e)
+    high = function(x.v + x.e)
     unsure = np.asarray(low != high) & np.isfinite(x.e) & is_finite(v)
     if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
-    e = np.where(unsure, size_of(high - low) / 2, np.where(np.isinf(x.e), np.inf, 0.0))
-    # What scatters does so about the value.
-    middle = v if x.arithmetic.scatters else np.where(unsure, (low + high) / 2, v)
-    return Bounded(middle, x.dtype, x.arithmetic, Errors(e, _spread(function, v, x), x.lost))
+    error_of_sure = np.where(np.isinf(x.e), np.inf, 0.0)
+    e = np.where(unsure, magnitude_of(high - low) / 2, error_of_sure)
+    q = _variance_of_steps(function, v, x)
+    if not x.arithmetic.scatters:
+        # What scatters does so about the value, not about the middle.
+        v = np.where(unsure, (low + high) / 2, v)
+    return Bounded(v, x.dtype, x.arithmetic, Errors(e, q, x.lost))
 
 
-def _spread(function: Callable[..., Any], v: Any, *operands: Bounded) -> arrays.Floats | None:
-    """The variance of a function that may jump, whose operands scatter; None where none does."""
+def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded) -> Floats | None:
+    """Return the variance of a function that may jump, whose operands scatter.
+
+    It is judged by the larger change over `_FAR` deviations of all operands together. None where
+    no operand scatters.
+    """
     if all(x.q is None for x in operands):
         return None
     far = [_FAR * np.sqrt(0.0 if x.q is None else x.q) for x in operands]
-    ends = ([x.v + sign * by for x, by in zip(operands, far, strict=True)] for sign in (1, -1))
-    off = np.maximum(*(size_of(function(*each) - v) for each in ends))
+    above = function(*(x.v + by for x, by in zip(operands, far, strict=True)))
+    below = function(*(x.v - by for x, by in zip(operands, far, strict=True)))
+    off = np.maximum(magnitude_of(above - v), magnitude_of(below - v))
     return np.asarray(off / _FAR).astype(np.float64) ** 2
 
 
-sign, floor, ceil, trunc = (partial(_step, real(n)) for n in ("sign", "floor", "ceil", "trunc"))
-round = partial(_step, real("round"))  # ties to even
+def remainder(a: Any, b: Any) -> Bounded:
+    """Return the remainder of a/b with the sign of `b`."""
+    return _remainder("remainder", a, b)
+
+
+def fmod(a: Any, b: Any) -> Bounded:
+    """Return the remainder of a/b with the sign of `a`."""
+    return _remainder("fmod", a, b)
 
 
 def _remainder(name: str, a: Any, b: Any) -> Bounded:
-    """Return the remainder of a division, which is exact where the operands are."""
-    a, b = (x.settled() for x in pair(a, b))
-    v = real(name)(a.v, b.v)
-    if a.e is None and b.e is None:
-        return Bounded(v, a.dtype, a.arithmetic, k=1.0)
+    """Return a remainder, which is exact but for one rounding where the operands are exact."""
+    a, b = pair(a, b)
+    x = a.with_rounding()
+    y = b.with_rounding()
+    function = real_function(name)
+    v = function(x.v, y.v)
+    if x.e is None and y.e is None:
+        return Bounded(v, x.dtype, x.arithmetic, k=1.0)
     # Next to a multiple of b the remainder jumps.
-    e = np.broadcast_to(size_of(b.v) + plus(a.e, b.e), v.shape)
-    errors = Errors(e, _spread(real(name), v, a, b), either(a.lost, b.lost))
-    return Bounded(v, a.dtype, a.arithmetic, errors, k=1.0)
+    e = np.broadcast_to(magnitude_of(y.v) + add_present(x.e, y.e), v.shape)
+    errors = Errors(e, _variance_of_steps(function, v, x, y), union(x.lost, y.lost))
+    return Bounded(v, x.dtype, x.arithmetic, errors, k=1.0)
 
 
-remainder, fmod = partial(_remainder, "remainder"), partial(_remainder, "fmod")
-
-
-def _place(choose: Any, sign: int, x: Bounded, axis: Any = None, keepdims: bool = False) -> Any:
-    """The index of the first extreme, with every index that the errors admit."""
-    x = x.settled()
-    v = choose(x.v, axis=axis, keepdims=keepdims)
-    if x.v.dtype == np.object_:  # of which NumPy does not find NaN
-        nan, how = np.asarray(x.v != x.v, np.bool_), {"axis": axis, "keepdims": keepdims}
-        v = np.where(nan.any(**how), nan.argmax(**how), v)
-    if x.e is None:
-        return v
-    low, high = x.ends(far=x.arithmetic.flushes)
-    low, high = (low, high) if sign > 0 else (-high, -low)
-    return indices(v, high >= low.max(axis=axis, keepdims=True), axis)
-
-
-argmax, argmin = partial(_place, np.argmax, 1), partial(_place, np.argmin, -1)
+# Indices.
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,35 +462,90 @@ class Indices(Kind):
     admitted: NDArray[np.intp]
 
 
+def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the index of the first maximum, with every index that the errors admit."""
+    x = x.with_rounding()
+    v = np.argmax(x.v, axis=axis, keepdims=keepdims)
+    v = _with_first_nan(x.v, v, axis, keepdims)
+    if x.e is None:
+        return v
+    low, high = x.ends(far=x.arithmetic.flushes)
+    return indices(v, high >= low.max(axis=axis, keepdims=True), axis)
+
+
+def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return the index of the first minimum, with every index that the errors admit."""
+    x = x.with_rounding()
+    v = np.argmin(x.v, axis=axis, keepdims=keepdims)
+    v = _with_first_nan(x.v, v, axis, keepdims)
+    if x.e is None:
+        return v
+    low, high = x.ends(far=x.arithmetic.flushes)
+    return indices(v, -low >= (-high).max(axis=axis, keepdims=True), axis)
+
+
+def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> Any:
+    """Return the index of the first NaN where there is one, which NumPy misses in objects."""
+    if x.dtype != np.object_:
+        return index
+    nan = np.asarray(x != x, np.bool_)
+    has_nan = nan.any(axis=axis, keepdims=keepdims)
+    return np.where(has_nan, np.argmax(nan, axis=axis, keepdims=keepdims), index)
+
+
 def indices(v: Any, possible: Mask, axis: int | None) -> Any:
-    """Indices along `axis` with those that are `possible`; plain ones where there is one each."""
-    lined = possible.reshape(1, -1) if axis is None else np.moveaxis(possible, axis, -1)
+    """Return indices along `axis` with those that are `possible`; plain ones if each is sure."""
+    if axis is None:
+        lined = possible.reshape(1, -1)
+    else:
+        lined = np.moveaxis(possible, axis, -1)
     counts = lined.sum(-1)
     most = int(counts.max(initial=0))
     if most <= 1:
         return v
     # The possible ones come first, in order; the rest repeats the chosen one.
     order = np.argsort(~lined, axis=-1, stable=True)[..., :most]
-    flat = v.reshape(counts.shape if axis is not None else (1,))
+    flat = v.reshape((1,) if axis is None else counts.shape)
     admitted = np.where(np.arange(most) < counts[..., None], order, flat[..., None])
     return Indices(v, admitted.reshape(*np.shape(v), most))
 
 
 def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
-    """The `k` largest or smallest elements in order, and their indices."""
-    x = x.settled()
+    """Return the `k` largest or smallest elements in order, and their indices.
+
+    The value in each place lies between the values there of all least and of all greatest elements.
+    """
+    x = x.with_rounding()
     values, order = plain.top_k(x.v, k, axis, largest)
     if x.exact:
         return Bounded(values, x.dtype, x.arithmetic), order
-    lows, highs = (plain.top_k(end, k, axis, largest)[0] for end in x.ends())
-    e = np.maximum(size_of(values - lows), size_of(highs - values))
-    # An element may be in a place if its interval meets that of the place.
-    own_low, own_high = (np.moveaxis(end, axis, -1)[..., None, :] for end in x.ends())
-    there_low, there_high = (np.moveaxis(end, axis, -1)[..., :, None] for end in (lows, highs))
-    possible = (own_high >= there_low) & (own_low <= there_high)
+
+    def values_in_order(v: Reals) -> Reals:
+        return plain.top_k(v, k, axis, largest)[0]
+
+    low, high = x.ends()
+    lows = values_in_order(low)
+    highs = values_in_order(high)
+    e = np.maximum(magnitude_of(values - lows), magnitude_of(highs - values))
+    bounded = Bounded(
+        values, x.dtype, x.arithmetic, Errors(e, _variance_of_steps(values_in_order, values, x))
+    )
+    possible = _may_be_in_place(low, high, lows, highs, axis)
     found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
-    q = _spread(lambda v: plain.top_k(v, k, axis, largest)[0], values, x)
-    bounded = Bounded(values, x.dtype, x.arithmetic, Errors(e, q))
     if not isinstance(found, Indices):
         return bounded, order
     return bounded, Indices(order, np.moveaxis(found.admitted, -2, axis))
+
+
+def _may_be_in_place(low: Reals, high: Reals, lows: Reals, highs: Reals, axis: int) -> Mask:
+    """Mask the elements that may be in each place, of shape (…, places, elements).
+
+    An element, from `low` to `high`, may be in a place if its interval meets that of the place,
+    from `lows` to `highs`.
+    """
+    own_low = np.moveaxis(low, axis, -1)[..., None, :]
+    own_high = np.moveaxis(high, axis, -1)[..., None, :]
+    place_low = np.moveaxis(lows, axis, -1)[..., :, None]
+    place_high = np.moveaxis(highs, axis, -1)[..., :, None]
+    possible: Mask = (own_high >= place_low) & (own_low <= place_high)
+    return possible

@@ -1,39 +1,58 @@
-"""Functions of bounded numbers, element by element."""
+"""Functions of bounded numbers, element by element.
+
+Each operation propagates the errors of its operands and adds its own rounding: *running error
+analysis* (Wilkinson; Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.3). The
+rounding itself stays apart, as `Bounded.k`. The rules are derived in docs/bounds.md. There x̂ is an
+implementation's number for x, and |x̂ − x| is at most the error of x.
+"""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from opcheck.numbers import plain
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, Reals, is_finite, size_of
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Common,
+    Errors,
+    Floats,
+    Lost,
+    Mask,
+    Reals,
+    is_finite,
+    magnitude_of,
+)
 
+#: A bound or a variance; None for zeros.
 Bound: TypeAlias = Floats | None
-_Function: TypeAlias = Callable[[Reals], Reals]
-#: Errors of an exponent up to which those of the exponential are.
-_LARGE = 40.0
-#: The largest error of numbers up to 1, with room for their roundings.
+#: The largest error of numbers from 0 to 1, with room for their roundings.
 _AT_MOST_1 = 1.01
+#: The smallest subnormal number of float64: more than nothing.
+_TINY = 5e-324
 
 
-def plus(*parts: Any, how: Callable[[Any, Any], Any] = operator.add) -> Any:
-    """The sum of those parts that there are, None if there is none."""
-    there = [part for part in parts if part is not None]
-    return reduce(how, there) if there else None
+def add_present(*parts: Any) -> Any:
+    """Return the sum of the parts that are not None; None if all are."""
+    present = [part for part in parts if part is not None]
+    return reduce(operator.add, present) if present else None
 
 
-def either(*masks: Lost | None) -> Lost | None:
-    """Return the union of the masks that exist, None if there is none."""
-    union: Lost | None = plus(*masks, how=operator.or_)
-    return union
+def union(*masks: Lost | None) -> Lost | None:
+    """Return the union of the masks that are not None; None if all are."""
+    present = [mask for mask in masks if mask is not None]
+    return reduce(operator.or_, present) if present else None
 
 
-def _worse(lost: Lost | None, where: Callable[[], Any]) -> Lost | None:
-    return None if lost is None else np.where((lost > 0) & where(), arrays.ANYTHING, 0)
+def anything_where(lost: Lost | None, mask: Callable[[], Any]) -> Lost | None:
+    """Return `ANYTHING` for the lost elements in a mask, computed if there are any; 0 elsewhere."""
+    if lost is None:
+        return None
+    return np.where((lost > 0) & mask(), arrays.ANYTHING, 0)
 
 
 def result(
@@ -42,452 +61,486 @@ def result(
     errors: Callable[[], Errors],
     *,
     k: float = 1.0,
-    least: float = 0.0,
-    squared: bool = False,
-    shares: bool = False,
+    min_relative_error: float = 0.0,
+    nonnegative: bool = False,
+    may_share_error: bool = False,
 ) -> Bounded:
     """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
     Where results are stored in a narrower type, that rounding comes last.
     """
-    own = like.arithmetic
-    made = Bounded(v, like.dtype, own, errors, k=k, least=least, squared=squared, shares=shares)
-    if own.stored is None:
-        return made
+    arithmetic = like.arithmetic
+    computed = Bounded(
+        v,
+        like.dtype,
+        arithmetic,
+        errors,
+        k=k,
+        min_relative_error=min_relative_error,
+        nonnegative=nonnegative,
+        may_share_error=may_share_error,
+    )
+    if arithmetic.stored is None:
+        return computed
     return replace(
-        made,
-        _errors=lambda: made.settled().errors,
+        computed,
+        _errors=lambda: computed.with_rounding().errors,
         k=1.0,
-        grid=own.stored,
-        least=made.sure,
-        shares=False,
+        grid=arithmetic.stored,
+        min_relative_error=computed.min_total_relative_error,
+        may_share_error=False,
     )
 
 
-def vanished(v: Reals, e: Bound, where: Callable[[], arrays.Mask]) -> Bound:
-    """The errors of `v`, also where it is 0 only because it was too small for its dtype.
+def with_vanished(v: Reals, e: Bound, is_nonzero: Callable[[], Mask]) -> Bound:
+    """Return the errors of `v`, also where it is 0 only because it was too small for its dtype.
 
-    `where()` tells for what operands 0 is not the exact result.
+    `is_nonzero()` masks the operands whose exact result is not 0.
     """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
-    return plus(e, np.where(zero & where(), 5e-324, 0.0)) if np.count_nonzero(zero) else e
+    if not np.count_nonzero(zero):
+        return e
+    vanished: Bound = add_present(e, np.where(zero & is_nonzero(), _TINY, 0.0))
+    return vanished
 
 
 @cache
-def real(name: str) -> Callable[..., Any]:
-    """The function `name` of arrays of float64, longdouble or mpmath's numbers, in their dtype."""
+def real_function(name: str) -> Callable[..., Any]:
+    """Return the function `name` of arrays of float64, longdouble or mpmath's, in their dtype."""
     of_numpy = None if name == "erf" else getattr(np, name)
 
-    def function(*given: Any) -> Any:
+    def function(*operands: Any) -> Any:
         # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
-        operands = [np.asarray(one) for one in given]
-        kind = operands[0].dtype.char
+        arrays_ = [np.asarray(operand) for operand in operands]
+        kind = arrays_[0].dtype.char
         if of_numpy is not None and kind != "O":
-            return of_numpy(*operands)
+            return of_numpy(*arrays_)
         if kind == "d":
-            return plain.erf(operands[0])
+            return plain.erf(arrays_[0])
         from opcheck.numbers import precise
 
         if kind == "O":
-            return precise.of_objects(name)(*operands)
-        # NumPy has no erf, and Python's knows float64 only.
-        return precise.erf_of_longdoubles(operands[0])
+            return precise.of_objects(name)(*arrays_)
+        # NumPy has no erf, and Python's is of float64 only.
+        return precise.erf_of_longdoubles(arrays_[0])
 
     return function
 
 
-def _sum(add_up: Callable[[Any, Any], Any], a: Any, b: Any) -> Bounded:
-    """A sum or a difference, rounded once."""
+# Sums and differences.
+
+
+def add(a: Any, b: Any) -> Bounded:
+    """Return a + b, rounded once."""
     a, b = arrays.pair(a, b)
+    v = np.asarray(np.add(a.v, b.v))
+    nonnegative = a.never_negative() and b.never_negative()
 
     def errors() -> Errors:
-        x, y = a.settled(), b.settled()
-        shift = _shift(x, y) or _shift(y, x)
-        # What was lost may have another sign than the sum, or than what else was.
-        others = _worse(y.lost, lambda: add_up(0, y.v) * v <= 0)
-        lost = either(x.lost, y.lost, others, _worse(x.lost, lambda: x.v * v <= 0))
-        return Errors(plus(x.e, y.e), plus(x.q, y.q), lost, shift=shift)
+        return _errors_of_sum(np.add, a, b, v)
 
-    v = np.asarray(add_up(a.v, b.v))
-    squared = add_up is np.add and a.never_negative() and b.never_negative()
-    least, shares = min(a.sure, b.sure), a.size != b.size
-    made = result(v, a, errors, least=least, squared=squared, shares=shares)
-    if squared and (small := _next_to_nothing(a, b)) is not None:
-        made.for_logarithm = result(v, a, lambda: _capped(errors(), v, small), k=0.0, squared=True)
-    return made
-
-
-def _next_to_nothing(a: Bounded, b: Bounded) -> Bounded | None:
-    """The operand of a sum that vanishes somewhere beside the other one, a number of the type."""
-    number, other = (a, b) if a.size == 1 and a.exact else (b, a)
-    grid = number.arithmetic.grid.dtype.numpy
-    if number.size != 1 or not number.exact or number.v.astype(np.float64).astype(grid) != number.v:
-        return None
-    unit = number.arithmetic.u * size_of(number.v)
-    return other if np.count_nonzero(size_of(other.v) < unit) and unit > 0 else None
+    total = result(
+        v,
+        a,
+        errors,
+        min_relative_error=min(a.min_total_relative_error, b.min_total_relative_error),
+        nonnegative=nonnegative,
+        may_share_error=a.size != b.size,
+    )
+    small = _vanishing_operand(a, b) if nonnegative else None
+    if small is not None:
+        total.for_logarithm = result(
+            v, a, lambda: _errors_next_to_number(errors(), v, small), k=0.0, nonnegative=True
+        )
+    return total
 
 
-def _capped(found: Errors, v: Reals, small: Bounded) -> Errors:
-    """The errors of a sum with a number, which is rounded by no more than the `small` operand."""
-    arithmetic, size = small.arithmetic, np.where(is_finite(v), size_of(v), 0.0)
-    most = plus(size_of(small.v), small.settled().e)
-    # What is lost of a value itself is allowed too.
-    own = size * np.finfo(v.dtype).eps if v.dtype != object else 0.0
-    most = np.where(most > 0, np.maximum(most, own), 0.0)
-    rounding = np.minimum(plus(size * arithmetic.u, found.e), most)
-    q = plus(found.q, rounding**2 / 3) if arithmetic.scatters else None
-    return Errors(plus(found.e, rounding), q, found.lost)
+def subtract(a: Any, b: Any) -> Bounded:
+    """Return a − b, rounded once."""
+    a, b = arrays.pair(a, b)
+    v = np.asarray(np.subtract(a.v, b.v))
+    return result(
+        v,
+        a,
+        lambda: _errors_of_sum(np.subtract, a, b, v),
+        min_relative_error=min(a.min_total_relative_error, b.min_total_relative_error),
+        may_share_error=a.size != b.size,
+    )
 
 
-add, subtract = partial(_sum, np.add), partial(_sum, np.subtract)
+def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Errors:
+    """Return the errors of v = a ± b: by the triangle inequality those of the operands add up."""
+    x = a.with_rounding()
+    y = b.with_rounding()
+    shift = _common_shift(x, y)
+    if shift is None:
+        shift = _common_shift(y, x)
+    # What was lost may have another sign than the sum, or than what else was.
+    lost = union(
+        x.lost,
+        y.lost,
+        anything_where(y.lost, lambda: combine(0, y.v) * v <= 0),
+        anything_where(x.lost, lambda: x.v * v <= 0),
+    )
+    return Errors(add_present(x.e, y.e), add_present(x.q, y.q), lost, shift=shift)
 
 
-def _shift(x: Bounded, spread: Bounded) -> arrays.Common | None:
-    """The error of an operand that is spread over `x`, if it is."""
+def _common_shift(x: Bounded, spread: Bounded) -> Common | None:
+    """Return the absolute error of an operand that is spread over `x`; None if it is not."""
     if spread.e is None or not 0 < spread.size < x.size:
         return None
     if np.broadcast_shapes(x.shape, spread.shape) != x.shape:
         return None
     shape = (1,) * (x.ndim - spread.ndim) + spread.shape
     size = spread.e.reshape(shape)
-    return arrays.Common(size, size, np.arange(spread.size).reshape(shape))
+    return Common(size, size, np.arange(spread.size).reshape(shape))
+
+
+def _vanishing_operand(a: Bounded, b: Bounded) -> Bounded | None:
+    """Return the operand that vanishes somewhere next to the other one, a number of the type.
+
+    It vanishes where it is smaller than a roundoff of that number, as e^x in 1 + e^x. None if the
+    sum is another one.
+    """
+    number, other = (b, a)
+    if a.size == 1 and a.exact:
+        number, other = (a, b)
+    if number.size != 1 or not number.exact:
+        return None
+    held = number.v.astype(np.float64).astype(number.arithmetic.grid.dtype.numpy)
+    if held != number.v:
+        return None
+    unit = number.arithmetic.u * magnitude_of(number.v)
+    vanishes = np.count_nonzero(magnitude_of(other.v) < unit) and unit > 0
+    return other if vanishes else None
+
+
+def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
+    """Return the errors of a sum v of a number of the type and a `small` operand, all included.
+
+    Rounding loses no more than the smaller operand, because the other one is itself a number of the
+    type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|).
+    """
+    arithmetic = small.arithmetic
+    size = np.where(is_finite(v), magnitude_of(v), 0.0)
+    most = add_present(magnitude_of(small.v), small.with_rounding().e)
+    # What is lost of a value itself is allowed too.
+    own = 0.0 if v.dtype == object else size * np.finfo(v.dtype).eps
+    most = np.where(most > 0, np.maximum(most, own), 0.0)
+    rounding = np.minimum(add_present(size * arithmetic.u, total.e), most)
+    q = add_present(total.q, rounding**2 / 3) if arithmetic.scatters else None
+    return Errors(add_present(total.e, rounding), q, total.lost)
+
+
+# Products and quotients.
 
 
 def multiply(a: Any, b: Any) -> Bounded:
-    """a·b, rounded once."""
+    """Return a·b, rounded once."""
     a, b = arrays.pair(a, b)
     v = np.asarray(a.v * b.v)
-
-    def errors() -> Errors:
-        x, y, common = _sharing(a, b)
-        e = None if x.e is None else size_of(y.v) * x.e
-        if y.e is not None:
-            e = plus(e, size_of(x.v) * y.e if x.e is None else (size_of(x.v) + x.e) * y.e)
-        e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & (y.v != 0))
-        q = plus(_scaled(x.q, size_of(y.v)), _scaled(y.q, size_of(x.v)))
-        by_0 = (_worse(x.lost, lambda: _may_be_0(y)), _worse(y.lost, lambda: _may_be_0(x)))
-        return Errors(e, q, either(x.lost, y.lost, *by_0), common)
-
-    squared = a is b or (a.never_negative() and b.never_negative())
-    return result(v, a, errors, least=_sure_of_both(a, b), squared=squared, shares=_may_share(a, b))
+    is_square = a is b
+    return result(
+        v,
+        a,
+        lambda: _errors_of_product(a, b, v),
+        min_relative_error=_own_relative_error(a, b),
+        nonnegative=is_square or (a.never_negative() and b.never_negative()),
+        may_share_error=_may_share_error(a, b),
+    )
 
 
-def _may_share(a: Bounded, b: Bounded) -> bool:
-    """Return True unless `_sharing` finds no error that elements of a product share."""
-    return a.size != b.size or a.shares or b.shares
-
-
-def _sure_of_both(a: Bounded, b: Bounded) -> float:
-    """A relative error that each element of a product has for itself.
-
-    That of an operand which is spread over the other one is common to many.
-    """
-    return sum(x.sure for x, y in ((a, b), (b, a)) if x.size >= y.size)
-
-
-def _may_be_0(x: Bounded) -> Any:
-    return size_of(x.v) <= (0.0 if x.e is None else x.e)
+def _errors_of_product(a: Bounded, b: Bounded, v: Reals) -> Errors:
+    """Return the errors of v = a·b: x̂·ŷ − x·y = (x̂ − x)·y + x̂·(ŷ − y), with |x̂| ≤ |x| + e."""
+    x, y, common = _operands_of_product(a, b)
+    e = None
+    if x.e is not None:
+        e = magnitude_of(y.v) * x.e
+    if y.e is not None:
+        largest = magnitude_of(x.v)
+        if x.e is not None:
+            largest = largest + x.e
+        e = add_present(e, largest * y.e)
+    e = with_vanished(v, _without_certain(e, x, y), lambda: (x.v != 0) & (y.v != 0))
+    q = add_present(_scaled(x.q, magnitude_of(y.v)), _scaled(y.q, magnitude_of(x.v)))
+    # An infinity times 0 is NaN.
+    lost = union(
+        x.lost,
+        y.lost,
+        anything_where(x.lost, lambda: _may_be_0(y)),
+        anything_where(y.lost, lambda: _may_be_0(x)),
+    )
+    return Errors(e, q, lost, common)
 
 
 def divide(a: Any, b: Any) -> Bounded:
-    """a/b: a division, or a product with the reciprocal, which rounds twice."""
-    is_share = isinstance(b, Bounded) and b.addends is a
+    """Return a/b: a division, or a product with the reciprocal, which rounds twice."""
+    is_share_of_sum = isinstance(b, Bounded) and b.addends is a
     a, b = arrays.pair(a, b)
-    v = np.asarray(real("divide")(a.v, b.v))
+    v = np.asarray(real_function("divide")(a.v, b.v))
+    return result(
+        v,
+        a,
+        lambda: _errors_of_quotient(a, b, v, is_share_of_sum=is_share_of_sum),
+        k=2.0,
+        min_relative_error=_own_relative_error(a, b),
+        nonnegative=a.never_negative() and b.never_negative(),
+        may_share_error=_may_share_error(a, b),
+    )
 
-    def errors() -> Errors:
-        x, y, common = _sharing(a, b, divides=True)
-        lost, size = x.lost, size_of(y.v)
-        if y.e is None:
-            e = None if x.e is None else x.e / size
-        else:
-            room = size - y.e
-            e = plus(x.e, size_of(v) * y.e) / np.where(room > 0, room, 0.0)
-            near_zero = (room <= 0) & (y.e > 0)
-            if near_zero.any():
-                lost = either(lost, np.broadcast_to(near_zero * arrays.ANYTHING, v.shape))
-                e = np.where(near_zero, np.inf, e)
-        e = vanished(v, _certain(e, x, y), lambda: (x.v != 0) & is_finite(y.v))
-        if y.lost is not None:
-            # What is too large divides to 0, and another infinity to NaN.
-            if y.arithmetic.flushes:
-                e = plus(e, np.where(y.lost > 0, size_of(v), 0.0))
-            nan = (y.lost > 1) if x.lost is None else (y.lost > 1) | (x.lost > 0)
-            lost = either(lost, _worse(y.lost, lambda: nan))
-        mine = _scaled(x.q, 1 / size)
-        q = plus(mine, _scaled(y.q, size_of(v) / size))
-        if is_share and mine is not None:
-            # The errors of a share of a sum are in the sum too, and cancel where it is nearly all.
-            q = np.maximum(q - 2 * v * mine, 0.0)
-        return Errors(e, q, lost, common)
 
-    squared = a.never_negative() and b.never_negative()
-    least, shares = _sure_of_both(a, b), _may_share(a, b)
-    return result(v, a, errors, k=2.0, least=least, squared=squared, shares=shares)
+def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bool) -> Errors:
+    """Return the errors of v = a/b; see `_error_bound_of_quotient`.
+
+    If `is_share_of_sum`, b is a sum of the elements of a.
+    """
+    x, y, common = _operands_of_quotient(a, b)
+    e, lost = _error_bound_of_quotient(x, y, v)
+    e = with_vanished(v, _without_certain(e, x, y), lambda: (x.v != 0) & is_finite(y.v))
+    if y.lost is not None:
+        # What is too large divides to 0, and another infinity to NaN.
+        if y.arithmetic.flushes:
+            e = add_present(e, np.where(y.lost > 0, magnitude_of(v), 0.0))
+        is_nan = y.lost > arrays.OVERFLOWED
+        if x.lost is not None:
+            is_nan = is_nan | (x.lost > 0)
+        lost = union(lost, anything_where(y.lost, lambda: is_nan))
+    size = magnitude_of(y.v)
+    variance_of_x = _scaled(x.q, 1 / size)
+    q = add_present(variance_of_x, _scaled(y.q, magnitude_of(v) / size))
+    if is_share_of_sum and variance_of_x is not None:
+        # The errors of a share of a sum are in the sum too, and cancel where it is nearly all.
+        q = np.maximum(q - 2 * v * variance_of_x, 0.0)
+    return Errors(e, q, lost, common)
+
+
+def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, Lost | None]:
+    """Return a bound on the error of v = x/y, and the lost elements, of which y may be 0.
+
+    x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e.
+    """
+    size = magnitude_of(y.v)
+    if y.e is None:
+        return (None if x.e is None else x.e / size), x.lost
+    least = size - y.e
+    e = add_present(x.e, magnitude_of(v) * y.e) / np.where(least > 0, least, 0.0)
+    near_zero = (least <= 0) & (y.e > 0)
+    if not near_zero.any():
+        return e, x.lost
+    lost = union(x.lost, np.broadcast_to(near_zero * arrays.ANYTHING, v.shape))
+    return np.where(near_zero, np.inf, e), lost
+
+
+def _may_share_error(a: Bounded, b: Bounded) -> bool:
+    """Return True unless no error can be common to elements of a product."""
+    return a.size != b.size or a.may_share_error or b.may_share_error
+
+
+def _own_relative_error(a: Bounded, b: Bounded) -> float:
+    """Return a relative error that each element of a product has for itself.
+
+    That of an operand which is spread over the other one is common to many.
+    """
+    own = 0.0
+    if a.size >= b.size:
+        own += a.min_total_relative_error
+    if b.size >= a.size:
+        own += b.min_total_relative_error
+    return own
+
+
+def _may_be_0(x: Bounded) -> Any:
+    """Mask the elements that an implementation may have as 0."""
+    error = 0.0 if x.e is None else x.e
+    return magnitude_of(x.v) <= error
 
 
 def _scaled(q: Bound, slope: Floats) -> Bound:
+    """Return the variance of `slope` times a number with the variance q (delta method)."""
     return None if q is None else q * slope**2
 
 
-def _certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
-    """Errors of a product or quotient, without those of operands that are infinite or 0."""
+def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
+    """Return errors of a product or quotient, 0 where an operand is infinite or both are exact.
+
+    There they are NaN or infinite only because an infinity or 0 was multiplied by a zero error.
+    """
     if e is None or np.isfinite(e).all():
         return e
     infinite = ~(is_finite(a.v) & is_finite(b.v))
-    exact = [np.zeros(x.shape, np.bool_) if x.e is None else x.e == 0 for x in (a, b)]
-    return np.where(infinite | (exact[0] & exact[1]), 0.0, e)
+    exact = _has_no_error(a) & _has_no_error(b)
+    return np.where(infinite | exact, 0.0, e)
 
 
-def _sharing(
-    a: Bounded, b: Bounded, *, divides: bool = False
-) -> tuple[Bounded, Bounded, arrays.Common | None]:
-    """The operands of a product or quotient, and a relative error that its elements share.
+def _has_no_error(x: Bounded) -> Mask:
+    """Mask the elements without error, none if there are no errors at all."""
+    if x.e is None:
+        return np.zeros(x.shape, np.bool_)
+    return np.asarray(x.e == 0)
 
-    That is the error of an operand that is spread over the other one, such as the sum that a row
-    is divided by; or what one of them shared before. It is no part of the operands any more.
+
+class _Operands(NamedTuple):
+    """Operands of a product or quotient, and a relative error that its elements have in common.
+
+    The common error is not among those of the operands any more.
     """
-    if not _may_share(a, b):
-        return a.settled(), b.settled(), None
+
+    a: Bounded
+    b: Bounded
+    common: Common | None
+
+
+def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
+    """Return the factors without an error that elements of the product have in common.
+
+    That is the error of a factor that is spread over the other one, or what the elements of one
+    had in common before.
+    """
+    if not _may_share_error(a, b):
+        return _Operands(a.with_rounding(), b.with_rounding(), None)
     shape = np.broadcast_shapes(a.shape, b.shape)
-    for place in (1,) if divides else (1, 0):
-        spread, other = (a, b)[place], (a, b)[1 - place]
-        fits = 0 < spread.size < other.size and other.shape == shape
-        if fits and not spread.exact and not other.has_common:
-            common, rest = _of_spread(spread.settled(), len(shape), divides)
-            return *((other.settled(), rest) if place else (rest, other.settled())), common
-    for place in (0,) if divides else (0, 1):
-        keeps, other = (a, b)[place], (a, b)[1 - place]
-        own = keeps.errors.common if keeps.shares else None
-        if own is not None and keeps.shape == shape:
-            plain = keeps.like(keeps.v, replace(keeps.errors, common=None)).settled()
-            return *((other.settled(), plain) if place else (plain, other.settled())), own
-    return a.settled(), b.settled(), None
+    if _is_spread(b, a, shape):
+        common, rest = _split_factor(b.with_rounding(), len(shape))
+        return _Operands(a.with_rounding(), rest, common)
+    if _is_spread(a, b, shape):
+        common, rest = _split_factor(a.with_rounding(), len(shape))
+        return _Operands(rest, b.with_rounding(), common)
+    if a.has_common and a.shape == shape:
+        return _Operands(_without_common(a), b.with_rounding(), a.errors.common)
+    if b.has_common and b.shape == shape:
+        return _Operands(a.with_rounding(), _without_common(b), b.errors.common)
+    return _Operands(a.with_rounding(), b.with_rounding(), None)
 
 
-def _of_spread(spread: Bounded, rank: int, divides: bool) -> tuple[arrays.Common, Bounded]:
-    """The relative error of an operand, common to all that it is spread over, and the rest."""
+def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
+    """Return dividend and divisor without an error that elements of the quotient have in common.
+
+    That is the error of a divisor that is spread over the dividend, such as the sum that a row is
+    divided by; or what the elements of the dividend had in common before.
+    """
+    if not _may_share_error(a, b):
+        return _Operands(a.with_rounding(), b.with_rounding(), None)
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    if _is_spread(b, a, shape):
+        common, rest = _split_divisor(b.with_rounding(), len(shape))
+        return _Operands(a.with_rounding(), rest, common)
+    if a.has_common and a.shape == shape:
+        return _Operands(_without_common(a), b.with_rounding(), a.errors.common)
+    return _Operands(a.with_rounding(), b.with_rounding(), None)
+
+
+def _is_spread(spread: Bounded, other: Bounded, shape: tuple[int, ...]) -> bool:
+    """Return True if an operand with errors is spread over the other one, of the result's shape."""
+    is_smaller = 0 < spread.size < other.size and other.shape == shape
+    return is_smaller and not spread.exact and not other.has_common
+
+
+def _without_common(x: Bounded) -> Bounded:
+    """Return `x` without its common error, and with its last rounding."""
+    return x.with_values(x.v, replace(x.errors, common=None)).with_rounding()
+
+
+def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
+    """Return the relative error of a factor, as common to all that it is spread over; and the rest.
+
+    A factor between 1 − t and 1 + t is at least 1 / (1 + t / (1 − t)).
+    """
+    small, rest = _split_spread(factor)
+    return _common_of(factor, rank, down=_inverse_error(small), up=small), rest
+
+
+def _split_divisor(divisor: Bounded, rank: int) -> tuple[Common, Bounded]:
+    """Return the relative error of a divisor, as common to all that it is spread over; the rest.
+
+    The quotient's factor is between 1 / (1 + t) and 1 / (1 − t) = 1 + t / (1 − t).
+    """
+    small, rest = _split_spread(divisor)
+    return _common_of(divisor, rank, down=small, up=_inverse_error(small)), rest
+
+
+def _inverse_error(t: Floats) -> Floats:
+    """Return t / (1 − t): how far 1 / (1 − t) is from 1, infinitely far if t is 1 or more."""
+    return np.where(t < 1, t / (1 - t), np.inf)
+
+
+def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
+    """Return the relative errors of an operand, 0 where they are unknown, and the rest of it."""
     assert spread.e is not None
-    small = spread.e / size_of(spread.v)
-    known = np.isfinite(small)
-    small = np.where(known, small, 0.0)
-    # An operand that may be next to nothing is a product that may be, or a quotient without end.
-    large = np.where(small < 1, small / (1 - small), np.inf)
-    down, up = (small, large) if divides else (large, small)
+    relative = spread.e / magnitude_of(spread.v)
+    known = np.isfinite(relative)
+    relative = np.where(known, relative, 0.0)
     errors = Errors(np.where(known, 0.0, spread.e), spread.q, spread.lost)
     rest = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
-    rest._settled = True
+    rest._with_rounding = True
+    return relative, rest
+
+
+def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Common:
+    """Return an error of each element of `spread`, which is spread over an array of this rank."""
     shape = (1,) * (rank - spread.ndim) + spread.shape
     group = np.arange(spread.size).reshape(shape)
-    return arrays.Common(down.reshape(shape), up.reshape(shape), group), rest
+    return Common(down.reshape(shape), up.reshape(shape), group)
+
+
+# Signs.
+
+
+def negative(x: Bounded) -> Bounded:
+    """Return −x, which rounds nothing."""
+    return x.with_values(np.negative(x.v), x._errors)
+
+
+def abs(x: Bounded) -> Bounded:
+    """Return the absolute values, which rounds nothing and leaves no element negative."""
+    return x.with_values(np.abs(x.v), x._errors, nonnegative=True)
+
+
+# Allowances that a formula states.
 
 
 def values_of(x: Bounded) -> Floats:
-    """The values of `x` in float64."""
+    """Return the values of `x` in float64."""
     return x.v.astype(np.float64)
 
 
 def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
-    """`x` with an allowance of this many unit roundoffs for an implementation's own reasons.
+    """Return `x` with an error of this many unit roundoffs for an implementation's own reasons.
 
     `deviation` is that of errors like these, in unit roundoffs of 1, where it is known.
     """
 
     def errors() -> Errors:
-        old = x.settled()
-        more = size_of(old.v) * (np.asarray(roundoffs) * old.arithmetic.u)
+        old = x.with_rounding()
+        u = old.arithmetic.u
+        allowance = magnitude_of(old.v) * (np.asarray(roundoffs) * u)
         q = old.q
         if deviation is not None and old.arithmetic.scatters:
-            q = (0.0 if q is None else q) + (np.asarray(deviation) * old.arithmetic.u) ** 2 / 3
-        return Errors(plus(old.e, np.where(np.isfinite(more), more, 0.0)), q, old.lost)
+            before = 0.0 if q is None else q
+            q = before + (np.asarray(deviation) * u) ** 2 / 3
+        e = add_present(old.e, np.where(np.isfinite(allowance), allowance, 0.0))
+        return Errors(e, q, old.lost)
 
-    return Bounded(x.v, x.dtype, x.arithmetic, errors, least=x.sure, squared=x.squared)
+    return Bounded(
+        x.v,
+        x.dtype,
+        x.arithmetic,
+        errors,
+        min_relative_error=x.min_total_relative_error,
+        nonnegative=x.nonnegative,
+    )
 
 
 def at_most_1(x: Bounded) -> Bounded:
-    """`x`, whose elements no implementation computes as more than 1 in size, such as shares."""
+    """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1."""
 
     def errors() -> Errors:
-        whole = x.settled()
-        if whole.e is None or (whole.e <= _AT_MOST_1).all():
+        old = x.with_rounding()
+        if old.e is None or (old.e <= _AT_MOST_1).all():
             return x.errors
-        return Errors(np.fmin(whole.e, _AT_MOST_1), whole.q, whole.lost)
+        return Errors(np.fmin(old.e, _AT_MOST_1), old.q, old.lost)
 
     if x.exact:
         return x
-    return replace(x.like(x.v, errors, squared=x.squared), least=min(x.least, 1.0))
-
-
-def _turned(turn: Callable[[Any], Any], x: Bounded) -> Bounded:
-    """Other signs, which rounds nothing."""
-    return x.like(turn(x.v), x._errors, squared=turn is np.abs)
-
-
-negative, abs = partial(_turned, np.negative), partial(_turned, np.abs)
-
-
-class ErrorShape(NamedTuple):
-    """Propagation of an argument's error to a function's value.
-
-    `slope(x, e)` is the largest slope between x − e and x + e, where that is all that is used, and
-    `exponential` means that an error of the argument is a relative error of the value. Any other
-    function rises or falls between its `turns`, so that it takes its extremes at the ends of an
-    interval or at a turn; `rises` is False where that is not so.
-    """
-
-    slope: Callable[[Reals, Floats], Any] | None = None
-    rises: bool = True
-    exponential: bool = False
-    turns: tuple[float, ...] = ()
-
-
-_RISING = ErrorShape()
-_SHAPES: Mapping[str, ErrorShape] = {
-    "exp": ErrorShape(exponential=True),
-    "sin": ErrorShape(slope=lambda x, e: 1.0, rises=False),
-    "cos": ErrorShape(slope=lambda x, e: 1.0, rises=False),
-    # At most 2/√π·e^(−x²), for the x nearest to 0; erf itself takes much longer.
-    "erf": ErrorShape(slope=lambda x, e: 1.1284 * np.exp(-(np.maximum(size_of(x) - e, 0.0) ** 2))),
-    "cosh": ErrorShape(turns=(0.0,)),
-}
-
-
-def _library(name: str, x: Bounded) -> Bounded:
-    """A function of the library, as accurate as the arithmetic says; a root is rounded once."""
-    if name == "log" and x.for_logarithm is not None:
-        x = x.for_logarithm
-    accuracy, shape = x.arithmetic.accuracy(name), _SHAPES.get(name, _RISING)
-    is_exp, is_root = shape.exponential, name == "sqrt"
-    function = real(name)
-    v = function(x.v)
-
-    def errors() -> Errors:
-        old = x.settled()
-        e = old.e
-        # What arguments are off by together, their exponentials are in proportion.
-        common = x.errors.shift if is_exp else None
-        if common is not None:
-            together = np.where(common.up < _LARGE, common.up, 0.0)
-            e = np.maximum(e - together, 0.0)
-            common = arrays.Common(np.expm1(together), np.expm1(together), common.group)
-        if accuracy.argument:
-            e = plus(e, size_of(old.v) * (accuracy.argument * old.arithmetic.u))
-            e = e if e is None or np.isfinite(e).all() else np.where(is_finite(old.v), e, 0.0)
-        e = arrays.reach(old.v, e) if shape is _RISING else e
-        least = 0.0 if is_root and x.never_negative() else -np.inf
-        e, lost = _through(function, old, v, e, shape, least)
-        if is_exp:
-            e = vanished(v, e, lambda: is_finite(old.v))
-        return Errors(e, _slope_squared(function, old.v, v, old.q), lost, common)
-
-    if is_root:
-        return result(v, x, errors, least=0.49 * x.sure, squared=True)
-    return result(v, x, errors, k=2 * accuracy.ulp, squared=is_exp, shares=is_exp and x.shares)
-
-
-_NAMES = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf sqrt"
-globals().update({name: partial(_library, name) for name in _NAMES.split()})
-
-
-def pow(x: Any, p: Any) -> Bounded:
-    """x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
-    x, p = arrays.pair(x, p)
-    accuracy = x.arithmetic.accuracy("pow")
-    # NumPy takes several times as long for the power. Below 0 it may be another than the root.
-    known = None if p.v.ndim or x.v.dtype == object else float(p.v)
-    if known == 0.5 and (x.v >= 0).all():
-        v = np.sqrt(x.v)
-    elif known in (1, 3):
-        v = x.v if known == 1 else x.v * x.v * x.v
-    else:
-        v = real("pow")(x.v, p.v)
-
-    def errors() -> Errors:
-        old, power = x.settled(), p.settled()
-        size, u = size_of(v), old.arithmetic.u
-        logarithm = np.abs(np.log(size_of(old.v)))
-        finite = np.isfinite(logarithm) & is_finite(power.v)
-        relative = np.where(finite, logarithm, 0.0) * np.where(finite, size_of(power.v), 0.0)
-        e: Any = np.where(size > 0, size * np.expm1(accuracy.argument * u * relative), 0.0)
-        lost = None
-        if old.e is not None or power.e is not None:
-            spread, lost = _spread_of_power(old, power, v)
-            e = np.where(np.isfinite(spread), e, 0.0) + spread
-        e = vanished(v, np.where(is_finite(v), e, 0.0), lambda: old.v != 0)
-        q = None
-        if old.q is not None:
-            slope = np.where(old.v != 0, size_of(power.v) * size / size_of(old.v), 0.0)
-            q = np.where(np.isfinite(slope), slope, 0.0) ** 2 * old.q
-        return Errors(e, q, either(old.lost, power.lost, lost))
-
-    scale = float(np.min(size_of(p.v), initial=np.inf)) if p.exact else 0.0
-    least = 0.9 * min(scale, 1e3) * x.sure
-    is_even = p.exact and bool(np.asarray(p.v % 2 == 0).all())
-    squared = is_even or x.never_negative()
-    return result(v, x, errors, k=2 * accuracy.ulp, least=least, squared=squared)
-
-
-def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, arrays.Mask | None]:
-    """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown."""
-    power = real("pow")
-    x_e, p_e = (np.zeros(()) if one.e is None else arrays.reach(one.v, one.e) for one in (x, p))
-    low = x.v - x_e
-    low = np.where((x.v >= 0) & (low < 0), low * 0, low) if x.never_negative() else low
-    ends = [
-        power(base, exponent)
-        for base in (low, x.v + x_e)
-        for exponent in ((p.v,) if p.e is None else (p.v - p_e, p.v + p_e))
-    ]
-    spread = np.max([size_of(end - v) for end in ends], axis=0)
-    unknown = ~np.isfinite(spread) & is_finite(v)
-    return (np.where(unknown, np.inf, spread), unknown) if unknown.any() else (spread, None)
-
-
-def _through(
-    function: _Function, x: Bounded, v: Reals, e: Bound, shape: ErrorShape, least: float
-) -> tuple[Bound, Lost | None]:
-    """Largest distance of function(x ± e) from v = function(x), and the lost elements.
-
-    Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
-    a finite number, it is one of those that `e` reaches, if the arithmetic's range counts.
-    """
-    if e is None:
-        return None, None
-    if shape.slope is not None and (x.lost is None or not shape.rises):
-        return np.where(is_finite(x.v), e * shape.slope(x.v, e), 0.0), _worse(x.lost, lambda: True)
-    if shape.exponential and x.lost is None and e.max(initial=0) < 0.5:
-        # e^δ − 1 ≤ δ·(1 + δ) for what is so small.
-        return size_of(v) * (e * (1 + e)), None
-    low, high = x.v - e, x.v + e
-    if least > -np.inf:
-        low = np.where((low < least) & (x.v >= least), least, low)
-    # NaN where the interval leaves the function's domain, which no square does.
-    larger = np.fmax if x.never_negative() else np.maximum
-    error = larger(size_of(function(high) - v), size_of(function(low) - v))
-    for turn in shape.turns:
-        away = size_of(function(np.full((), turn, x.v.dtype)) - v)
-        error = np.where((low <= turn) & (turn <= high), larger(error, away), error)
-    certain = (e == 0) | ~is_finite(x.v)
-    error = np.where(certain, 0.0, error)
-    unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)
-    lost = unknown * arrays.ANYTHING if unknown.any() else None
-    error = np.where(unknown, np.inf, error)
-    if x.lost is not None:
-        images = [function(end) for end in x.ends(far=True)]
-        away = np.max([size_of(image - v) for image in images], axis=0)
-        gone = ~np.isfinite(away) | (x.lost > 1)
-        lost = either(lost, np.where(gone, x.lost, 0))
-        if x.arithmetic.flushes:
-            error = np.where(gone, error, np.maximum(error, np.where(x.lost > 0, away, 0.0)))
-    return error, lost
-
-
-def _slope_squared(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:
-    """The variance of function(x), where x has the variance q: by the slope over a deviation."""
-    if q is None:
-        return None
-    deviation = np.sqrt(q)
-    ahead, behind = size_of(function(x + deviation) - v), size_of(function(x - deviation) - v)
-    step = np.fmax(ahead, behind)
-    return np.where(np.isfinite(step) & (q > 0), step, 0.0) ** 2
+    limited = x.with_values(x.v, errors, nonnegative=x.nonnegative)
+    return replace(limited, min_relative_error=min(x.min_relative_error, 1.0))

@@ -1,59 +1,218 @@
-"""Sums, products and extremes of bounded numbers, in whatever order they are computed; and
-movement and casts, where elements take along all that is known of them."""
+"""Sums, products, extremes and contractions of bounded numbers.
+
+Implementations add and multiply in any order: one after the other, in lanes, by a tree, fused or
+not. The bounds hold for each of them; docs/bounds.md derives them.
+"""
 
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from opcheck import dtypes
 from opcheck.numbers import plain
-from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
+from opcheck.numbers.arithmetic import Arithmetic
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Lost, is_finite, pair, size_of
-from opcheck.numbers.bounded.choice import Indices, extreme, trunc, truth
-from opcheck.numbers.bounded.elementwise import divide, either, plus, result
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Errors,
+    Floats,
+    Lost,
+    is_finite,
+    magnitude_of,
+    pair,
+)
+from opcheck.numbers.bounded.choice import extreme
+from opcheck.numbers.bounded.elementwise import Bound, add_present, divide, result, union
 
 Axes: TypeAlias = int | Sequence[int] | None
+#: A linear function of arrays, such as a sum over axes.
+Linear: TypeAlias = Callable[[Any], Any]
+#: The rounding error of sums, from the magnitudes of terms, their totals, and u.
+RoundingRule: TypeAlias = Callable[[Floats, Floats, float], Floats]
+#: The variance of the roundings of sums, from the terms, the totals of their magnitudes, and u.
+VarianceRule: TypeAlias = Callable[[Bounded, Floats, float], Floats]
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
+#: A step may double a product that is flushed; 2 to more than so many steps is infinite anyway.
+_MOST_DOUBLINGS = 1000
 
 
 def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
-    """The axes that `axis` means, counted from the front; None means all."""
+    """Return the axes that `axis` means, counted from the front; None means all."""
     if axis is None:
         return tuple(range(rank))
-    return (axis % rank,) if isinstance(axis, int) else tuple(a % rank for a in axis)
+    if isinstance(axis, int):
+        return (axis % rank,)
+    return tuple(a % rank for a in axis)
 
 
-def _counted(e: Floats, v: Any) -> Floats:
-    """The bounds of results, without those of results that are no numbers."""
-    return e if np.isfinite(e).all() else np.where(is_finite(np.asarray(v)), e, 0.0)
+def _count_before(x: Bounded, axis: int) -> Any:
+    """Return the number of elements before each along `axis`, broadcastable to the shape of x."""
+    lengths = [1] * x.ndim
+    lengths[axis] = -1
+    return np.arange(x.shape[axis]).reshape(lengths)
 
 
-def _in_sum(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
-    """Lost elements of sums `v`, from those of their terms and from `total`, the sum of |terms|.
+# Sums.
 
-    In some order a partial sum is as large as all terms of one sign. Compensation makes NaN of it.
+
+def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """Return the sum over `axis`, each addition of which loses at most u of its result.
+
+    With S = Σ w and w = |x| + e, no order loses more than (n − 1)·u·S (Jeannerod and Rump). Nor can
+    an addition lose more than the smaller of its operands, so that no order loses more than
+    Σ min(u·S, w) over all terms but the largest.
     """
-    v, largest = np.asarray(v), dtypes.limits(arithmetic.grid.dtype)[1]
+    axes = axes_of(axis, x.ndim)
+    count = math.prod(x.shape[a] for a in axes)
+    if count == 1:
+        return x.moved(lambda part: np.sum(part, axis=axes, keepdims=keepdims, dtype=part.dtype))
+
+    additions = builtins.max(count - 1, 0)
+
+    def add_up(part: Any) -> Any:
+        return np.sum(part, axis=axes, keepdims=keepdims)
+
+    def rounding(size: Floats, total: Floats, u: float) -> Floats:
+        in_any_order: Floats = total * (additions * u)
+        if additions <= 1:
+            return in_any_order
+        total_of_each = total if keepdims else np.expand_dims(total, axes)
+        lost_of_each = np.minimum(size, total_of_each * u)
+        largest = np.max(lost_of_each, axis=axes, keepdims=keepdims)
+        without_largest: Floats = add_up(lost_of_each) - largest
+        return np.minimum(in_any_order, without_largest)
+
+    def variance(x: Bounded, total: Floats, u: float) -> Floats:
+        return _variance_of_running_sum(x.v, axes, u)
+
+    total = _summed(x, add_up, rounding, variance)
+    total.addends = x if keepdims else None
+    return total
+
+
+def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """Return the sum over `axis`, divided by the number of its elements."""
+    count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
+    return divide(sum(x, axis, keepdims), count)
+
+
+def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
+    """Return the running sums along `axis`, each in any order: (n − 1)·u·S."""
+    additions = _count_before(x, axis)
+    add_up = partial(np.cumsum, axis=axis)
+
+    def rounding(size: Floats, total: Floats, u: float) -> Floats:
+        bound: Floats = total * (additions * u)
+        return bound
+
+    def variance(x: Bounded, total: Floats, u: float) -> Floats:
+        partial_sums = np.where(additions > 0, magnitude_of(add_up(x.v)), 0.0)
+        squares: Floats = add_up(partial_sums**2) * (u * u / 3)
+        return squares
+
+    return _summed(x, add_up, rounding, variance)
+
+
+def sums(x: Bounded, add_up: Linear, terms: Any) -> Bounded:
+    """Return `add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`."""
+    if np.max(terms, initial=0) <= 1:
+        return x.moved(add_up)
+    count = np.asarray(terms)
+
+    def rounding(size: Floats, total: Floats, u: float) -> Floats:
+        bound: Floats = total * (np.maximum(count - 1, 0) * u)
+        return bound
+
+    def variance(x: Bounded, total: Floats, u: float) -> Floats:
+        # The partial sums of terms of one sign grow evenly: Σ (j/n)²·S² is about n·S²/3.
+        bound: Floats = total**2 * (count * u * u / 9)
+        return bound
+
+    return _summed(x, add_up, rounding, variance)
+
+
+def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: VarianceRule) -> Bounded:
+    """Return `add_up(x)`: the terms' errors add up, and roundings come on top.
+
+    The roundings have no k of their own: the last one is among those of `rounding`.
+    """
+    v = add_up(x.v)
+
+    def errors() -> Errors:
+        old = x.with_rounding()
+        u = old.arithmetic.u
+        size = magnitude_of(old.v)
+        if old.e is not None:
+            size = size + old.e
+        total = add_up(size)
+        e = rounding(size, total, u) * _SECOND_ORDER
+        propagated = None if old.e is None else add_up(old.e)
+        e = add_present(e, propagated, _error_of_flushed_sums(old, size, add_up))
+        q = None
+        if old.arithmetic.scatters:
+            q = np.reshape(variance(old, total, u), np.shape(v))
+            q = add_present(q, None if old.q is None else add_up(old.q))
+        lost = _lost_in_sums(_any_lost(add_up, old.lost), total, v, old.arithmetic)
+        return Errors(_without_nonfinite(e, v), q, lost)
+
+    return result(
+        v,
+        x,
+        errors,
+        k=0.0,
+        min_relative_error=x.min_total_relative_error,
+        nonnegative=x.never_negative(),
+    )
+
+
+def _variance_of_running_sum(v: arrays.Reals, axes: tuple[int, ...], u: float) -> Floats:
+    """Return the variance of the roundings of a running sum, u²/3·Σ sⱼ² of all partial sums sⱼ."""
+    lined = np.moveaxis(v.astype(np.float64), axes, range(len(axes)))
+    lined = lined.reshape(-1, *lined.shape[len(axes) :])
+    partial_sums = np.cumsum(lined, axis=0)[1:]
+    squares: Floats = np.sum(partial_sums * partial_sums, axis=0) * (u * u / 3)
+    return np.where(np.isfinite(squares), squares, 0.0)
+
+
+def _without_nonfinite(e: Floats, v: Any) -> Floats:
+    """Return the bounds of results, 0 for results that are infinite or NaN."""
+    if np.isfinite(e).all():
+        return e
+    return np.where(is_finite(np.asarray(v)), e, 0.0)
+
+
+def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
+    """Mask the sums of which a term is lost."""
+    if lost is None:
+        return None
+    return np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
+
+
+def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
+    """Return the lost elements of sums `v`, from `lost` terms and `total`, the sum of |terms|.
+
+    In some order a partial sum is as large as all terms of one sign, which is half of the total and
+    of the sum. Compensated summation makes NaN of an infinity.
+    """
+    v = np.asarray(v)
+    largest = arithmetic.largest_sum
     if lost is None and np.max(total, initial=0) * _SECOND_ORDER <= largest:
         return None
-    over = ~((total + size_of(v)) / 2 * _SECOND_ORDER <= largest) & is_finite(v)
-    return np.where(over if lost is None else over | (lost > 0), arrays.ANYTHING, 0)
+    of_one_sign = (total + magnitude_of(v)) / 2
+    over = ~(of_one_sign * _SECOND_ORDER <= largest) & is_finite(v)
+    if lost is not None:
+        over = over | (lost > 0)
+    return np.where(over, arrays.ANYTHING, 0)
 
 
-def _flushed(size: Floats, arithmetic: Arithmetic, terms: Any) -> Any:
-    """Error of sums whose small terms, `terms` together, are flushed to 0."""
-    return np.minimum(size, terms * arithmetic.floor) if arithmetic.flushes else None
+def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
+    """Return the error of sums of `x`, in any order, whose small partial sums are flushed to 0.
 
-
-def _flushed_in_sum(x: Bounded, size: Floats, add_up: Callable[[Any], Any]) -> Any:
-    """Error of sums of `x`, in any order, whose small partial sums are flushed to 0.
+    `size` is |x| + e. None in arithmetic that does not flush.
 
     Partial sums of one sign grow, so that only small terms are lost. Any other flushed sum is one
     of a positive and a negative partial sum, which are gone then. So there are at most as many of
@@ -70,375 +229,218 @@ def _flushed_in_sum(x: Bounded, size: Floats, add_up: Callable[[Any], Any]) -> A
     return np.minimum(add_up(small) + cancelled, add_up(np.minimum(size, floor)))
 
 
-def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The sum over `axis`; each addition loses at most u of its result.
-
-    Nor can it lose more than the smaller of its operands. So of all orders, also of those that a
-    fused multiply-add or several accumulators make, none errs by more than Σ min(u·S, w) over all
-    terms but the largest, where S = Σ w and w = |x| + e; nor by more than (n − 1)·u·S.
-    """
-    axes = axes_of(axis, x.ndim)
-    count = math.prod(x.shape[a] for a in axes)
-
-    options: Any = {"axis": axes, "keepdims": keepdims}
-    if count == 1:
-        return x.moved(lambda part: np.sum(part, **options, dtype=part.dtype))
-    add_up = partial(np.sum, **options)
-
-    def digits(size: Floats, total: Floats, u: float) -> Any:
-        every = total * (builtins.max(count - 1, 0) * u)
-        if count <= 2:
-            return every
-        kept = np.minimum(size, (total if keepdims else np.expand_dims(total, axes)) * u)
-        return np.minimum(every, add_up(kept) - np.max(kept, **options))
-
-    made = _added(x, add_up, digits, lambda old, total, u: _walk(old.v, axes, u))
-    made.addends = x if keepdims else None
-    return made
-
-
-def _added(
-    x: Bounded,
-    add_up: Callable[[Any], Any],
-    digits: Callable[[Floats, Floats, float], Any],
-    walk: Callable[[Bounded, Floats, float], Any],
-) -> Bounded:
-    """`add_up(x)`, which loses `digits(|x|, Σ|x|, u)` by rounding, with the variance `walk`."""
-    v = add_up(x.v)
-
-    def errors() -> Errors:
-        old = x.settled()
-        u, size = old.arithmetic.u, size_of(old.v)
-        size = size if old.e is None else size + old.e
-        total = add_up(size)
-        e = digits(size, total, u) * _SECOND_ORDER
-        e = plus(e, None if old.e is None else add_up(old.e), _flushed_in_sum(old, size, add_up))
-        q = None
-        if old.arithmetic.scatters:
-            q = np.reshape(walk(old, total, u), np.shape(v))
-            q = plus(q, None if old.q is None else add_up(old.q))
-        return Errors(_counted(e, v), q, _in_sum(_lost(add_up, old.lost), total, v, old.arithmetic))
-
-    return result(v, x, errors, k=0.0, least=x.sure, squared=x.never_negative())
-
-
-def _walk(v: arrays.Reals, axes: tuple[int, ...], u: float) -> Floats:
-    """The variance of the roundings of a running sum: of all partial sums, in squares."""
-    lined = np.moveaxis(v.astype(np.float64), axes, range(len(axes)))
-    lined = lined.reshape(-1, *lined.shape[len(axes) :])
-    running = np.cumsum(lined, axis=0)[1:]
-    squares: Floats = np.sum(running * running, axis=0) * (u * u / 3)
-    return np.where(np.isfinite(squares), squares, 0.0)
-
-
-def sums(x: Bounded, add_up: Callable[[Any], Any], terms: Any) -> Bounded:
-    """`add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`."""
-    if np.max(terms, initial=0) <= 1:
-        return x.moved(add_up)
-    count = np.asarray(terms)
-    # The partial sums of terms of one sign grow evenly.
-    return _added(
-        x,
-        add_up,
-        lambda size, total, u: total * (np.maximum(count - 1, 0) * u),
-        lambda old, total, u: total**2 * (count * u * u / 9),
-    )
-
-
-def _lost(add_up: Callable[[Any], Any], lost: Lost | None) -> Lost | None:
-    return None if lost is None else np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
-
-
-def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The sum over `axis`, divided by how many there are."""
-    return divide(sum(x, axis, keepdims), math.prod(x.shape[a] for a in axes_of(axis, x.ndim)))
+# Products.
 
 
 def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """The product over `axis`, each multiplication rounded."""
+    """Return the product over `axis`, each multiplication rounded."""
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
-    return _multiplied("reduce", x, builtins.max(factors - 1, 0), axis=axes, keepdims=keepdims)
+
+    def along_axes(combine: np.ufunc) -> Callable[[Any], Any]:
+        return partial(combine.reduce, axis=axes, keepdims=keepdims)
+
+    return _multiplied(x, builtins.max(factors - 1, 0), along_axes)
 
 
-def _multiplied(how: str, x: Bounded, steps: Any, **options: Any) -> Bounded:
-    """Products by this method of NumPy's; each takes so many multiplications."""
+def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
+    """Return the running products along `axis`, each multiplication rounded."""
 
-    def over(combine: np.ufunc) -> Callable[[Any], Any]:
-        return partial(getattr(combine, how), **options)
+    def along_axis(combine: np.ufunc) -> Callable[[Any], Any]:
+        return partial(combine.accumulate, axis=axis)
 
-    multiply = over(np.multiply)
+    return _multiplied(x, _count_before(x, axis), along_axis)
+
+
+def _multiplied(
+    x: Bounded, steps: Any, along: Callable[[np.ufunc], Callable[[Any], Any]]
+) -> Bounded:
+    """Return the products that `along(np.multiply)` takes, each in `steps` multiplications.
+
+    Π (1 + δᵢ) of n factors is 1 + θ with |θ| ≤ γₙ = n·u / (1 − n·u) (Higham, lemma 3.1).
+    """
+    multiply = along(np.multiply)
     v = multiply(x.v)
 
     def errors() -> Errors:
-        old = x.settled()
-        u, size, each = old.arithmetic.u, size_of(np.asarray(v)), size_of(old.v)
-        room = np.zeros(()) if old.e is None else old.e
+        old = x.with_rounding()
+        u = old.arithmetic.u
+        size = magnitude_of(np.asarray(v))
+        each = magnitude_of(old.v)
         e = size * (steps * u * _SECOND_ORDER)
         if old.e is not None:
-            e = e + (multiply(each + room) - size) * (1 + (steps + 1) * u)
+            largest = multiply(each + old.e)
+            e = e + (largest - size) * (1 + (steps + 1) * u)
         # In some order a partial product is that of all factors above 1, or of those below.
-        most = multiply(np.maximum(each + room, 1.0))
-        least = multiply(np.clip(each - room, 0.0, 1.0))
-        beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= old.arithmetic.largest)
-        several = np.asarray(steps) > 0
-        lost = np.where(beyond & several, arrays.ANYTHING, 0) if np.any(several) else None
+        error_of_each = np.zeros(()) if old.e is None else old.e
+        most = multiply(np.maximum(each + error_of_each, 1.0))
+        least = multiply(np.clip(each - error_of_each, 0.0, 1.0))
+        lost = _lost_in_products(size, most, steps, old.arithmetic.largest)
         if old.lost is not None:
-            lost = either(lost, over(np.bitwise_or)(old.lost))
+            lost = union(lost, along(np.bitwise_or)(old.lost))
         if old.arithmetic.flushes:
-            # Each step may make nothing of what is so small, or round it up to twice as much.
-            doubled = size * (2.0 ** np.minimum(steps, 1000) - 1)
-            more = np.minimum(doubled, steps * most * old.arithmetic.floor)
-            e = e + np.where((least < old.arithmetic.floor) & (size > 0), more, 0.0)
+            e = e + _error_of_flushed_products(size, most, least, steps, old.arithmetic.floor)
         q = None
         if old.arithmetic.scatters:
             q = (size * u) ** 2 * ((steps + 1) / 3)
             if old.q is not None:
-                q = q + size**2 * over(np.add)(np.nan_to_num(old.q / each**2, posinf=np.inf))
-        return Errors(_counted(e, v), q, lost)
+                relative = np.nan_to_num(old.q / each**2, posinf=np.inf)
+                q = q + size**2 * along(np.add)(relative)
+        return Errors(_without_nonfinite(e, v), q, lost)
 
     return result(v, x, errors, k=0.0)
 
 
-def _extreme(choose: np.ufunc, x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    axes, last = axes_of(axis, x.ndim), x.ndim - 1
-    options: Any = {"axis": axes, "keepdims": keepdims}
+def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) -> Lost | None:
+    """Return the products of which a partial product, `most` in size, may exceed `largest`."""
+    has_steps = np.asarray(steps) > 0
+    if not np.any(has_steps):
+        return None
+    is_beyond = np.isfinite(size) & ~(most * _SECOND_ORDER <= largest)
+    return np.where(is_beyond & has_steps, arrays.ANYTHING, 0)
+
+
+def _error_of_flushed_products(
+    size: Floats, most: Floats, least: Floats, steps: Any, floor: float
+) -> Any:
+    """Return the error of products, whose partial products are from `least` to `most` in size.
+
+    Each step may make nothing of what is so small, or round it up to twice as much.
+    """
+    doubled = size * (2.0 ** np.minimum(steps, _MOST_DOUBLINGS) - 1)
+    flushed = np.minimum(doubled, steps * most * floor)
+    return np.where((least < floor) & (size > 0), flushed, 0.0)
+
+
+# Extremes.
+
+
+def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """Return the largest element over `axis`; NaN if one is."""
+    return _extreme(np.maximum, x, axis, keepdims)
+
+
+def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
+    """Return the smallest element over `axis`; NaN if one is."""
+    return _extreme(np.minimum, x, axis, keepdims)
+
+
+def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
+    """Return the extreme over `axis` that `choose`, a ufunc of two operands, finds."""
+    axes = axes_of(axis, x.ndim)
+    last = x.ndim - 1
+
+    def along_axes(combine: np.ufunc) -> Callable[[Any], Any]:
+        return partial(combine.reduce, axis=axes, keepdims=keepdims)
+
     if axes == (last,) and x.shape[last] and x.v.dtype != object:
         # NumPy finds the place in a short row several times as fast as the number there.
-        place = (np.argmax if choose is np.maximum else np.argmin)(x.v, axis=last, keepdims=True)
-        v = np.take_along_axis(x.v, place, last)
-        v = v if keepdims else v[..., 0]
+        find = np.argmax if choose is np.maximum else np.argmin
+        v = np.take_along_axis(x.v, find(x.v, axis=last, keepdims=True), last)
+        if not keepdims:
+            v = v[..., 0]
     else:
-        v = choose.reduce(x.v, **options)
-    chosen = partial(choose.reduce, **options)
-    return extreme(chosen, lambda how: partial(how.reduce, **options), v, x)
+        v = along_axes(choose)(x.v)
+    return extreme(along_axes(choose), along_axes, v, x)
 
 
-max, min = partial(_extreme, np.maximum), partial(_extreme, np.minimum)
-
-
-def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
-    """The running sums along `axis`, each in whatever order."""
-    place, add_up = _places(x, axis), partial(np.cumsum, axis=axis)
-
-    def walk(old: Bounded, total: Floats, u: float) -> Any:
-        return add_up(np.where(place > 0, size_of(add_up(old.v)), 0.0) ** 2) * (u * u / 3)
-
-    return _added(x, add_up, lambda size, total, u: total * (place * u), walk)
-
-
-def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
-    """The running products along `axis`, each multiplication rounded."""
-    return _multiplied("accumulate", x, _places(x, axis), axis=axis)
-
-
-def _places(x: Bounded, axis: int) -> Any:
-    """The number of elements before each along `axis`."""
-    lengths = [-1 if a == axis % x.ndim else 1 for a in range(x.ndim)]
-    return np.arange(x.shape[axis]).reshape(lengths)
+# Contractions.
 
 
 def matmul(a: Any, b: Any) -> Bounded:
-    """The matrix product, each element a sum of products in whatever order, fused or not."""
+    """Return the matrix product, each element a sum of products in any order, fused or not."""
     return bilinear(a, b, plain.matmul, a.shape[-1])
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
-    """The sum of products over `axes`, in whatever order, fused or not."""
-    over = range(-axes, 0) if isinstance(axes, int) else axes[0]
-    terms = math.prod(a.shape[axis] for axis in over)
+    """Return the sum of products over `axes`, in any order, fused or not."""
+    of_a = range(-axes, 0) if isinstance(axes, int) else axes[0]
+    terms = math.prod(a.shape[axis] for axis in of_a)
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
 
 
-def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, more: Any = None) -> Bounded:
-    """`product(a, b)` + `more`: sums of `terms` products and perhaps a term, in whatever order."""
+def bilinear(
+    a: Any, b: Any, product: Callable[..., Any], terms: int, addend: Any = None
+) -> Bounded:
+    """Return `product(a, b)`, or that plus `addend`: sums of `terms` products, in any order.
+
+    An inner product of n terms loses at most (n − 1)·u·S + u·|y| with S = Σ |aᵢ·bᵢ|, to first order
+    in n·u. The second part is the last rounding, k = 1.
+    """
     a, b = pair(a, b)
     v = product(a.v, b.v)
-    least = a.sure + b.sure
-    if more is not None:
-        more, _ = pair(more, a)
-        v, least, terms = v + more.v, builtins.min(least, more.sure), terms + 1
+    min_relative_error = a.min_total_relative_error + b.min_total_relative_error
+    if addend is not None:
+        addend, _ = pair(addend, a)
+        v = v + addend.v
+        min_relative_error = builtins.min(min_relative_error, addend.min_total_relative_error)
+        terms = terms + 1
 
     def errors() -> Errors:
-        x, y = a.settled(), b.settled()
-        u = x.arithmetic.u
-        left, right = size_of(x.v), size_of(y.v)
+        x = a.with_rounding()
+        y = b.with_rounding()
+        extra = None if addend is None else addend.with_rounding()
+        left = magnitude_of(x.v)
+        right = magnitude_of(y.v)
         size = product(left, right)
-        extra = None if more is None else more.settled()
-        e = None if x.e is None else product(x.e, right)
-        if y.e is not None:
-            e = plus(e, product(left if x.e is None else left + x.e, y.e))
+        e = _propagated_error(x, y, product)
         if extra is not None:
-            size, e = size + size_of(extra.v), plus(e, extra.e)
+            size = size + magnitude_of(extra.v)
+            e = add_present(e, extra.e)
+        total = size if e is None else size + e
         # With one term there is the product's rounding alone.
-        rounding = size if e is None else size + e
-        e = plus(e, rounding * ((terms - 1) * u * _SECOND_ORDER) if terms > 1 else None)
-        e = plus(e, _flushed(rounding, x.arithmetic, terms))
+        if terms > 1:
+            e = add_present(e, total * ((terms - 1) * x.arithmetic.u * _SECOND_ORDER))
+        if x.arithmetic.flushes:
+            e = add_present(e, np.minimum(total, terms * x.arithmetic.floor))
+        if e is not None:
+            e = _without_nonfinite(e, v)
         q = None
         if x.arithmetic.scatters:
-            squares = product(left**2, right**2)
-            # Partial sums are a walk of independent steps upon an even growth.
-            walk = squares * (terms / 2) + size_of(np.asarray(v)) ** 2 * (terms / 3)
-            q = (walk + squares) * (u * u / 3)
-            q = plus(q, None if x.q is None else product(x.q, right**2))
-            q = plus(q, None if y.q is None else product(left**2, y.q))
-            q = plus(q, None if extra is None else extra.q)
+            q = _variance_of_products(x, y, product, terms, v)
+            q = add_present(q, None if extra is None else extra.q)
             q = np.where(np.isfinite(q), q, 0.0)
-        of_a = _lost(lambda part: product(part, np.ones_like(right)), x.lost)
-        of_b = _lost(lambda part: product(np.ones_like(left), part), y.lost)
-        lost = either(of_a, of_b, None if extra is None else extra.lost)
-        lost = _in_sum(lost, rounding, v, x.arithmetic)
-        return Errors(None if e is None else _counted(e, v), q, lost)
+        lost = union(
+            _any_lost(lambda part: product(part, np.ones_like(right)), x.lost),
+            _any_lost(lambda part: product(np.ones_like(left), part), y.lost),
+            None if extra is None else extra.lost,
+        )
+        return Errors(e, q, _lost_in_sums(lost, total, v, x.arithmetic))
 
-    return result(v, a, errors, k=1.0 if terms else 0.0, least=least)
-
-
-def _movement(move: Callable[..., Any], x: Bounded, *arguments: Any, **options: Any) -> Bounded:
-    return x.moved(lambda part: move(part, *arguments, **options))
-
-
-_MOVEMENTS = "broadcast_to expand_dims flip permute_dims reshape squeeze tile"
-globals().update({name: partial(_movement, getattr(np, name)) for name in _MOVEMENTS.split()})
-
-
-def take(x: Bounded, index: Any, axis: int) -> Bounded:
-    """The elements at `index` along `axis`; where an index may be another, any of those."""
-    if not isinstance(index, Indices):
-        return x.moved(lambda part: np.take(part, index, axis))
-    place = axis % x.ndim + index.v.ndim
-    chosen = x.moved(lambda part: np.take(part, index.v, axis))
-    return _hull(chosen, x.moved(lambda part: np.take(part, index.admitted, axis)), place)
-
-
-def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
-    """The element at each index along `axis`; where it may be another, any of those."""
-    if not isinstance(index, Indices):
-        return x.moved(lambda part: np.take_along_axis(part, index, axis))
-    place, wide = axis % x.ndim, x.moved(lambda part: part[..., None])
-    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
-    return _hull(x.moved(lambda part: np.take_along_axis(part, index.v, axis)), admitted, x.ndim)
-
-
-def _hull(chosen: Bounded, admitted: Bounded, place: int) -> Bounded:
-    """Return the choice, with an error that reaches all possible choices."""
-    chosen, admitted = chosen.settled(), admitted.settled()
-    room = 0.0 if admitted.e is None else admitted.e
-    e = np.max(size_of(admitted.v - np.expand_dims(chosen.v, place)) + room, axis=place)
-    lost = admitted.lost
-    lost = None if lost is None else np.asarray(np.bitwise_or.reduce(lost, axis=place))
-    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
-
-
-def _joined(join: Callable[..., Any], given: Sequence[Any], axis: int = 0) -> Bounded:
-    first = next(x for x in given if isinstance(x, Bounded))
-    parts = [pair(x, first)[0] for x in given]
-    v = join([x.v for x in parts], axis=axis)
-    if all(x.exact for x in parts):
-        return first.like(v, arrays.NO_ERRORS)
-    alike = all(x.k == parts[0].k and x.grid == parts[0].grid for x in parts)
-    alike = alike and not any(x.has_common for x in parts)
-
-    def of(name: str, default: Any) -> Any:
-        held = [getattr(x if alike else x.settled(), name) for x in parts]
-        if all(part is None for part in held):
-            return None
-        pairs = zip(parts, held, strict=True)
-        filled = [np.full(x.shape, default) if part is None else part for x, part in pairs]
-        return join(filled, axis=axis)
-
-    least = builtins.min(x.least if alike else x.sure for x in parts)
-    first = parts[0]
-    return first.beside(v, lambda: Errors(of("e", 0.0), of("q", 0.0), of("lost", 0)), alike, least)
-
-
-concat, stack = partial(_joined, np.concat), partial(_joined, np.stack)
-
-
-def pad(x: Bounded, widths: Any, constant_values: float = 0.0) -> Bounded:
-    """Constants around the array, without any error."""
-
-    def framed(part: Any, value: Any) -> Any:
-        return None if part is None else np.pad(part, widths, constant_values=value)
-
-    if x.exact:
-        return x.like(framed(x.v, constant_values), arrays.NO_ERRORS)
-    # The last rounding is the array's own, and no constant's but 0.
-    keeps = not constant_values and not x.has_common
-
-    def errors() -> Errors:
-        old = x if keeps else x.settled()
-        return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
-
-    return x.beside(framed(x.v, constant_values), errors, keeps, 0.0)
-
-
-def full_like(x: Bounded, value: float) -> Bounded:
-    """A constant in the shape of `x`."""
-    v = arrays.as_values(np.full(x.v.shape, value), x.v.dtype)
-    return Bounded(v, x.dtype, x.arithmetic)
-
-
-zeros_like = partial(full_like, value=0)
-
-
-def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
-    """`x` in another type: a narrower float rounds, an integer cuts the fraction off.
-
-    Arithmetic goes on as expected of that type. A value that an integer type cannot hold
-    is lost: no specification says what becomes of it.
-    """
-    wanted = np.dtype(dtype)
-    if wanted.kind == "b":
-        room = x.settled().e
-        unsure = None if room is None else (size_of(x.v) <= room) & (room > 0)
-        return truth(np.asarray(x.v != 0), unsure)
-    kind = dtypes.of(np.empty(0, wanted))
-    if kind is None or kind.kind not in ("float", "int"):
-        raise TypeError(f"no bounded numbers of type {wanted}")
-    if kind.kind == "int":
-        return _to_integer(x, kind)
-    return _to_float(x, kind, _arithmetic(x.arithmetic, kind, computes))
-
-
-def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounded:
-    if x.dtype == dtype.numpy:
-        return replace(x, arithmetic=arithmetic, squared=False)
-    v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
-    own = dtypes.of(np.empty(0, x.dtype))
-    rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
-    if x.exact and not rounds:
-        # Every number of the old type is one of the new.
-        return Bounded(v, dtype.numpy, arithmetic)
-    made = Bounded(v, dtype.numpy, arithmetic, lambda: x.settled().errors, least=x.sure)
-    if rounds:
-        made.k, made.grid = 1.0, grid(dtype)
-    return made
-
-
-def _arithmetic(old: Arithmetic, dtype: dtypes.DType, computes: bool) -> Arithmetic:
-    """The arithmetic of what follows a cast to `dtype`."""
-    # Results that are rounded to a type of 16 bits, or stored in one.
-    is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == 2
-    half = old.half or (old if is_half else None)
-    if dtype.numpy.itemsize > 2:
-        new = half if half and computes and old.everywhere else expected(dtype)
-    else:
-        new = narrow(dtype) if computes else half or FLOAT32
-    values = builtins.max(new.values, old.values)
-    return replace(
-        new,
-        flushes=old.flushes,
-        scatters=old.scatters,
-        values=values,
-        half=half,
-        everywhere=old.everywhere,
+    return result(
+        v,
+        a,
+        errors,
+        k=1.0 if terms else 0.0,
+        min_relative_error=min_relative_error,
     )
 
 
-def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
-    low, high = dtypes.limits(dtype)
-    cut = trunc(x)
-    size = cut.v.astype(np.float64)
-    outside = ~((size >= low) & (size <= high))
-    lost = either(cut.lost, outside if outside.any() else None)
-    return Bounded(cut.v, dtype.numpy, x.arithmetic, Errors(cut.e, lost=lost))
+def _propagated_error(x: Bounded, y: Bounded, product: Callable[..., Any]) -> Bound:
+    """Return the error of product(x, y) that comes of the operands: e·|y| + (|x| + e)·e of y."""
+    e = None
+    if x.e is not None:
+        e = product(x.e, magnitude_of(y.v))
+    if y.e is not None:
+        largest = magnitude_of(x.v)
+        if x.e is not None:
+            largest = largest + x.e
+        e = add_present(e, product(largest, y.e))
+    return e
+
+
+def _variance_of_products(
+    x: Bounded, y: Bounded, product: Callable[..., Any], terms: int, v: Any
+) -> Any:
+    """Return the variance of v, sums of `terms` products: u²/3·(Σ(ab)²·(n/2 + 1) + v²·n/3).
+
+    Partial sums are a walk of independent steps upon an even growth; the products are rounded, too.
+    """
+    u = x.arithmetic.u
+    squares_of_x = magnitude_of(x.v) ** 2
+    squares_of_y = magnitude_of(y.v) ** 2
+    squares = product(squares_of_x, squares_of_y)
+    walk = squares * (terms / 2) + magnitude_of(np.asarray(v)) ** 2 * (terms / 3)
+    q = (walk + squares) * (u * u / 3)
+    q = add_present(q, None if x.q is None else product(x.q, squares_of_y))
+    return add_present(q, None if y.q is None else product(squares_of_x, y.q))

@@ -200,3 +200,12 @@ def test_a_malformed_node_is_refused_by_all_others() -> None:
     for name in ("p_ignored", "p_one_larger", "unknown_attributes_ignored", "invalid_is_zero"):
         attrs = {"kernel_shape": (2,), "p": Typed("float", 1.5)}
         assert Shown(name, [3, 4], attrs, None).made() is None
+
+
+def test_versions_that_differ_in_readings_alone_are_no_mutants_of_each_other() -> None:
+    """Conv-1 leaves open what SAME means with strides; its first reading is that of Conv-11."""
+    for since in (1, 11, 22):
+        names = [mutant.name for mutant in mutants_of(OpVersion("", "Conv", since))]
+        assert not [name for name in names if name.startswith("version_")]
+    of_another = [mutant.name for mutant in mutants_of(OpVersion("", "ConvTranspose", 22))]
+    assert "version_1_always" in of_another

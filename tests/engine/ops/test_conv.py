@@ -6,6 +6,8 @@ from random import Random
 import numpy as np
 import pytest
 
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.model import OpVersion
 from tests.computed import evaluate
 
@@ -33,3 +35,39 @@ def test_every_sum_is_that_of_loops_over_filters_and_windows(seed):
             if all(0 <= at[a] < lengths[a] for a in axes):
                 total += int(w[m, c, *j]) * int(x[batch, m // count * each + c, *at])
         assert found[batch, m, *place] == total
+
+
+def answers(x, w, **attrs):
+    """Each answer that the text admits."""
+    node = Node(CONV, (np.float32(x), np.float32(w)), attrs)
+    return [rounded(one.answer[0]) for one in each_answer(node)]
+
+
+@pytest.mark.parametrize("weight", [np.inf, -np.inf, np.nan])
+def test_an_infinite_weight_makes_nan_of_padding_or_is_not_multiplied(weight):
+    """Windows of 0 1 2 3 0 by weights 1 and infinity: the last is on padding, and on 3 elements."""
+    x, w = [[[1, 2, 3]]], [[[1, weight]]]
+    of_zeros, of_nothing = answers(x, w, pads=(1, 1))
+    inside = [weight * 1, weight * 2, weight * 3]
+    np.testing.assert_array_equal(of_zeros, [[[*inside, np.nan]]])
+    np.testing.assert_array_equal(of_nothing, [[[*inside, 3]]])
+
+
+def test_products_of_infinite_weights_and_elements_stay_what_they_are():
+    """Infinity times 0, and opposite infinities, are NaN without padding too."""
+    x = [[[[0, 1, -1, 2]]], [[[1, 1, np.inf, -np.inf]]]]
+    w = [[[[np.inf, 1, np.inf]]]]
+    (_, found) = answers(x, w, pads=(0, 1, 0, 1))
+    np.testing.assert_array_equal(found[0, 0, 0], [np.inf, np.nan, np.inf, -np.inf])
+    np.testing.assert_array_equal(found[1, 0, 0], [np.inf, np.inf, np.nan, np.nan])
+
+
+def test_an_infinite_weight_is_decided_where_no_window_reaches_into_padding():
+    assert len(answers([[[1, 2, 3]]], [[[1, np.inf]]])) == 1
+
+
+def test_infinite_weights_of_one_group_leave_the_others_alone():
+    x, w = [[[1, 2], [4, 5]]], [[[1, np.inf]], [[1, 2]]]
+    of_zeros, of_nothing = answers(x, w, pads=(0, 1), group=2)
+    np.testing.assert_array_equal(of_zeros, [[[np.inf, np.nan], [14, 5]]])
+    np.testing.assert_array_equal(of_nothing, [[[np.inf, 2], [14, 5]]])

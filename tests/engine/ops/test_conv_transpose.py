@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.mutants.elements import cut_to_bits
 from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotSupported
@@ -74,14 +76,11 @@ ROW, TWO = [[[1, 2, 4]]], [[[1, 10]]]
         (11, {"output_shape": [3]}, [12, 24, 40]),
         (1, {"output_shape": [3]}, [1, 12, 24]),
         (11, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, [1, 12, 24]),
-        (1, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, NotSupported),
-        (1, {"output_shape": [1, 1, 4]}, NotSupported),
+        (11, {"output_shape": [3], "auto_pad": "VALID"}, NotSupported),
+        (1, {"output_shape": [1, 2, 4]}, InvalidNode),
         (11, {"output_shape": [1, 1, 4]}, InvalidNode),
-        (1, {"strides": [2], "output_padding": [1]}, NotSupported),
         (11, {"strides": [2], "output_padding": [1]}, [1, 10, 2, 20, 4, 40, 0]),
         (11, {"output_padding": [1]}, InvalidNode),
-        (11, {"strides": [3], "auto_pad": "SAME_LOWER"}, NotSupported),
-        (11, {"pads": [2, 2]}, NotSupported),
         (11, {"pads": [2, 3]}, InvalidNode),
     ],
 )
@@ -93,6 +92,66 @@ def test_versions_differ_in_what_they_say_of_sizes(since, attrs, right):
         else:
             with pytest.raises(right):
                 evaluate(*node)
+
+
+def admitted(since, attrs, x=ROW, w=TWO):
+    """Each answer that the text admits, "refused" for a refusal."""
+    node = Node(OpVersion("", "ConvTranspose", since), (np.float32(x), np.float32(w)), attrs)
+    with judging():
+        readings = [*each_answer(node)]
+    return [
+        "refused" if isinstance(one.answer, InvalidNode) else rounded(one.answer[0]).tolist()
+        for one in readings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("since", "attrs", "right"),
+    [
+        # 1 12 24 40, of which one is cut off.
+        (1, {"output_shape": [3], "auto_pad": "SAME_UPPER"}, [[1, 12, 24], [12, 24, 40]]),
+        (1, {"output_shape": [2], "auto_pad": "SAME_UPPER"}, [[12, 24]]),
+        (1, {"output_shape": [1, 1, 4]}, ["refused", [1, 12, 24, 40]]),
+        (
+            1,
+            {"strides": [2], "output_padding": [1]},
+            [[1, 10, 2, 20, 4, 40, 0], [0, 1, 10, 2, 20, 4, 40]],
+        ),
+        (
+            1,
+            {"strides": [2], "auto_pad": "SAME_UPPER"},
+            [[1, 10, 2, 20, 4, 40], [10, 2, 20]],
+        ),
+        (
+            11,
+            {"output_padding": [1], "dilations": [2]},
+            [[1, 2, 14, 20, 40, 0], "refused"],
+        ),
+        # 1 10 . 2 20 . 4 40 is one too short.
+        (
+            11,
+            {"strides": [3], "auto_pad": "SAME_LOWER"},
+            [
+                [1, 10, 0, 2, 20, 0, 4, 40, 0],
+                [0, 1, 10, 0, 2, 20, 0, 4, 40],
+                [1, 10, 0, 2, 20, 0, 4, 40, 0],
+                "refused",
+            ],
+        ),
+        (11, {"pads": [2, 2]}, [[], "refused"]),
+    ],
+)
+def test_what_a_text_leaves_open_about_sizes_has_few_answers(since, attrs, right):
+    found = [answer if answer == "refused" else answer[0][0] for answer in admitted(since, attrs)]
+    assert found == right
+
+
+def test_an_infinite_weight_may_multiply_the_zeros_around_elements():
+    """The last weight meets an element in the last output alone; 1 meets none in the second."""
+    attrs = {"strides": [2]}
+    answers = admitted(11, attrs, x=[[[1, 2]]], w=[[[1, np.inf]]])
+    np.testing.assert_array_equal(answers[0], [[[1, np.inf, 2, np.inf]]])
+    np.testing.assert_array_equal(answers[1], [[[np.nan, np.inf, np.nan, np.inf]]])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,239 @@
+"""Det, both versions: determinants of square matrices.
+
+The value is computed in whole numbers, because elimination loses what a nearly singular matrix is
+about. How far an implementation may be off follows from the error of an elimination with pivots.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from operator import add
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
+from opcheck.errors import reject
+from opcheck.numbers import Array
+
+#: One matrix of float64, [M, M].
+Matrix: TypeAlias = NDArray[np.float64]
+#: Makes determinants, [*], of matrices, [*, M, M].
+Determinants: TypeAlias = Callable[[Array], Array]
+
+#: The unit roundoff in which `Room` counts.
+ROUNDOFF = 2.0**-24
+#: Errors stay below this, so that they can be added up.
+MOST_ROOM = 1e300
+#: Digits of a whole number that float64 holds in its range.
+MOST_BITS = 1000
+
+
+# ── the operator ──────────────────────────────────────────────────────────────────────────────
+
+
+def as_computed(y: Array) -> Array:
+    """Return the determinants as they are."""
+    return y
+
+
+def by_logarithms(y: Array) -> Array:
+    """Return the determinants by way of their logarithms."""
+    return xp.sign(y) * xp.exp(xp.log(xp.abs(y)))
+
+
+@formula_builder(11, 22, options=["finish"])
+def of_matrices(
+    determinants: Determinants, X: Array, *, finish: Determinants = as_computed
+) -> Array:
+    """Return Y, [*], of X, [*, M, M]: "the inner-most 2 dimensions form square matrices".
+
+    `finish` computes further with the determinants. Raises InvalidNode for other matrices,
+    NotSupported for matrices of nothing, of infinity or NaN, of which the text does not define one.
+    """
+    reject(X.ndim < 2 or X.shape[-1] != X.shape[-2], f"{list(X.shape)} are no square matrices")
+    n = X.shape[-1]
+    if n == 0 or (n > 1 and not xp.isfinite(X).all()):
+        raise_unspecified("matrices of nothing, of infinity or NaN")
+    if n == 1:
+        return finish(X[..., 0, 0])
+    return finish(xp.astype(determinants(X), X.dtype))
+
+
+DET = operator("Det")
+
+
+# ── the value, and the room of an elimination ─────────────────────────────────────────────────
+
+
+@DET.formula(build=of_matrices)
+def eliminated(X: Array) -> Array:
+    """Return the determinants, as near as the elimination with pivots gets in an arithmetic."""
+    values = xp.values_of(X)
+    *outer, n, _ = values.shape
+    # Matrices are scaled to elements of at most 1, and their determinants back.
+    power = np.frexp(np.abs(values).max(axis=(-2, -1), initial=0))[1]
+    matrices = np.ldexp(values, -power[..., None, None]).reshape(-1, n, n)
+    rows = [(*exact(matrix), *room(matrix)) for matrix in matrices]
+    parts = np.array(rows, np.float64).reshape(*outer, 5)
+    with np.errstate(over="ignore"):
+        parts = np.ldexp(parts, n * power[..., None])
+    is_out_of_range = np.isinf(parts[..., :1])
+    parts[..., 1:] = np.where(is_out_of_range, 0, np.minimum(parts[..., 1:], MOST_ROOM))
+    high, middle, low, most = (xp.astype(parts[..., k], np.float64) for k in range(4))
+    deviation = parts[..., 4]
+    return high + (middle + low) + (xp.inexact(most, 1, deviation) - most)
+
+
+def exact(matrix: Matrix) -> Sequence[float]:
+    """Return three numbers that add up to the determinant, by Bareiss's elimination.
+
+    It divides whole numbers without a remainder: by the pivot before.
+    """
+    mantissas, exponents = np.frexp(matrix)
+    least = int(exponents.min())
+    whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
+    whole = whole << (exponents - least).astype(object)
+    sign = 1
+    last_pivot = 1
+    for k in range(len(matrix) - 1):
+        candidates = np.flatnonzero(whole[k:, k])
+        if not candidates.size:
+            return 0.0, 0.0, 0.0
+        if candidates[0]:
+            row = k + candidates[0]
+            whole[[k, row]] = whole[[row, k]]
+            sign = -sign
+        pivot = whole[k, k]
+        below = whole[k + 1 :, k + 1 :]
+        products = np.outer(whole[k + 1 :, k], whole[k, k + 1 :])
+        below[...] = (below * pivot - products) // last_pivot
+        last_pivot = pivot
+    return three_floats(sign * whole[-1, -1], len(matrix) * (least - 53))
+
+
+def three_floats(whole: int, exponent: int) -> Sequence[float]:
+    """Return three numbers that add up to whole * 2**exponent, the largest first."""
+    surplus = max(0, whole.bit_length() - MOST_BITS)
+    rest = whole >> surplus
+    parts: list[float] = []
+    for _ in range(3):
+        part = float(rest)
+        parts.append(part)
+        rest -= int(part)
+    return [float(np.ldexp(part, exponent + surplus)) for part in parts]
+
+
+def triangles(
+    matrix: Matrix, *, exchanges_rows: bool = True
+) -> tuple[NDArray[np.intp], Matrix, Matrix]:
+    """Return the order of rows, L and U of an elimination; the largest pivots come first."""
+    upper = matrix.copy()
+    lower = np.zeros_like(matrix)
+    rows = np.arange(len(matrix))
+    for k in range(len(matrix)):
+        if exchanges_rows:
+            pivot = k + np.abs(upper[k:, k]).argmax()
+            exchanged = np.array([pivot, k])
+            for part in (upper, rows, lower):
+                part[exchanged[::-1]] = part[exchanged]
+        lower[k:, k] = upper[k:, k] / (upper[k, k] or 1.0)
+        lower[k, k] = 1
+        upper[k + 1 :, k:] -= np.outer(lower[k + 1 :, k], upper[k, k:])
+    return rows, lower, upper
+
+
+def room(matrix: Matrix) -> tuple[float, float]:
+    """Return the largest error of an elimination, and its standard deviation, in unit roundoffs.
+
+    Elimination is right of a matrix nearby: A + E = LU with |E| ≤ n·u·|L||U|. To first order each
+    element of E moves a determinant by its cofactor, and to others by products of singular values.
+    Rows may be eliminated, or columns: the larger one counts.
+    """
+    n = len(matrix)
+    left, sizes, right = np.linalg.svd(matrix)
+    # The singular values but one, multiplied.
+    others = np.prod(np.where(np.eye(n), 1, sizes), axis=1)
+    cofactors = np.abs((left * others) @ right)
+    ways = [of_elimination(matrix, cofactors), of_elimination(matrix.T, cofactors.T)]
+    first, moved, deviation = np.max(ways, axis=0) * [n, n, 1]
+    moved *= ROUNDOFF
+    higher = np.poly(-sizes)[::-1][2:] @ moved ** np.arange(2, n + 1)
+    volume = np.prod(sizes)
+    return first + higher / ROUNDOFF + n * volume, deviation + volume
+
+
+def of_elimination(matrix: Matrix, cofactors: Matrix) -> tuple[float, float, float]:
+    """Return Σ |cofactor|·|L||U|, the norm of |L||U|, and the deviation of the first of them."""
+    rows, lower, upper = triangles(matrix)
+    nearby = np.abs(lower) @ np.abs(upper)
+    variances = 2 * (lower**2 @ upper**2) * cofactors[rows] ** 2
+    first = np.sum(cofactors[rows] * nearby)
+    return first, float(np.linalg.norm(nearby)), np.sqrt(variances.sum())
+
+
+DET.alternative(
+    "where determinants are exponentials of sums of logarithms",
+    build=partial(of_matrices, finish=by_logarithms),
+)(eliminated)
+
+
+@DET.alternative("", build=of_matrices)
+def by_minors(X: Array) -> Array:
+    """Return the determinants by the first row's minors, as kernels of small matrices do.
+
+    They are not as near to singular matrices as elimination.
+    """
+    n = X.shape[-1]
+    if n > 4:
+        return eliminated(X)
+    if n == 1:
+        return X[..., 0, 0]
+    terms = []
+    for k in range(n):
+        columns = [j for j in range(n) if j != k]
+        minor = by_minors(xp.take(X[..., 1:, :], columns, axis=-1))
+        terms.append((-1) ** k * (X[..., 0, k] * minor))
+    return reduce(add, terms)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def of_each_matrix(determinant: Callable[[Matrix], float]) -> Mapping[int, Formula]:
+    """Return the formulas from what makes one determinant of one matrix."""
+    return of_matrices(partial(mapped, determinant))
+
+
+def mapped(determinant: Callable[[Matrix], float], X: Array) -> Array:
+    """Return `determinant` of each matrix of X, computed in float64."""
+    matrices = X.astype(np.float64).reshape(-1, *X.shape[-2:])
+    found = np.array([determinant(matrix) for matrix in matrices])
+    return found.reshape(X.shape[:-2])
+
+
+@DET.mutant("determinants were positive", build=of_each_matrix)
+def sign_lost(matrix: Matrix) -> float:
+    """Mutant: the magnitude of the determinant."""
+    return float(abs(np.linalg.det(matrix)))
+
+
+@DET.mutant("the sign did not turn where rows were exchanged", build=of_each_matrix)
+def exchanges_not_counted(matrix: Matrix) -> float:
+    """Mutant: the product of the pivots, though rows were exchanged for them."""
+    _, _, upper = triangles(matrix)
+    return float(np.prod(np.diagonal(upper)))
+
+
+@DET.mutant("a pivot of 0 was the end", build=of_each_matrix)
+def no_exchanges(matrix: Matrix) -> float:
+    """Mutant: rows are not exchanged, so that a pivot may be 0."""
+    _, _, upper = triangles(matrix, exchanges_rows=False)
+    return float(np.prod(np.diagonal(upper)))
+
+
+@DET.mutant("the product of the diagonal was taken", build=of_each_matrix)
+def diagonal_product(matrix: Matrix) -> float:
+    """Mutant: all but the diagonal is taken for 0."""
+    return float(np.prod(np.diag(matrix)))

@@ -1,0 +1,245 @@
+"""MatMul and Gemm, all versions: products of matrices.
+
+MatMul is "Matrix product that behaves like numpy.matmul". Gemm is Y = alpha * A' * B' + beta * C,
+where A' and B' are A and B, or their transposes.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import common_shape, stretches
+from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
+
+NAMES = """Gemm MatMul"""
+
+#: Multiplies matrices, or stacks of them that broadcast: […, M, K] and […, K, N] to […, M, N].
+Product: TypeAlias = Callable[[Array, Array], Array]
+#: Makes Y of A', B', C or None, alpha and beta.
+Combination: TypeAlias = Callable[[Array, Array, Array, float, float], Array]
+
+ZERO_TIMES_NO_NUMBER = Ruling(
+    "zero-times-no-number",
+    "The text multiplies by alpha and beta, and 0 times infinity or NaN is NaN. BLAS leaves out a "
+    "term with a scalar of 0, whatever it holds.",
+    ("product", "left_out"),
+)
+SHAPE_OF_BROADCAST_C = Ruling(
+    "shape-of-broadcast-c",
+    'In versions 1 and 6 C "will be broadcasted to match the dimension requirement". The text does '
+    "not state whether that is for other shapes than one element and a row.",
+    ("stretched", "refused"),
+)
+
+
+# ── MatMul ────────────────────────────────────────────────────────────────────────────────────
+
+
+def matrix_product(product: Product, A: Array, B: Array) -> Array:
+    """Return `product` of two stacks of matrices, as numpy.matmul has shapes.
+
+    A vector A is a row, a vector B a column, and the axis of 1 that this adds is taken away again.
+    Raises InvalidNode for scalars, and for shapes that do not fit.
+    """
+    reject(A.ndim == 0 or B.ndim == 0, "a scalar is no matrix")
+    a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
+    b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
+    reject(a.shape[-1] != b.shape[-2], f"A has rows of {a.shape[-1]}, B columns of {b.shape[-2]}")
+    stack = common_shape(a.shape[:-2], b.shape[:-2])
+    rows = () if A.ndim == 1 else (a.shape[-2],)
+    columns = () if B.ndim == 1 else (b.shape[-1],)
+    return xp.reshape(product(a, b), (*stack, *rows, *columns))
+
+
+@formula_builder(1, 9, 13)
+def matmul(product: Product, A: Array, B: Array) -> Array:
+    """Return Y of all versions; see `matrix_product`."""
+    return matrix_product(product, A, B)
+
+
+MATMUL = operator("MatMul")
+MATMUL.formula(build=matmul)(xp.matmul)
+
+
+def first_for_all(x: Array) -> Array:
+    """Return a stack that holds its first matrix everywhere."""
+    first = x[(slice(0, 1),) * (x.ndim - 2)]
+    return xp.broadcast_to(first, x.shape)
+
+
+@MATMUL.mutant("a's first matrix served for all of it", build=matmul)
+def first_matrix_of_a(a: Array, b: Array) -> Array:
+    """Mutant: each matrix of B is multiplied by the first of A."""
+    return xp.matmul(first_for_all(a), b)
+
+
+@MATMUL.mutant("b's first matrix served for all of it", build=matmul)
+def first_matrix_of_b(a: Array, b: Array) -> Array:
+    """Mutant: each matrix of A is multiplied by the first of B."""
+    return xp.matmul(a, first_for_all(b))
+
+
+# ── Gemm ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def transposed(x: Array, trans: int) -> Array:
+    """Return a matrix, transposed "if transA is non-zero"; transB alike."""
+    return xp.permute_dims(x, (1, 0)) if trans else x
+
+
+def factors(A: Array, B: Array, transA: int, transB: int) -> tuple[Array, Array]:
+    """Return A', [M, K], and B', [K, N]; raise InvalidNode for other shapes."""
+    reject(A.ndim != 2 or B.ndim != 2, f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2")
+    a = transposed(A, transA)
+    b = transposed(B, transB)
+    reject(a.shape[1] != b.shape[0], f"A' has rows of {a.shape[1]}, B' columns of {b.shape[0]}")
+    return a, b
+
+
+def check_stretches(C: Array, a: Array, b: Array) -> None:
+    """Raise InvalidNode unless C is "unidirectional broadcastable to (M, N)", or left out."""
+    if C is not None:
+        stretches("C", C, np.broadcast_to(0, (a.shape[0], b.shape[1])))
+
+
+def check_broadcast(C: Array, a: Array, b: Array, broadcast: int) -> None:
+    """Raise InvalidNode unless C has the shape [M, N], or another that `broadcast` allows.
+
+    SHAPE_OF_BROADCAST_C decides about the less usual ones.
+    """
+    check_stretches(C, a, b)
+    shape = (a.shape[0], b.shape[1])
+    if C.shape == shape:
+        return
+    stated = f"C of shape {list(C.shape)}"
+    reject(not broadcast, f"{stated} without broadcast; allowed: {shape}")
+    is_scalar_or_row = C.size == 1 or C.shape == shape[1:]
+    if not is_scalar_or_row and SHAPE_OF_BROADCAST_C.reading() == "refused":
+        raise InvalidNode(f"{stated}; allowed: one element, {shape[1:]} and {shape}")
+
+
+def scaled(scale: float, x: Array) -> Array:
+    """Return scale * x, of integers in their type; 0 times infinity or NaN: ZERO_TIMES_NO_NUMBER.
+
+    Raises NotSupported for a scale that no integer can hold: the text does not define the product.
+    """
+    has_no_number = scale == 0 and not xp.isfinite(x).all()
+    if has_no_number and ZERO_TIMES_NO_NUMBER.reading() == "left_out":
+        return xp.zeros_like(x)
+    if scale == 1:
+        return x
+    if x.dtype.kind not in "iu":
+        return x * scale
+    if scale % 1 or not abs(scale) < 1 << 31:
+        raise_unspecified("how multiples become integers")
+    return x * np.asarray(int(scale)).astype(x.dtype)
+
+
+def terms_scaled(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+    """Return alpha * A' * B' + beta * C, as the text writes it."""
+    Y = scaled(alpha, xp.matmul(a, b))
+    if C is None:
+        return Y
+    return Y + scaled(beta, C)
+
+
+def factors_scaled(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+    """Return (alpha * A') * B', added to beta * C product by product, as BLAS does."""
+    if alpha == 0:
+        # There is no product to add, and 0 times an infinite product is read as in the text's form.
+        return terms_scaled(a, b, C, alpha, beta)
+    addend = None if C is None else scaled(beta, C)
+    return xp.bilinear(scaled(alpha, a), b, xp.plain.matmul, a.shape[1], addend)
+
+
+@formula_builder(1, 6)
+def gemm_with_broadcast(
+    combination: Combination,
+    A: Array,
+    B: Array,
+    C: Array,
+    *,
+    alpha: float,
+    beta: float,
+    transA: int,
+    transB: int,
+    broadcast: int,
+) -> Array:
+    """Return Y, [M, N], of the first versions; `broadcast` decides whether C is stretched."""
+    a, b = factors(A, B, transA, transB)
+    check_broadcast(C, a, b, broadcast)
+    return combination(a, b, C, alpha, beta)
+
+
+@formula_builder(7, 9)
+def gemm_with_c(
+    combination: Combination,
+    A: Array,
+    B: Array,
+    C: Array,
+    *,
+    alpha: float,
+    beta: float,
+    transA: int,
+    transB: int,
+) -> Array:
+    """Return Y, [M, N], of the versions in which C is mandatory."""
+    a, b = factors(A, B, transA, transB)
+    check_stretches(C, a, b)
+    return combination(a, b, C, alpha, beta)
+
+
+@formula_builder(11, 13)
+def gemm_with_optional_c(
+    combination: Combination,
+    A: Array,
+    B: Array,
+    C: Array = None,
+    *,
+    alpha: float,
+    beta: float,
+    transA: int,
+    transB: int,
+) -> Array:
+    """Return Y, [M, N], of the versions in which C may be left out: "as if C is a scalar 0"."""
+    a, b = factors(A, B, transA, transB)
+    check_stretches(C, a, b)
+    return combination(a, b, C, alpha, beta)
+
+
+def gemm(combination: Combination) -> Mapping[int, Formula]:
+    """Return the formula of each version from what makes Y of its operands."""
+    return {
+        **gemm_with_broadcast(combination),
+        **gemm_with_c(combination),
+        **gemm_with_optional_c(combination),
+    }
+
+
+GEMM = operator("Gemm")
+GEMM.formula_and_alternatives(gemm, terms_scaled, factors_scaled)
+
+
+@GEMM.mutant("alpha and beta were exchanged", build=gemm)
+def alpha_and_beta_exchanged(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+    """Mutant: beta * A' * B' + alpha * C."""
+    return terms_scaled(a, b, C, beta, alpha)
+
+
+@GEMM.mutant("alpha multiplied C too", build=gemm)
+def alpha_of_all(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+    """Mutant: alpha * (A' * B' + beta * C)."""
+    return scaled(alpha, terms_scaled(a, b, C, 1, beta))
+
+
+@GEMM.mutant("a vector C was a column where there are as many rows", build=gemm)
+def vector_is_a_column(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+    """Mutant: a C of shape [M] has an element for each row of Y."""
+    is_column = C is not None and C.shape == a.shape[:1]
+    column = xp.expand_dims(C, axis=1) if is_column else C
+    return terms_scaled(a, b, column, alpha, beta)

@@ -1,0 +1,403 @@
+"""NonMaxSuppression, all versions: the boxes of a class that no better one overlaps too much.
+
+"Boxes are suppressed if their IOU with a previously selected box is strictly greater than
+iou_threshold", where IOU is the share of the intersection in the union of two boxes. "Bounding
+boxes with score less than score_threshold are removed."
+
+Overlaps are known better here than float32 can tell them. Where its roundings may decide whether a
+box is selected, and where equal scores do, the answer is open.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
+from opcheck.numbers.faulty import bare
+
+OP = operator("NonMaxSuppression", exact=True)
+#: Half a ULP of 1 in float32.
+UNIT_ROUNDOFF = 2.0**-24
+
+Floats: TypeAlias = NDArray[Any]
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+def rows_in_any_order(attributes: Mapping[str, Any]) -> Literal["rows"]:
+    """Let the rows of the output come in any order: it is "a set of integers indexing" boxes."""
+    return "rows"
+
+
+OP.any_order = rows_in_any_order
+
+
+# ── boxes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class Corners(NamedTuple):
+    """The ends of boxes along both axes, each [count, 2], and how far they may be off."""
+
+    low: Floats
+    high: Floats
+    error: float
+
+
+class Overlaps(NamedTuple):
+    """What is known of the overlaps of boxes, each a mask of [count, count].
+
+    Attributes:
+        exceeds: The overlap is greater than the threshold.
+        is_unsure: float32 cannot tell whether it is.
+        has_area: The union of both has an area.
+    """
+
+    exceeds: Mask
+    is_unsure: Mask
+    has_area: Mask
+
+
+class Limits(NamedTuple):
+    """What a node asks for.
+
+    Attributes:
+        boxes: The most boxes of a class.
+        overlap: iou_threshold.
+        score: score_threshold; None for none.
+        center_point_box: 0 for boxes [y1, x1, y2, x2], 1 for [x_center, y_center, width, height].
+    """
+
+    boxes: int
+    overlap: float
+    score: Any
+    center_point_box: int
+
+
+#: The area that an intersection is compared with, from the areas of boxes and the intersections.
+Whole: TypeAlias = Callable[[Floats, Floats], Floats]
+#: What is known of the overlaps of boxes, from these, center_point_box and the threshold.
+Measure: TypeAlias = Callable[[Floats, int, float], Overlaps]
+
+
+def union_of(areas: Floats, shared: Floats) -> Floats:
+    """Return the areas of the unions of any two boxes."""
+    return areas + areas[:, None] - shared
+
+
+def corners_of(boxes: Floats, center_point_box: int) -> Corners:
+    """Return the corners of boxes in float64, put in order: "any diagonal pair of box corners".
+
+    boxes: [count, 4]. Declines to judge boxes of a negative width or height.
+    """
+    if not center_point_box:
+        ends = boxes.reshape(-1, 2, 2)
+        return Corners(ends.min(1), ends.max(1), 0.0)
+    middle = boxes[:, :2]
+    half = boxes[:, 2:] / 2
+    if (half < 0).any():
+        leave_open("nothing is said of boxes of a negative size")
+    low = middle - half
+    high = middle + half
+    is_exact = all((x.astype(np.float32) == x).all() for x in (low, high))
+    if is_exact:
+        return Corners(low, high, 0.0)
+    return Corners(low, high, 2 * UNIT_ROUNDOFF * np.abs([low, high]).max(initial=0))
+
+
+def overlaps(
+    boxes: Floats, center_point_box: int, threshold: float, whole: Whole = union_of
+) -> Overlaps:
+    """Return what is known of the overlaps of any two boxes.
+
+    boxes: [count, 4]. An overlap is the share of the intersection in the `whole`. What float32 may
+    make of it follows from the roundings of each step: of the corners, sides, areas, the
+    intersection, the whole, and the division.
+    """
+    low, high, error = corners_of(boxes.astype(np.float64), center_point_box)
+    sides = high - low
+    shared_sides = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
+    areas = sides.prod(-1)
+    shared = shared_sides.prod(-1)
+    total = areas + areas[:, None]
+    union = whole(areas, shared)
+    divisor = np.where(union > 0, union, 1)
+    ratio = shared / divisor
+    steps = (sides, areas, shared, total, union)
+    if not error and all((x.astype(np.float32) == x).all() for x in steps):
+        # Only the division is left.
+        room = np.where(ratio.astype(np.float32) == ratio, 0, 2 * UNIT_ROUNDOFF * ratio)
+    else:
+        of_shared = error * shared_sides.sum(-1) + error**2 + 4 * UNIT_ROUNDOFF * shared
+        of_areas = error * sides.sum(-1) + error**2 + 4 * UNIT_ROUNDOFF * areas
+        of_union = of_shared + of_areas + of_areas[:, None] + 4 * UNIT_ROUNDOFF * total
+        room = 2 * ((of_shared + ratio * of_union) / divisor + UNIT_ROUNDOFF * ratio)
+    is_unsure = (np.abs(ratio - threshold) <= room) & (room > 0)
+    return Overlaps(ratio > threshold, is_unsure, union > 0)
+
+
+# ── one class ─────────────────────────────────────────────────────────────────────────────────
+
+
+def greedy(boxes: Floats, scores: Floats, limits: Limits, measure: Measure = overlaps) -> list[int]:
+    """Return the selected boxes of one class, the best one first.
+
+    boxes: [count, 4]; scores: [count]. Raises NotSupported for NaN and infinity. Declines to judge
+    where float32 may select other boxes, and where the text does not decide: between equal scores,
+    and on overlaps of boxes without an area.
+    """
+    # From here on no comparison meets NaN.
+    if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
+        raise_unspecified("what is no number")
+    known = measure(boxes, limits.center_point_box, limits.overlap)
+    is_sure = known.exceeds & ~known.is_unsure
+    order = by_score(scores, limits.score)
+    chosen: list[int] = []
+    for box in order:
+        if len(chosen) == limits.boxes:
+            break
+        if is_sure[box, chosen].any():
+            continue
+        if known.is_unsure[box, chosen].any():
+            leave_open("float32 cannot tell whether boxes overlap too much")
+        if not known.has_area[box, chosen].all():
+            leave_open("nothing is said of overlaps of empty boxes")
+        if not known.exceeds[box, chosen].any():
+            chosen.append(box)
+    check_equal_scores(scores, order, chosen, limits.boxes, known.exceeds | known.is_unsure)
+    return chosen
+
+
+def by_score(scores: Floats, least: Any) -> NDArray[np.intp]:
+    """Return the boxes by their scores, the best one first, without those below the `least`."""
+    order = np.argsort(-scores, kind="stable")
+    return order[scores[order] >= (-np.inf if least is None else least)]
+
+
+def check_equal_scores(
+    scores: Floats, order: NDArray[np.intp], chosen: Sequence[int], most: int, may_exceed: Mask
+) -> None:
+    """Decline to judge unless the boxes of equal scores are selected together, or not at all.
+
+    Those are meant that no better box suppresses. They cannot all be selected if there is no room
+    for them, or if one may suppress another.
+    """
+    for score in {scores[box] for box in order}:
+        better = [box for box in chosen if scores[box] > score]
+        tied = [box for box in order if scores[box] == score and not may_exceed[box, better].any()]
+        if len(tied) < 2 or len(better) >= most:
+            continue
+        has_room = len(better) + len(tied) <= most
+        if not has_room or any(may_exceed[pair] for pair in combinations(tied, 2)):
+            leave_open("it is not said which of equal scores comes first")
+
+
+# ── all classes ───────────────────────────────────────────────────────────────────────────────
+
+
+def rows_as_they_are(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return the rows."""
+    return rows
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """How the operator is computed; mutants do otherwise.
+
+    Attributes:
+        select: Returns the selected boxes of one class, from boxes, scores and limits.
+        change: Returns the output, from its rows and the most boxes of a class.
+    """
+
+    select: Callable[[Floats, Floats, Limits], Sequence[int]] = greedy
+    change: Callable[[NDArray[np.int64], int], NDArray[np.int64]] = rows_as_they_are
+
+
+def number_of(name: str, x: Array | None, default: Any) -> Any:
+    """Return the number of a scalar, which ONNX's node tests give as a list of one."""
+    if x is None:
+        return default
+    if x.shape not in ((), (1,)):
+        raise InvalidNode(f"{name} of shape {list(x.shape)}; allowed: a scalar")
+    return bare(x).reshape(-1)[0]
+
+
+@formula_builder(10, 11)
+def of_classes(
+    suppression: Suppression,
+    boxes: Array,
+    scores: Array,
+    max_output_boxes_per_class: Array | None = None,
+    iou_threshold: Array | None = None,
+    score_threshold: Array | None = None,
+    *,
+    center_point_box: int,
+) -> NDArray[np.int64]:
+    """Return [batch, class, box] of each selected box, [count, 3].
+
+    boxes: [num_batches, spatial_dimension, 4]; scores: [num_batches, num_classes,
+    spatial_dimension]. max_output_boxes_per_class: "Default to 0, which means no output."
+    iou_threshold: "Value range [0, 1]. Default to 0." Raises InvalidNode for others, NotSupported
+    for a negative number of boxes and an unknown format.
+    """
+    boxes = bare(boxes)
+    scores = bare(scores)
+    if boxes.ndim != 3 or scores.ndim != 3 or boxes.shape != (*scores.shape[::2], 4):
+        raise InvalidNode(f"boxes {list(boxes.shape)}, scores {list(scores.shape)}")
+    limits = Limits(
+        boxes=int(number_of("max_output_boxes_per_class", max_output_boxes_per_class, 0)),
+        overlap=float(number_of("iou_threshold", iou_threshold, 0.0)),
+        score=number_of("score_threshold", score_threshold, None),
+        center_point_box=center_point_box,
+    )
+    reject(not 0 <= limits.overlap <= 1, f"iou_threshold {limits.overlap}; allowed: [0, 1]")
+    if limits.boxes < 0 or center_point_box not in (0, 1):
+        raise_unspecified(f"{limits.boxes} boxes, format {center_point_box}")
+    rows = [
+        (batch, kind, box)
+        for batch, of_batch in enumerate(scores)
+        for kind, of_class in enumerate(of_batch)
+        for box in suppression.select(boxes[batch], of_class, limits)
+    ]
+    return suppression.change(np.array(rows, np.int64).reshape(-1, 3), limits.boxes)
+
+
+OP.formula(build=of_classes)(Suppression())
+
+
+# ── mutants: overlaps ─────────────────────────────────────────────────────────────────────────
+
+
+def measured_by(measure: Measure) -> Suppression:
+    """Return a mutant that measures overlaps in another way."""
+    return Suppression(select=partial(greedy, measure=measure))
+
+
+def or_equal(boxes: Floats, center_point_box: int, threshold: float) -> Overlaps:
+    """Mutant: an overlap of the threshold itself is too much."""
+    return overlaps(boxes, center_point_box, np.nextafter(threshold, -1))
+
+
+def with_far_corners(boxes: Floats, center_point_box: int, threshold: float) -> Overlaps:
+    """Mutant: boxes are longer by one on both axes."""
+    low, high, _ = corners_of(boxes.astype(np.float64), center_point_box)
+    return overlaps(np.hstack([low, high + 1]), 0, threshold)
+
+
+def smaller_area(areas: Floats, shared: Floats) -> Floats:
+    """Mutant: the intersection is compared with the smaller box."""
+    return np.minimum(areas, areas[:, None])
+
+
+def without_order(boxes: Floats, center_point_box: int, threshold: float) -> Overlaps:
+    """Mutant: boxes whose corners come the other way round have no area."""
+    if not center_point_box:
+        boxes = np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])])
+    return overlaps(boxes, center_point_box, threshold)
+
+
+OP.mutant_table(
+    {
+        "or_equal": ("an overlap of just the threshold was too much", measured_by(or_equal)),
+        "one_more": (
+            "boxes held their far corners, as pixels do",
+            measured_by(with_far_corners),
+        ),
+        "of_the_smaller": (
+            "overlaps were measured by the smaller box",
+            measured_by(partial(overlaps, whole=smaller_area)),
+        ),
+        "one_corner_first": ("corners were not put in order", measured_by(without_order)),
+    },
+    build=of_classes,
+)
+
+
+# ── mutants: selections ───────────────────────────────────────────────────────────────────────
+
+
+def without_least(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
+    """Mutant: boxes of the score threshold itself are removed, unless it is 0."""
+    if limits.score:
+        limits = limits._replace(score=np.nextafter(limits.score, np.inf))
+    return greedy(boxes, scores, limits)
+
+
+def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
+    """Mutant: boxes that are suppressed themselves suppress others too."""
+    order = by_score(scores, None)
+    exceeds = overlaps(boxes, limits.center_point_box, limits.overlap).exceeds
+    least = -np.inf if limits.score is None else limits.score
+    selected = [
+        box
+        for n, box in enumerate(order)
+        if scores[box] >= least and not exceeds[box, order[:n]].any()
+    ]
+    return selected[: limits.boxes]
+
+
+OP.mutant_table(
+    {
+        "without_least": (
+            "boxes with just the least score were removed",
+            Suppression(select=without_least),
+        ),
+        "by_all_better": (
+            "boxes that were suppressed suppressed others",
+            Suppression(select=by_all_better),
+        ),
+    },
+    build=of_classes,
+)
+
+
+# ── mutants: rows ─────────────────────────────────────────────────────────────────────────────
+
+
+def class_before_batch(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Mutant: rows are [class, batch, box]."""
+    return rows[:, [1, 0, 2]]
+
+
+def box_before_class(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Mutant: rows are [batch, box, class]."""
+    return rows[:, [0, 2, 1]]
+
+
+def most_of_all(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Mutant: the most boxes are for all classes together."""
+    return rows[:most]
+
+
+def most_of_a_batch(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Mutant: the most boxes are for all classes of a batch together."""
+    batches = [rows[rows[:, 0] == batch][:most] for batch in np.unique(rows[:, 0])]
+    return np.concatenate([rows[:0], *batches])
+
+
+OP.mutant_table(
+    {
+        "class_before_batch": (
+            "rows had the class before the batch",
+            Suppression(change=class_before_batch),
+        ),
+        "box_before_class": (
+            "rows had the box before the class",
+            Suppression(change=box_before_class),
+        ),
+        "most_of_all": (
+            "the most of boxes was for all classes together",
+            Suppression(change=most_of_all),
+        ),
+        "most_of_a_batch": (
+            "the most of boxes was for all classes of a batch together",
+            Suppression(change=most_of_a_batch),
+        ),
+    },
+    build=of_classes,
+)

@@ -1,0 +1,238 @@
+"""Pad and CenterCropPad, all versions: elements before and after those of a tensor.
+
+A padded axis of D elements has those of the places -begin … D + end - 1. Outside of [0, D - 1] the
+mode decides which element, or which constant, is held:
+
+- constant: `constant_value`, "by default 0, empty string or False";
+- reflect: "the reflection of the vector mirrored on the first and last values";
+- edge: "the edge values of array";
+- wrap: "wrap-around padding as if the data tensor forms a torus".
+
+A negative pad removes elements.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_scalar, check_size, distinct, listed
+from opcheck.engine.operators import check_one_of, operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, NotSupported, reject
+from opcheck.numbers import Array
+from opcheck.numbers.faulty import bare
+
+NAMES = """CenterCropPad Pad"""
+
+#: For each element of a padded axis the place that it comes from; CONSTANT for none.
+Places: TypeAlias = NDArray[np.intp]
+CONSTANT = -1
+
+MODES = ("constant", "reflect", "edge")
+MODES_SINCE_19 = (*MODES, "wrap")
+
+REFLECTION_BEYOND_THE_AXIS = Ruling(
+    "reflection-beyond-the-axis",
+    "The text does not state what is reflected where padding is longer than the axis.",
+    ("refused", "back_and_forth"),
+)
+
+
+class Ends(NamedTuple):
+    """How many elements an axis gets before and after its own; negative numbers remove some."""
+
+    axis: int
+    begin: int
+    end: int
+
+
+# ── one axis ──────────────────────────────────────────────────────────────────────────────────
+
+
+def source_places(length: int, begin: int, end: int, mode: str) -> Places:
+    """Return the place that each element of a padded axis comes from.
+
+    length: that of the axis before. Raises NotSupported where the text defines no element: modes
+    that repeat elements of an empty axis, or next to removed ones.
+    """
+    places: Places = np.arange(-begin, max(length + end, -begin), dtype=np.intp)
+    is_outside = (places < 0) | (places >= length)
+    if mode == "constant" or not is_outside.any():
+        return np.where(is_outside, CONSTANT, places)
+    if not length or min(begin, end) < 0:
+        raise_unspecified(f"{mode} padding of {begin} and {end} on {length}")
+    if mode == "edge":
+        return np.clip(places, 0, length - 1)
+    if mode == "wrap":
+        wrapped: Places = xp.called("wrapped_around", np.mod, places, length)
+        return wrapped
+    # An example of the text reflects as much as the axis is long.
+    longest = length if length > 1 else 0
+    if max(begin, end) > longest:
+        return reflected_beyond(places, length)
+    mirrored: Places = xp.called("reflected", reflected, places, length - 1)
+    return mirrored
+
+
+def reflected(places: Places, last: int) -> Places:
+    """Return `places` mirrored on 0 and on the `last` one of the axis, once on each."""
+    mirrored: Places = np.abs(last - np.abs(last - np.abs(places)))
+    return mirrored
+
+
+def reflected_beyond(places: Places, length: int) -> Places:
+    """Return `places` mirrored as often as it takes: REFLECTION_BEYOND_THE_AXIS."""
+    if REFLECTION_BEYOND_THE_AXIS.reading() == "refused":
+        raise InvalidNode(f"reflect padding is longer than the axis of {length} elements")
+    if length == 1:
+        return np.zeros_like(places)
+    last = length - 1
+    return last - np.abs(last - places % (2 * last))
+
+
+def padded_along(x: Array, axis: int, places: Places, fill: Any) -> Array:
+    """Return `x` with the elements at `places` along `axis`, and `fill` where there is none."""
+    behind = x.ndim - 1 - axis
+    if not x.shape[axis]:
+        shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
+        return np.full(shape, bare(fill), x.dtype)
+    is_constant = (places < 0).reshape(-1, *[1] * behind)
+    x = xp.take(x, np.maximum(places, 0), axis=axis)
+    return xp.where(is_constant, fill, x) if is_constant.any() else x
+
+
+# ── a tensor ──────────────────────────────────────────────────────────────────────────────────
+
+
+def padded(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, fill: Any) -> Array:
+    """Return `x` padded along `axes`.
+
+    pads: "[x1_begin, x2_begin, ..., x1_end, x2_end,...]", two for each axis. Raises InvalidNode for
+    another count, and if less than nothing is left of an axis; NotSupported if more is removed at
+    one end than there is.
+    """
+    count = len(axes)
+    reject(len(pads) != 2 * count, f"{len(pads)} pads for {count} axes; allowed: 2 each")
+    every = [Ends(axis, pads[n], pads[count + n]) for n, axis in enumerate(axes)]
+    check_removed(x, pads, every)
+    added = {ends.axis: ends.begin + ends.end for ends in every}
+    # Places are counted along an axis, though the tensor be empty.
+    check_size([max(1, size) + max(0, added.get(axis, 0)) for axis, size in enumerate(x.shape)])
+    for axis, begin, end in every:
+        places = source_places(x.shape[axis], begin, end, mode)
+        x = padded_along(x, axis, places, fill)
+    return x
+
+
+def check_removed(x: Array, pads: Sequence[int], every: Iterable[Ends]) -> None:
+    """Raise InvalidNode or NotSupported if pads remove more than there is; see `padded`."""
+    for axis, begin, end in every:
+        if x.shape[axis] + begin + end < 0:
+            raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
+    for axis, begin, end in every:
+        if -min(begin, end) > x.shape[axis]:
+            raise_unspecified("removing more than there is")
+
+
+def axes_in_question(axes: Array | None, rank: int) -> Sequence[int]:
+    """Return the axes of an attribute or a tensor, counted from the front; all without one."""
+    return range(rank) if axes is None else distinct(listed("axes", axes), rank)
+
+
+# ── Pad ───────────────────────────────────────────────────────────────────────────────────────
+
+PAD = operator("Pad", exact=True)
+
+
+@PAD.formula(1)
+def pad_1(data: Array, *, mode: str, paddings: Sequence[int], value: float) -> Array:
+    """Return `data` padded by attributes, of which the text states the order in two ways.
+
+    The example has both ends of an axis side by side, and the attribute's text all beginnings
+    first. Raises NotSupported where that matters, and for negative numbers.
+    """
+    if len(paddings) == 2 * data.ndim:
+        beginnings_first = np.reshape(paddings, (2, -1))
+        is_same_either_way = (beginnings_first.T.reshape(-1) == beginnings_first.reshape(-1)).all()
+        if (beginnings_first < 0).any() or not is_same_either_way:
+            raise NotSupported("the text contradicts itself about the order of paddings")
+    return pad_2(data, mode=mode, pads=paddings, value=value)
+
+
+@PAD.formula(2)
+def pad_2(data: Array, *, mode: str, pads: Sequence[int], value: float) -> Array:
+    """Return `data` padded by attributes along every axis."""
+    check_one_of("mode", mode, *MODES)
+    return padded(data, listed("pads", pads), range(data.ndim), mode, data.dtype.type(value))
+
+
+def pad(
+    modes: Sequence[str],
+    data: Array,
+    pads: Array,
+    constant_value: Array | None = None,
+    axes: Array | None = None,
+    *,
+    mode: str,
+) -> Array:
+    """Return `data` padded by inputs along `axes`, by default along every axis.
+
+    modes: those of the version. constant_value: a scalar, used in the mode constant. Raises
+    InvalidNode for other modes; NotSupported without a constant for types that have no zero.
+    """
+    check_one_of("mode", mode, *modes)
+    named_axes = axes_in_question(axes, data.ndim)
+    is_text = data.dtype == object
+    fill = "" if is_text else np.zeros((), data.dtype)
+    if mode == "constant" and constant_value is not None:
+        check_scalar("constant_value", constant_value)
+        fill = xp.reshape(constant_value, ())
+    elif mode == "constant" and not is_text and fill != 0:
+        raise NotSupported(f"the padding value is zero, which {data.dtype} has none of")
+    return padded(data, listed("pads", pads), named_axes, mode, fill)
+
+
+@PAD.formula(11, 13)
+def pad_11(data: Array, pads: Array, constant_value: Array | None = None, *, mode: str) -> Array:
+    """Return `data` padded by inputs along every axis; see `pad`."""
+    return pad(MODES, data, pads, constant_value, mode=mode)
+
+
+PAD.formula(18)(partial(pad, MODES))
+PAD.formula(19, 21, 23, 24, 25)(partial(pad, MODES_SINCE_19))
+
+
+# ── CenterCropPad ─────────────────────────────────────────────────────────────────────────────
+
+CENTER_CROP_PAD = operator("CenterCropPad", exact=True)
+
+
+def half(count: int) -> int:
+    """Return half of `count`, rounded towards zero."""
+    return count // 2 if count > 0 else -(-count // 2)
+
+
+@CENTER_CROP_PAD.formula(18)
+def center_crop_pad(input_data: Array, shape: Array, *, axes: Sequence[int] | None) -> Array:
+    """Return the center of the input in the sizes `shape` along `axes`, by default along all.
+
+    "The starting value for the cropping window is rounded down", so that of n elements left over
+    n // 2 are removed before. Of n missing ones n // 2 are added there: "an additional pixel will
+    be added to the right side". "The padding value used is zero." Raises InvalidNode unless there
+    is a size for each axis, and none is negative; NotSupported for texts that are padded.
+    """
+    sizes = listed("shape", shape)
+    named_axes = axes_in_question(axes, input_data.ndim)
+    if len(sizes) != len(named_axes) or any(size < 0 for size in sizes):
+        raise InvalidNode(f"shape {sizes}; allowed: a size for each of {len(named_axes)} axes")
+    missing = [size - input_data.shape[axis] for size, axis in zip(sizes, named_axes, strict=True)]
+    if input_data.dtype == object and any(count > 0 for count in missing):
+        raise NotSupported("the padding value is zero, which is no text")
+    begins = [half(count) for count in missing]
+    ends = [count - begin for count, begin in zip(missing, begins, strict=True)]
+    fill = np.zeros((), input_data.dtype)
+    return padded(input_data, [*begins, *ends], named_axes, "constant", fill)

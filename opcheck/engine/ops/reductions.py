@@ -1,0 +1,389 @@
+"""ReduceSum, ReduceMean, ReduceMax, ReduceL2 and the other reductions over axes, all versions.
+
+Axes are an attribute in the first versions, and an input in later ones. What an operator makes of
+the elements along them is a `Reduction`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import inf, log, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import dtypes, numbers as xp, opset
+from opcheck.engine.axes import from_either_end, listed
+from opcheck.engine.operators import Formula, leave_open, operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import NEGATIVE_AXIS, flag
+from opcheck.errors import reject
+from opcheck.grouping import sure
+from opcheck.numbers import Array
+
+NAMES = """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
+ReduceSum ReduceSumSquare"""
+
+#: Makes one element of those along axes: from x, and the keywords `axis` and `keepdims`.
+Reduction: TypeAlias = Callable[..., Array]
+#: Axes counted from the front.
+Axes: TypeAlias = tuple[int, ...]
+
+NEGATIVE_AXIS_OF_VERSION_1 = Ruling(
+    NEGATIVE_AXIS.id, NEGATIVE_AXIS.text, ("from_the_back", "refused")
+)
+EMPTY_LIST_OF_AXES = Ruling(
+    "empty-list-of-axes",
+    "By default all dimensions are reduced. The text does not state what an attribute that is an "
+    "empty list means.",
+    ("all", "none", "refused"),
+)
+AXIS_NAMED_TWICE = Ruling(
+    "axis-named-twice",
+    "The text does not state whether an axis may be named twice.",
+    ("once", "refused"),
+)
+RANGE_OF_THE_SUM = Ruling(
+    "range-of-the-sum",
+    "A sum of squares or exponentials may leave the range of the type where its root or logarithm "
+    "does not. An implementation may scale the terms, or compute as the text has it.",
+    ("scaled", "out_of_range"),
+)
+
+
+# ── reductions ────────────────────────────────────────────────────────────────────────────────
+
+
+def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The sum of |x|."""
+    return xp.sum(xp.abs(x), axis=axis, keepdims=keepdims)
+
+
+def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The sum of x * x."""
+    return xp.sum(x * x, axis=axis, keepdims=keepdims)
+
+
+def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The root of the sum of x * x; of integers only if it is one."""
+    y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
+    return l2_norm_as_read(x, y)
+
+
+def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The same by a power, or a library's root, which need not be rounded rightly."""
+    total = sum_of_squares(x, axis=axis, keepdims=keepdims)
+    y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
+    return l2_norm_as_read(x, y)
+
+
+def l2_norm_as_read(x: Array, y: Array) -> Array:
+    """Return a norm `y` in the type of `x`, infinite if the squares are: RANGE_OF_THE_SUM."""
+    if is_integer(x):
+        return as_integers(x, y, y % 1 == 0)
+    return as_range_is_read(x, y, -inf, sqrt(largest_of(x)))
+
+
+def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The logarithm of the sum; of integers only where it is 0."""
+    y = xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
+    return as_integers(x, y, y == 0) if is_integer(x) else y
+
+
+def log_sum_exp(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The logarithm of the sum of e^x; of integers only where it is 0."""
+    y = xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=keepdims))
+    return log_sum_exp_as_read(x, y)
+
+
+def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The same with the maximum subtracted before, and added after."""
+    if has_no_values(x, axis):
+        return log_sum_exp(x, axis=axis, keepdims=keepdims)
+    # A NaN makes the sum NaN, whatever is subtracted.
+    top = xp.max(x, axis=axis, keepdims=True)
+    shift = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    logarithm = xp.log(xp.sum(xp.exp(x - shift), axis=axis, keepdims=keepdims))
+    return log_sum_exp_as_read(x, logarithm + xp.reshape(top, logarithm.shape))
+
+
+def log_sum_exp_as_read(x: Array, y: Array) -> Array:
+    """Return `y` in the type of `x`, infinite if e^x leaves the range: RANGE_OF_THE_SUM."""
+    if is_integer(x):
+        return as_integers(x, y, y == 0)
+    return as_range_is_read(x, y, logarithm_of_half_the_smallest(x), log(largest_of(x)))
+
+
+def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The mean; of integers only where it is one.
+
+    Raises NotSupported for others: the text does not state how they are rounded, nor what a sum
+    out of range makes.
+    """
+    if not is_integer(x):
+        return xp.mean(x, axis=axis, keepdims=keepdims)
+    total = np.sum(x, axis=axis, keepdims=keepdims)
+    size = np.abs(np.sum(x, axis=axis, keepdims=keepdims, dtype=np.float64))
+    count = x.size // max(1, total.size)
+    is_of_nothing = total.size > 0 and count == 0
+    divisor = max(1, count)
+    is_out_of_range = (size >= np.iinfo(x.dtype).max).any()
+    if is_of_nothing or (total % divisor).any() or is_out_of_range:
+        raise_unspecified("means that are no integers, or of sums out of range")
+    return total // divisor
+
+
+def largest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The largest element; of no values "minus infinity … or the minimum value of the data type".
+
+    "The above behavior is similar to numpy", where NaN is the maximum of a row that has it.
+    """
+    if has_no_values(x, axis):
+        least, _ = ends_of(x)
+        x = one_element_along(x, axis, least)
+    return xp.max(x, axis=axis, keepdims=keepdims)
+
+
+def smallest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """The smallest element; of no values infinity, or the maximum value. NaN is as above."""
+    if has_no_values(x, axis):
+        _, largest = ends_of(x)
+        x = one_element_along(x, axis, largest)
+    return xp.min(x, axis=axis, keepdims=keepdims)
+
+
+# What these have in common.
+
+
+def is_integer(x: Array) -> bool:
+    """Return True for a tensor of integers."""
+    return bool(x.dtype.kind in "iu")
+
+
+def has_no_values(x: Array, axis: Axes) -> bool:
+    """Return True if one of the axes has no elements."""
+    return any(x.shape[a] == 0 for a in axis)
+
+
+def largest_of(x: Array) -> float:
+    """Return the largest finite number of a tensor's type."""
+    _, largest = dtypes.limits(sure(dtypes.of(x)))
+    return largest
+
+
+def logarithm_of_half_the_smallest(x: Array) -> float:
+    """Return the logarithm of what a floating type rounds to 0: half its smallest number."""
+    return (sure(dtypes.of(x)).min_exponent - 1) * log(2)
+
+
+def ends_of(x: Array) -> tuple[float, float]:
+    """Return the ends of the range of a type: of floats the infinities."""
+    if x.dtype.kind in "iub":
+        return dtypes.limits(sure(dtypes.of(x)))
+    return -inf, inf
+
+
+def one_element_along(x: Array, axis: Axes, value: float) -> Array:
+    """Return a tensor like `x` with one element along these axes, which is `value`."""
+    shape = [1 if a in axis else length for a, length in enumerate(x.shape)]
+    return xp.astype(np.full(shape, value), x.dtype)
+
+
+def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
+    """Return floats `y` in the type of `x`, integers.
+
+    Raises NotSupported unless all are exact: the text does not state how others are rounded.
+    """
+    if not np.all(is_exact):
+        raise_unspecified("how reals become integers")
+    return y.astype(x.dtype)
+
+
+def as_range_is_read(x: Array, y: Array, low: float, high: float) -> Array:
+    """Return `y`, a function of a sum of terms of `x`: RANGE_OF_THE_SUM.
+
+    Where `y` is in the range of the type of `x` and not in [low, high], the sum is out of range.
+    """
+    values = xp.values_of(y)
+    is_above = (values > high) & (values <= largest_of(x))
+    is_below = (values < low) & (values > -inf)
+    is_open = is_above.any() or is_below.any()
+    if not is_open or RANGE_OF_THE_SUM.reading() == "scaled":
+        return y
+    y = xp.where(is_above, xp.full_like(y, inf), y)
+    return xp.where(is_below, xp.full_like(y, -inf), y)
+
+
+# ── axes ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a reduction.
+
+    Attributes:
+        since: The opset since which it is in force.
+        reduction: What is made of the elements along the axes.
+        defines_no_values: The text states what "Reduction over an empty set of values yields".
+    """
+
+    since: int
+    reduction: Reduction
+    defines_no_values: bool
+
+
+def counted(axes: Sequence[int], rank: int) -> Axes:
+    """Return axes counted from the front, each once: AXIS_NAMED_TWICE.
+
+    "Accepted range is [-r, r-1] where r = rank(data)." Raises InvalidNode for others.
+    """
+    along = [from_either_end(axis, rank) for axis in axes]
+    distinct = tuple(dict.fromkeys(along))
+    if len(distinct) < len(along):
+        reject(AXIS_NAMED_TWICE.reading() == "refused", f"an axis is twice in {list(axes)}")
+    return distinct
+
+
+def every_axis(x: Array) -> Axes:
+    """Return all axes of a tensor."""
+    return tuple(range(x.ndim))
+
+
+def reduced(version: Version, data: Array, along: Axes, keepdims: int) -> Array:
+    """Return `data` reduced along these axes, which are kept with length 1 if `keepdims`.
+
+    Along no axes each element is reduced alone: "composite-reduction operators will still perform
+    the non-reduction steps". What no values make is left open where the text does not define it.
+    """
+    keeps = flag("keepdims", keepdims)
+    if along:
+        y = version.reduction(data, axis=along, keepdims=keeps)
+    else:
+        y = version.reduction(xp.expand_dims(data, axis=0), axis=(0,), keepdims=False)
+    if y.size and not version.defines_no_values and has_no_values(data, along):
+        leave_open("nothing is said of what is made of no values")
+    return y
+
+
+def with_axes_as_attribute(
+    version: Version, data: Array, *, axes: Sequence[int] | None, keepdims: int
+) -> Array:
+    """Return `data` reduced along `axes`: "The default is to reduce over all the dimensions"."""
+    if axes is None:
+        return reduced(version, data, every_axis(data), keepdims)
+    if not axes:
+        reading = EMPTY_LIST_OF_AXES.reading()
+        reject(reading == "refused", "axes is an empty list")
+        along = every_axis(data) if reading == "all" else ()
+        return reduced(version, data, along, keepdims)
+    along = counted(axes, data.ndim)
+    if version.since == 1 and min(axes) < 0:
+        refuses = NEGATIVE_AXIS_OF_VERSION_1.reading() == "refused"
+        reject(refuses, f"axes {list(axes)}; allowed: none below 0")
+    return reduced(version, data, along, keepdims)
+
+
+def with_axes_as_input(
+    version: Version, data: Array, axes: Array = None, *, keepdims: int, noop_with_empty_axes: int
+) -> Array:
+    """Return `data` reduced along `axes`; without any, along all or none by the flag.
+
+    "reduction over all axes if 'noop_with_empty_axes' is false, and reduction over the empty set of
+    axes when 'noop_with_empty_axes' is true."
+    """
+    along = () if axes is None else counted(listed("axes", axes), data.ndim)
+    is_noop = flag("noop_with_empty_axes", noop_with_empty_axes)
+    if not along and not is_noop:
+        along = every_axis(data)
+    return reduced(version, data, along, keepdims)
+
+
+def defines_no_values(doc: str) -> bool:
+    """Return True if a text states what no values make: version 11 does not, or 12 of extremes.
+
+    ReduceMean has "Reduction over an empty set of values yields undefined."
+    """
+    return "empty set of values yields" in doc and "values yields undefined" not in doc
+
+
+def has_axes_as_input(name: str, since: int) -> bool:
+    """Return True for a version with axes as an input."""
+    return "axes" not in opset.versions("", name)[since].attributes
+
+
+def each_version(name: str, reduction: Reduction) -> Mapping[int, Formula]:
+    """Return the formula of each version of an operator, from what is made of the elements."""
+    formulas: dict[int, Formula] = {}
+    for since, schema in opset.versions("", name).items():
+        version = Version(since, reduction, defines_no_values(schema.doc))
+        if has_axes_as_input(name, since):
+            formulas[since] = partial(with_axes_as_input, version)
+        else:
+            formulas[since] = partial(with_axes_as_attribute, version)
+    return formulas
+
+
+# ── the operators ─────────────────────────────────────────────────────────────────────────────
+
+#: The formula of the text first, then others that are as right.
+REDUCTIONS: Mapping[str, tuple[Reduction, ...]] = {
+    "ReduceL1": (l1_norm,),
+    "ReduceL2": (l2_norm, l2_norm_by_power),
+    "ReduceLogSum": (log_sum,),
+    "ReduceLogSumExp": (log_sum_exp, log_sum_exp_of_shifted),
+    "ReduceMax": (largest_element,),
+    "ReduceMean": (mean,),
+    "ReduceMin": (smallest_element,),
+    "ReduceProd": (xp.prod,),
+    "ReduceSum": (xp.sum,),
+    "ReduceSumSquare": (sum_of_squares,),
+}
+#: Types in which logarithms are seldom whole numbers.
+WITHOUT_LOGARITHMS = ("int32", "int64", "uint32", "uint64")
+
+
+# Mutants.
+
+
+def first_alone(axes: Axes, rank: int) -> Axes:
+    """Mutant: only the first of several axes."""
+    return axes[:1]
+
+
+def next_axes(axes: Axes, rank: int) -> Axes:
+    """Mutant: the axis after each right one."""
+    return tuple((axis + 1) % rank for axis in axes)
+
+
+def along_other_axes(
+    name: str, reduction: Reduction, change: Callable[[Axes, int], Axes]
+) -> Mapping[int, Formula]:
+    """Return the formulas with axes as an input, which reduce along what `change` makes of them."""
+
+    def changed(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+        return reduction(x, axis=change(axis, x.ndim), keepdims=keepdims)
+
+    formulas = each_version(name, changed)
+    return {since: made for since, made in formulas.items() if has_axes_as_input(name, since)}
+
+
+AXES_MUTANTS = {
+    "first_of_the_axes_alone": ("only the first of several axes was reduced", first_alone),
+    "next_axis_reduced": ("the axis after each right one was reduced", next_axes),
+}
+
+
+def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
+    """Declare an operator with its formulas and mutants."""
+    op = operator(
+        name,
+        module=__name__,
+        exact=name in ("ReduceMax", "ReduceMin"),
+        constant=WITHOUT_LOGARITHMS if "Log" in name else (),
+    )
+    op.formula_and_alternatives(partial(each_version, name), *reductions)
+    op.mutant_table(AXES_MUTANTS, build=partial(along_other_axes, name, reductions[0]))
+
+
+for _name, _reductions in REDUCTIONS.items():
+    declare(_name, _reductions)

@@ -1,0 +1,279 @@
+"""Scatter, ScatterElements, ScatterND and TensorScatter: a copy of a tensor with some updated.
+
+"The output of the operation is produced by creating a copy of the input `data`, and then updating
+its value to values specified by `updates` at specific index positions specified by `indices`",
+which are those of `indexing`. With a reduction f, output[i] = f(output[i], updates[…]).
+
+No order of updates is defined. So an answer is given where there is one whatever the order: each
+element is updated once, or the reduction is a maximum or a minimum, or no order rounds.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.dtypes import DTYPES, limits
+from opcheck.engine.axes import from_either_end
+from opcheck.engine.operators import check_one_of, check_shape, operator, raise_unspecified
+from opcheck.engine.ops.indexing import Index, index_of_elements, index_of_slices
+from opcheck.engine.rulings import NEGATIVE_INDEX, maximum, minimum
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.numbers import Array
+from opcheck.numbers.faulty import bare
+
+NAMES = """Scatter ScatterElements ScatterND TensorScatter"""
+
+#: What becomes of an element and an update.
+REDUCTIONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "add": xp.add,
+    "mul": xp.multiply,
+    "max": maximum,
+    "min": minimum,
+}
+#: The reductions of each version; "none" is always one.
+REDUCTIONS_OF_11: Collection[str] = ()
+REDUCTIONS_OF_16: Collection[str] = ("add", "mul")
+REDUCTIONS_OF_18: Collection[str] = tuple(REDUCTIONS)
+
+
+# ── updates ───────────────────────────────────────────────────────────────────────────────────
+
+
+def scattered(
+    data: Array,
+    index: Index,
+    updates: Array,
+    reduction: str = "none",
+    allowed: Collection[str] = (),
+) -> Array:
+    """Return `data` with `updates` at `index`, or with what `reduction` makes of both.
+
+    index: for each update the element, as an index of an array; updates: of the shape that
+    `data[index]` has. Raises InvalidNode unless the reduction is "none" or `allowed`, and
+    NotSupported where the order of updates decides, or where a subnormal number may be flushed.
+    """
+    check_one_of("reduction", reduction, "none", *allowed)
+    places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
+    turns = turns_of(places)
+    check_order(data, places, turns, updates, reduction)
+    flat = updated(data, places, turns, updates, reduction)
+    if reduction in ("add", "mul"):
+        check_no_subnormal(flat, data.dtype.name)
+    return xp.reshape(flat, data.shape)
+
+
+def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return which of the updates of its element each one is, counted from 0."""
+    order = np.argsort(places, kind="stable")
+    turns = np.empty_like(places)
+    turns[order] = np.arange(places.size) - np.searchsorted(places[order], places[order])
+    return turns
+
+
+def updated(
+    data: Array,
+    places: NDArray[np.intp],
+    turns: NDArray[np.intp],
+    updates: Array,
+    reduction: str,
+) -> Array:
+    """Return the elements of `data` in a row, after the updates of each turn in its order.
+
+    places, turns: row-major, one for each of `updates`.
+    """
+    first = xp.reshape(data, (-1,))
+    flat = first
+    updates = xp.reshape(updates, (-1,))
+    for turn in range(turns.max(initial=-1) + 1):
+        (chosen,) = np.nonzero(turns == turn)
+        at = places[chosen]
+        values = xp.take(updates, chosen, axis=0)
+        if reduction != "none":
+            now = xp.take(flat, at, axis=0)
+            # Mutants reduce the element as it was first.
+            before = xp.take(first, at, axis=0)
+            reduce = partial(reduced, reduction)
+            values = xp.called(f"reduced_by_{reduction}", reduce, now, before, values)
+        source = np.arange(data.size)
+        source[at] = data.size + np.arange(len(at))
+        flat = xp.take(xp.concat([flat, values], axis=0), source, axis=0)
+    return flat
+
+
+def reduced(reduction: str, now: Array, before: Array, update: Array) -> Array:
+    """Return what `reduction` makes of elements as they are `now`, and an update of each."""
+    return REDUCTIONS[reduction](now, update)
+
+
+def check_order(
+    data: Array,
+    places: NDArray[np.intp],
+    turns: NDArray[np.intp],
+    updates: Array,
+    reduction: str,
+) -> None:
+    """Raise NotSupported where the order of updates decides, or where no sum is defined.
+
+    "In cases where `reduction` is set to "none", indices should not have duplicate entries."
+    """
+    has_duplicates = turns.any()
+    if reduction == "none":
+        if has_duplicates:
+            raise_unspecified("the order of updates")
+        return
+    if data.dtype.kind in "Obc":
+        raise_unspecified(f"{reduction} of {data.dtype}")
+    if reduction in ("add", "mul") and (has_duplicates or data.dtype.kind in "iu"):
+        check_exact(data, places, updates, reduction)
+
+
+def check_exact(data: Array, places: NDArray[np.intp], updates: Array, reduction: str) -> None:
+    """Raise NotSupported unless every order gives one number, and integers stay in their range.
+
+    That is so if all are whole numbers, and no sum or product of magnitudes is too large.
+    """
+    known = DTYPES[data.dtype.name]
+    sizes = np.abs(bare(data).astype(np.longdouble)).reshape(-1)
+    added = np.abs(bare(updates).astype(np.longdouble)).reshape(-1)
+    is_whole = (sizes == np.floor(sizes)).all() and (added == np.floor(added)).all()
+    if reduction == "mul":
+        sizes = np.maximum(sizes, 1)
+        added = np.maximum(added, 1)
+    accumulate = np.add if reduction == "add" else np.multiply
+    with np.errstate(over="ignore"):
+        accumulate.at(sizes, places, added)
+    largest = 2.0**known.precision if known.precision else limits(known)[1]
+    if not is_whole or (sizes > largest).any():
+        raise_unspecified("the order of updates, or of integers out of range")
+
+
+def check_no_subnormal(x: Array, dtype: str) -> None:
+    """Raise NotSupported if a float is close to a subnormal number, which may be flushed to 0."""
+    known = DTYPES[dtype]
+    if known.kind != "float":
+        return
+    least = 2.0 ** (known.min_exponent + known.precision - 1)
+    values = bare(x)
+    if ((values != 0) & (np.abs(values) < least)).any():
+        raise NotSupported("subnormal numbers may be flushed")
+
+
+# ── Scatter and ScatterElements ─────────────────────────────────────────────────────────────────
+
+SCATTER = operator("Scatter", exact=True)
+SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
+
+
+def scatter_elements(
+    allowed: Collection[str],
+    data: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    axis: int,
+    reduction: str = "none",
+) -> Array:
+    """Return `data` with output[indices[i][j]][j] = updates[i][j] if axis = 0.
+
+    allowed: the reductions of the version. updates: of the "same rank and shape as indices".
+    """
+    check_shape("updates", updates, indices.shape)
+    index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
+    return scattered(data, index, updates, reduction, allowed)
+
+
+@SCATTER.formula(9)
+def scatter_9(data: Array, indices: Array, updates: Array, *, axis: int) -> Array:
+    """Return `scatter_elements`; this version does not mention a negative index: NEGATIVE_INDEX.
+
+    Version 11 is deprecated, and no model may have it.
+    """
+    if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
+        raise InvalidNode("a negative index")
+    return scatter_elements(REDUCTIONS_OF_11, data, indices, updates, axis=axis)
+
+
+SCATTER_ELEMENTS.formula(11, 13)(partial(scatter_elements, REDUCTIONS_OF_11))
+SCATTER_ELEMENTS.formula(16)(partial(scatter_elements, REDUCTIONS_OF_16))
+SCATTER_ELEMENTS.formula(18)(partial(scatter_elements, REDUCTIONS_OF_18))
+
+
+# ── ScatterND ───────────────────────────────────────────────────────────────────────────────────
+
+SCATTER_ND = operator("ScatterND", exact=True)
+
+
+def scatter_nd(
+    allowed: Collection[str],
+    data: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    reduction: str = "none",
+) -> Array:
+    """Return `data` with a slice of it replaced for each tuple of indices.
+
+    allowed: the reductions of the version. updates: its shape "must equal indices.shape[0:q-1] ++
+    data.shape[k:r]", where k is the length of a tuple. NotSupported for tuples of length 0.
+    """
+    if indices.ndim and not indices.shape[-1]:
+        raise_unspecified("index tuples of length 0")
+    index = index_of_slices(data, indices, 0)
+    depth = indices.shape[-1]
+    check_shape("updates", updates, (*indices.shape[:-1], *data.shape[depth:]))
+    return scattered(data, index, updates, reduction, allowed)
+
+
+SCATTER_ND.formula(11, 13)(partial(scatter_nd, REDUCTIONS_OF_11))
+SCATTER_ND.formula(16)(partial(scatter_nd, REDUCTIONS_OF_16))
+SCATTER_ND.formula(18)(partial(scatter_nd, REDUCTIONS_OF_18))
+
+
+# ── TensorScatter ───────────────────────────────────────────────────────────────────────────────
+
+TENSOR_SCATTER = operator("TensorScatter", exact=True)
+
+
+@TENSOR_SCATTER.formula(24)
+def tensor_scatter(
+    past_cache: Array, update: Array, write_indices: Array | None = None, *, axis: int, mode: str
+) -> Array:
+    """Return the cache with the update written from `write_indices` on, along `axis`.
+
+    past_cache: [batch_size, …, max_sequence_length, …]; update: of that shape, but for a
+    sequence_length of at most max_sequence_length; write_indices: [batch_size], "assumed to be all
+    zeros if not provided". mode: linear, which "requires write_indices + sequence_length <=
+    max_sequence_length", or circular, where the places are modulo max_sequence_length. axis: "It
+    cannot be 0". Raises InvalidNode for others, and NotSupported for a negative write index in the
+    linear mode.
+    """
+    rank = past_cache.ndim
+    place = from_either_end(axis, rank)
+    if not place or mode not in ("linear", "circular"):
+        raise InvalidNode(f"axis {place} and mode {mode!r}; allowed: not 0; linear, circular")
+    most = past_cache.shape[place]
+    length = update.shape[place] if update.ndim == rank else -1
+    shape = (*past_cache.shape[:place], length, *past_cache.shape[place + 1 :])
+    if update.shape != shape or length > most:
+        raise InvalidNode(f"update {list(update.shape)} does not fit {list(past_cache.shape)}")
+    batches = past_cache.shape[:1]
+    check_shape("write_indices", write_indices, batches)
+    first = np.zeros(batches, np.int64) if write_indices is None else write_indices
+    if mode == "linear":
+        check_linear(first, most, length)
+    modulus = max(most, 1)  # of an empty axis too, into which nothing is written
+    index = list(np.indices(update.shape, sparse=True))
+    starts = (first % modulus).reshape(-1, *[1] * (rank - 1))
+    index[place] = (starts + index[place]) % modulus
+    return scattered(past_cache, tuple(index), update)
+
+
+def check_linear(first: Array, most: int, length: int) -> None:
+    """Raise InvalidNode if an update goes beyond the cache, NotSupported if it begins before it."""
+    if (first > most - length).any():
+        raise InvalidNode(f"write_indices {first.tolist()}: beyond {most} elements")
+    if (first < 0).any():
+        raise_unspecified("negative write_indices")

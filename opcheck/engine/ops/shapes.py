@@ -1,0 +1,243 @@
+"""Flatten, Reshape, Shape, Size, Squeeze, Transpose and Unsqueeze, all versions.
+
+The elements of a tensor under another shape, in another order of its axes, or its shape itself.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import from_either_end, from_the_front, listed
+from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, decline, reject
+from opcheck.numbers import Array
+
+NAMES = """Flatten Reshape Shape Size Squeeze Transpose Unsqueeze"""
+
+#: Counts an axis from the front; see `axes.from_either_end` and `axes.from_the_front`.
+Counted: TypeAlias = Callable[[int, int], int]
+#: Versions that differ from the one before in their types alone.
+OF_MORE_TYPES = (21, 23, 24, 25)
+
+AXES_NAMED_TWICE = Ruling(
+    "axes-named-twice",
+    "The text does not state whether an axis may be named twice.",
+    ("refused", "once"),
+)
+#: Unsqueeze inserts an axis for each entry.
+INSERTED_TWICE = Ruling(
+    AXES_NAMED_TWICE.id,
+    AXES_NAMED_TWICE.text,
+    (*AXES_NAMED_TWICE.readings, "one_after_another"),
+)
+
+
+# ── Shape and Size ────────────────────────────────────────────────────────────────────────────
+
+SHAPE = operator("Shape", exact=True, of_shapes=True)
+SIZE = operator("Size", exact=True, of_shapes=True)
+
+
+@SHAPE.formula(1, 13)
+def shape_of(data: Array) -> Array:
+    """Return "an 1D int64 tensor containing the shape of the input tensor"."""
+    return np.array(data.shape, np.int64)
+
+
+@SHAPE.formula(15, 19, *OF_MORE_TYPES)
+def part_of_shape(data: Array, *, start: int, end: int | None) -> Array:
+    """Return the shape from axis `start` to before axis `end`, as a slice in Python.
+
+    Negative axes count from the back, and the text clamps those out of range.
+    """
+    return np.array(data.shape[start:end], np.int64)
+
+
+@SIZE.formula(1, 13, 19, *OF_MORE_TYPES)
+def size_of(data: Array) -> Array:
+    """Return "the total number of elements of the input tensor", an int64 scalar."""
+    return np.array(math.prod(data.shape), np.int64)
+
+
+# ── Reshape ───────────────────────────────────────────────────────────────────────────────────
+
+RESHAPE = operator("Reshape", exact=True)
+
+
+@RESHAPE.formula(5, 13, 14, 19, *OF_MORE_TYPES)
+def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
+    """Return `data` under another shape, with the elements in the same order.
+
+    "At most one dimension of the new shape can be -1", which is then inferred. "A dimension could
+    also be 0, in which case the actual dimension value is unchanged", unless `allowzero` is 1.
+    Raises InvalidNode for a shape of another number of elements. NotSupported for a -1 next to an
+    empty axis, where any size is as right.
+    """
+    if allowzero not in (0, 1):
+        raise_unspecified(f"allowzero={allowzero}")
+    sizes = listed("shape", shape)
+    if any(size < -1 for size in sizes) or sizes.count(-1) > 1:
+        raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
+    reject(allowzero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
+    if not allowzero:
+        sizes = with_copied_sizes(sizes, data.shape)
+    known = math.prod(size for size in sizes if size != -1)
+    if -1 in sizes:
+        decline(not known, "any length would do beside nothing")
+        has_same_count = data.size % known == 0
+    else:
+        has_same_count = data.size == known
+    reject(not has_same_count, f"{list(data.shape)} cannot become {sizes}")
+    return xp.reshape(data, sizes)
+
+
+def with_copied_sizes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """Return `sizes` with each 0 replaced by the size of that axis in `shape`.
+
+    Raises InvalidNode if `shape` has no such axis.
+    """
+    rank = len(shape)
+    if any(size == 0 for size in sizes[rank:]):
+        raise InvalidNode(f"shape {[*sizes]} copies a size beyond {list(shape)}")
+    return [shape[axis] if size == 0 else size for axis, size in enumerate(sizes)]
+
+
+@RESHAPE.formula(1)
+def reshape_1(data: Array, *, shape: Sequence[int]) -> Array:
+    """Return `data` under the shape of the attribute; see `reshape`."""
+    return reshape(data, shape)
+
+
+# ── Flatten ───────────────────────────────────────────────────────────────────────────────────
+
+FLATTEN = operator("Flatten", exact=True)
+
+
+def flatten(counted: Counted, input: Array, *, axis: int) -> Array:
+    """Return a matrix of shape (d_0 X d_1 … d_(axis-1), d_axis X d_(axis+1) … X dn).
+
+    axis: at most the rank, which gives a single column. Raises InvalidNode for others.
+    """
+    rank = input.ndim
+    reject(axis > rank, f"axis {axis} is beyond the rank {rank}")
+    front = axis if axis == rank else counted(axis, rank)
+    return xp.reshape(input, (math.prod(input.shape[:front]), math.prod(input.shape[front:])))
+
+
+FLATTEN.formula(1, 9)(partial(flatten, from_the_front))
+FLATTEN.formula(11, 13, *OF_MORE_TYPES)(partial(flatten, from_either_end))
+
+
+# ── Transpose ─────────────────────────────────────────────────────────────────────────────────
+
+TRANSPOSE = operator("Transpose", exact=True)
+
+
+@TRANSPOSE.formula(1, 13, *OF_MORE_TYPES)
+def transpose(data: Array, *, perm: Sequence[int] | None) -> Array:
+    """Return `data` with its axes in the order `perm`: "By default, reverse the dimensions".
+
+    Raises InvalidNode unless `perm` names each axis once.
+    """
+    order = tuple(range(data.ndim))[::-1] if perm is None else perm
+    if sorted(order) != list(range(data.ndim)):
+        raise InvalidNode(f"perm {list(order)}; allowed: each axis of {data.ndim} once")
+    return xp.permute_dims(data, order)
+
+
+# ── Squeeze ───────────────────────────────────────────────────────────────────────────────────
+
+SQUEEZE = operator("Squeeze", exact=True)
+
+
+def squeeze(data: Array, axes: Array | None, counted: Counted = from_either_end) -> Array:
+    """Return `data` without the axes named, or without all axes of one element.
+
+    "If an axis is selected with shape entry not equal to one, an error is raised." An axis named
+    twice: AXES_NAMED_TWICE.
+    """
+    if axes is None:
+        places = tuple(axis for axis, size in enumerate(data.shape) if size == 1)
+    else:
+        places = tuple(counted(axis, data.ndim) for axis in listed("axes", axes))
+    if len({*places}) < len(places):
+        if AXES_NAMED_TWICE.reading() == "refused":
+            raise InvalidNode(f"axes {[*places]} name one twice")
+        places = tuple(dict.fromkeys(places))
+    if any(data.shape[axis] != 1 for axis in places):
+        raise InvalidNode(f"axes {[*places]} of {list(data.shape)} are not all of size 1")
+    return xp.squeeze(data, axis=places)
+
+
+@SQUEEZE.formula(1)
+def squeeze_1(data: Array, *, axes: Sequence[int] | None) -> Array:
+    """Return `squeeze` by an attribute, a "list of non-negative integers"."""
+    return squeeze(data, axes, from_the_front)
+
+
+@SQUEEZE.formula(11)
+def squeeze_11(data: Array, *, axes: Sequence[int] | None) -> Array:
+    """Return `squeeze` by an attribute whose axes may be negative."""
+    return squeeze(data, axes)
+
+
+@SQUEEZE.formula(13, *OF_MORE_TYPES)
+def squeeze_13(data: Array, axes: Array | None = None) -> Array:
+    """Return `squeeze` by an input."""
+    return squeeze(data, axes)
+
+
+# ── Unsqueeze ─────────────────────────────────────────────────────────────────────────────────
+
+UNSQUEEZE = operator("Unsqueeze", exact=True)
+
+
+def unsqueeze(data: Array, axes: Array) -> Array:
+    """Return `data` with an axis of one element at each of `axes` of the output.
+
+    "Each value in `axes` should be within the (inclusive) range [-output_rank , output_rank - 1]",
+    and an axis named twice is an error.
+    """
+    listed_axes = listed("axes", axes)
+    rank = data.ndim + len(listed_axes)
+    places = tuple(from_either_end(axis, rank) for axis in listed_axes)
+    reject(len({*places}) < len(places), f"axes {listed_axes} name one twice")
+    return xp.expand_dims(data, axis=places)
+
+
+@UNSQUEEZE.formula(1)
+def unsqueeze_1(data: Array, *, axes: Sequence[int]) -> Array:
+    """Return `unsqueeze` by an attribute, a "list of non-negative integers".
+
+    This version does not mention an axis named twice: INSERTED_TWICE.
+    """
+    listed_axes = listed("axes", axes)
+    rank = data.ndim + len(listed_axes)
+    places = tuple(from_the_front(axis, rank) for axis in listed_axes)
+    if len({*places}) == len(places):
+        return xp.expand_dims(data, axis=places)
+    reading = INSERTED_TWICE.reading()
+    if reading == "refused":
+        raise InvalidNode(f"axes {listed_axes} name one twice")
+    if reading == "once":
+        return unsqueeze_1(data, axes=tuple(dict.fromkeys(listed_axes)))
+    for axis in listed_axes:
+        data = xp.expand_dims(data, axis=(from_the_front(axis, data.ndim + 1),))
+    return data
+
+
+@UNSQUEEZE.formula(11)
+def unsqueeze_11(data: Array, *, axes: Sequence[int]) -> Array:
+    """Return `unsqueeze` by an attribute whose axes may be negative."""
+    return unsqueeze(data, axes)
+
+
+@UNSQUEEZE.formula(13, *OF_MORE_TYPES)
+def unsqueeze_13(data: Array, axes: Array) -> Array:
+    """Return `unsqueeze` by an input."""
+    return unsqueeze(data, axes)

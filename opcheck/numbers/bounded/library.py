@@ -1,0 +1,434 @@
+"""Functions of a library of bounded numbers, and powers.
+
+A function of x̂ lies between its least and its greatest value on the interval x ± e, and is good to
+as many units in the last place as the arithmetic states (`arithmetic.LIBRARY`). docs/bounds.md
+derives the rules.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import (
+    Bounded,
+    Common,
+    Errors,
+    Floats,
+    Lost,
+    Mask,
+    Reals,
+    is_finite,
+    magnitude_of,
+)
+from opcheck.numbers.bounded.elementwise import (
+    Bound,
+    add_present,
+    anything_where,
+    real_function,
+    result,
+    union,
+    with_vanished,
+)
+
+_Function: TypeAlias = Callable[[Reals], Reals]
+#: Errors of an exponent up to which those of the exponential count as common ones.
+_LARGE_EXPONENT_ERROR = 40.0
+#: Errors of an exponent below which e^δ − 1 ≤ δ·(1 + δ); this holds up to 1.79.
+_SMALL_EXPONENT_ERROR = 0.5
+#: The largest slope of erf, 2/√π, rounded up.
+_SLOPE_OF_ERF = 1.1284
+#: A square root halves relative errors, up to second-order terms.
+_SHARE_OF_ROOT = 0.49
+#: A power p multiplies relative errors by p, up to second-order terms; p counts up to the limit.
+_SHARE_OF_POWER = 0.9
+_LARGE_POWER = 1e3
+#: Powers that NumPy takes several times as long for as a root or two products.
+_ROOT = 0.5
+_CUBE = 3
+
+#: Returns a bound on the error of v = function(x), of which no argument is off by more than e; and
+#: the lost elements.
+_ErrorRule: TypeAlias = Callable[[_Function, Bounded, Reals, Floats], tuple[Bound, Lost | None]]
+
+
+def exp(x: Bounded) -> Bounded:
+    """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t."""
+    accuracy = x.arithmetic.accuracy("exp")
+    function = real_function("exp")
+    v = function(x.v)
+
+    def errors() -> Errors:
+        old = x.with_rounding()
+        # What arguments are off by together, their exponentials are in proportion.
+        e, common = _exponentials_in_common(old.e, x.errors.shift)
+        e = _with_argument_error(e, old, accuracy.argument)
+        lost = None
+        if e is not None:
+            e, lost = _error_of_exponential(function, old, v, e)
+        e = with_vanished(v, e, lambda: is_finite(old.v))
+        return Errors(e, _variance_of_image(function, old.v, v, old.q), lost, common)
+
+    return result(
+        v,
+        x,
+        errors,
+        k=2 * accuracy.ulp,
+        nonnegative=True,
+        may_share_error=x.may_share_error,
+    )
+
+
+def sqrt(x: Bounded) -> Bounded:
+    """Return the square root, rounded once."""
+    function = real_function("sqrt")
+    v = function(x.v)
+    least = 0.0 if x.never_negative() else -np.inf
+
+    def error_of_root(
+        function: _Function, old: Bounded, v: Reals, e: Floats
+    ) -> tuple[Bound, Lost | None]:
+        return _error_of_interval(function, old, v, arrays.reach(old.v, e), least=least)
+
+    return result(
+        v,
+        x,
+        lambda: _errors_of_function("sqrt", x, v, error_of_root),
+        min_relative_error=_SHARE_OF_ROOT * x.min_total_relative_error,
+        nonnegative=True,
+    )
+
+
+def log(x: Bounded) -> Bounded:
+    """Return the natural logarithm, whose argument may be a sum next to 1."""
+    return _rising("log", x if x.for_logarithm is None else x.for_logarithm)
+
+
+def expm1(x: Bounded) -> Bounded:
+    """Return e^x − 1."""
+    return _rising("expm1", x)
+
+
+def log1p(x: Bounded) -> Bounded:
+    """Return ln(1 + x)."""
+    return _rising("log1p", x)
+
+
+def sin(x: Bounded) -> Bounded:
+    """Return the sine, whose slope is at most 1."""
+    return _library("sin", x, _error_by_slope_1)
+
+
+def cos(x: Bounded) -> Bounded:
+    """Return the cosine, whose slope is at most 1."""
+    return _library("cos", x, _error_by_slope_1)
+
+
+def tan(x: Bounded) -> Bounded:
+    """Return the tangent."""
+    return _rising("tan", x)
+
+
+def asin(x: Bounded) -> Bounded:
+    """Return the inverse sine."""
+    return _rising("asin", x)
+
+
+def acos(x: Bounded) -> Bounded:
+    """Return the inverse cosine."""
+    return _rising("acos", x)
+
+
+def atan(x: Bounded) -> Bounded:
+    """Return the inverse tangent."""
+    return _rising("atan", x)
+
+
+def sinh(x: Bounded) -> Bounded:
+    """Return the hyperbolic sine."""
+    return _rising("sinh", x)
+
+
+def cosh(x: Bounded) -> Bounded:
+    """Return the hyperbolic cosine, which is least at 0."""
+    return _library("cosh", x, _error_of_cosh)
+
+
+def tanh(x: Bounded) -> Bounded:
+    """Return the hyperbolic tangent."""
+    return _rising("tanh", x)
+
+
+def asinh(x: Bounded) -> Bounded:
+    """Return the inverse hyperbolic sine."""
+    return _rising("asinh", x)
+
+
+def acosh(x: Bounded) -> Bounded:
+    """Return the inverse hyperbolic cosine."""
+    return _rising("acosh", x)
+
+
+def atanh(x: Bounded) -> Bounded:
+    """Return the inverse hyperbolic tangent."""
+    return _rising("atanh", x)
+
+
+def erf(x: Bounded) -> Bounded:
+    """Return the error function."""
+    return _library("erf", x, _error_of_erf)
+
+
+def _rising(name: str, x: Bounded) -> Bounded:
+    """Return a function that rises or falls wherever it is defined."""
+    return _library(name, x, _error_of_rising)
+
+
+def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
+    """Return a function of the library, good to as many ULP as the arithmetic states.
+
+    A unit in the last place is up to 2·u.
+    """
+    v = real_function(name)(x.v)
+    accuracy = x.arithmetic.accuracy(name)
+    return result(v, x, lambda: _errors_of_function(name, x, v, rule), k=2 * accuracy.ulp)
+
+
+def _errors_of_function(name: str, x: Bounded, v: Reals, rule: _ErrorRule) -> Errors:
+    """Return the errors of a function's values that come of those of its arguments, by `rule`."""
+    function = real_function(name)
+    old = x.with_rounding()
+    e = _with_argument_error(old.e, old, x.arithmetic.accuracy(name).argument)
+    lost = None
+    if e is not None:
+        e, lost = rule(function, old, v, e)
+    return Errors(e, _variance_of_image(function, old.v, v, old.q), lost)
+
+
+def _with_argument_error(e: Bound, x: Bounded, roundoffs: float) -> Bound:
+    """Return the errors of arguments, and so many roundoffs of each that its reduction brings."""
+    if not roundoffs:
+        return e
+    total: Floats = add_present(e, magnitude_of(x.v) * (roundoffs * x.arithmetic.u))
+    if np.isfinite(total).all():
+        return total
+    return np.where(is_finite(x.v), total, 0.0)
+
+
+def _exponentials_in_common(e: Bound, shift: Common | None) -> tuple[Bound, Common | None]:
+    """Return what is left of errors without the common `shift`, and the exponentials' common error.
+
+    e^(x+t) = e^x·e^t, so that a common error t of arguments is a common factor e^t of results.
+    """
+    if shift is None or e is None:
+        return e, None
+    together = np.where(shift.up < _LARGE_EXPONENT_ERROR, shift.up, 0.0)
+    factor = np.expm1(together)
+    return np.maximum(e - together, 0.0), Common(factor, factor, shift.group)
+
+
+def _error_of_exponential(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Follow `_ErrorRule` for e^x: for small errors δ of x, e^δ − 1 ≤ δ·(1 + δ)."""
+    if x.lost is None and e.max(initial=0) < _SMALL_EXPONENT_ERROR:
+        return magnitude_of(v) * (e * (1 + e)), None
+    return _error_of_interval(function, x, v, e)
+
+
+def _error_of_rising(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Follow `_ErrorRule` for a monotone function: its extremes are at the interval's ends."""
+    return _error_of_interval(function, x, v, arrays.reach(x.v, e))
+
+
+def _error_by_slope_1(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Follow `_ErrorRule` for a function whose slope is at most 1 (mean value theorem)."""
+    lost = anything_where(x.lost, lambda: True)
+    return np.where(is_finite(x.v), e * 1.0, 0.0), lost
+
+
+def _error_of_erf(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Follow `_ErrorRule` for erf by its largest slope (mean value theorem).
+
+    That is 2/√π·e^(−t²) for the t of the interval nearest to 0. To compute erf at the ends takes
+    much longer; it is done where an argument was lost.
+    """
+    if x.lost is not None:
+        return _error_of_interval(function, x, v, e)
+    nearest = np.maximum(magnitude_of(x.v) - e, 0.0)
+    slope = _SLOPE_OF_ERF * np.exp(-(nearest**2))
+    return np.where(is_finite(x.v), e * slope, 0.0), None
+
+
+def _error_of_cosh(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Follow `_ErrorRule` for a function that turns at 0, and nowhere else."""
+    return _error_of_interval(function, x, v, e, turn=0.0)
+
+
+def _error_of_interval(
+    function: _Function,
+    x: Bounded,
+    v: Reals,
+    e: Any,
+    *,
+    least: float = -np.inf,
+    turn: float | None = None,
+) -> tuple[Bound, Lost | None]:
+    """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
+
+    The function takes its extremes at the ends of an interval (*interval extension*), or at its
+    `turn`. No implementation has an argument below `least`, if x is not. An element is lost where
+    an end leaves the function's domain.
+
+    Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
+    a finite number, it is one of those that `e` reaches, if the arithmetic's range counts.
+    """
+    low = x.v - e
+    high = x.v + e
+    if least > -np.inf:
+        low = np.where((low < least) & (x.v >= least), least, low)
+    # NaN where the interval leaves the function's domain, which no square does.
+    larger = np.fmax if x.never_negative() else np.maximum
+    error = larger(magnitude_of(function(high) - v), magnitude_of(function(low) - v))
+    if turn is not None:
+        at_turn = magnitude_of(function(np.full((), turn, x.v.dtype)) - v)
+        error = np.where((low <= turn) & (turn <= high), larger(error, at_turn), error)
+    certain = (e == 0) | ~is_finite(x.v)
+    error = np.where(certain, 0.0, error)
+    unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)
+    lost = unknown * arrays.ANYTHING if unknown.any() else None
+    error = np.where(unknown, np.inf, error)
+    if x.lost is None:
+        return error, lost
+    return _with_images_of_lost(function, x, v, error, lost)
+
+
+def _with_images_of_lost(
+    function: _Function, x: Bounded, v: Reals, error: Floats, lost: Lost | None
+) -> tuple[Floats, Lost | None]:
+    """Return errors and lost elements of v = function(x), with those of lost arguments."""
+    images = [function(end) for end in x.ends(far=True)]
+    away = np.max([magnitude_of(image - v) for image in images], axis=0)
+    assert x.lost is not None
+    gone = ~np.isfinite(away) | (x.lost > arrays.OVERFLOWED)
+    if x.arithmetic.flushes:
+        reached = np.maximum(error, np.where(x.lost > 0, away, 0.0))
+        error = np.where(gone, error, reached)
+    return error, union(lost, np.where(gone, x.lost, 0))
+
+
+def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:
+    """Return the variance of v = function(x), where x has the variance q.
+
+    It is the square of the function's change over one deviation (delta method).
+    """
+    if q is None:
+        return None
+    deviation = np.sqrt(q)
+    ahead = magnitude_of(function(x + deviation) - v)
+    behind = magnitude_of(function(x - deviation) - v)
+    step = np.fmax(ahead, behind)
+    return np.where(np.isfinite(step) & (q > 0), step, 0.0) ** 2
+
+
+# Powers.
+
+
+def pow(x: Any, p: Any) -> Bounded:
+    """Return x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
+    x, p = arrays.pair(x, p)
+    v = _power_values(x.v, p.v)
+    smallest_power = 0.0
+    if p.exact:
+        smallest_power = float(np.min(magnitude_of(p.v), initial=np.inf))
+    share = _SHARE_OF_POWER * min(smallest_power, _LARGE_POWER)
+    is_even = p.exact and bool(np.asarray(p.v % 2 == 0).all())
+    return result(
+        v,
+        x,
+        lambda: _errors_of_power(x, p, v),
+        k=2 * x.arithmetic.accuracy("pow").ulp,
+        min_relative_error=share * x.min_total_relative_error,
+        nonnegative=is_even or x.never_negative(),
+    )
+
+
+def _power_values(x: Reals, p: Reals) -> Reals:
+    """Return the values of x^p, by a root or by products where these are faster."""
+    values: Reals
+    if p.ndim or x.dtype == object:
+        values = real_function("pow")(x, p)
+        return values
+    power = float(p)
+    # Below 0 NumPy's power may be another than the root.
+    if power == _ROOT and (x >= 0).all():
+        values = np.sqrt(x)
+    elif power == 1:
+        values = x
+    elif power == _CUBE:
+        values = x * x * x
+    else:
+        values = real_function("pow")(x, p)
+    return values
+
+
+def _errors_of_power(x: Bounded, p: Bounded, v: Reals) -> Errors:
+    """Return the errors of v = x^p: those of its operands, and of a rounded p·ln x."""
+    base = x.with_rounding()
+    power = p.with_rounding()
+    size = magnitude_of(v)
+    e = _error_of_rounded_exponent(base, power, size)
+    lost: Lost | None = None
+    if base.e is not None or power.e is not None:
+        spread, lost = _spread_of_power(base, power, v)
+        e = np.where(np.isfinite(spread), e, 0.0) + spread
+    bound = with_vanished(v, np.where(is_finite(v), e, 0.0), lambda: base.v != 0)
+    q = None
+    if base.q is not None:
+        slope = np.where(base.v != 0, magnitude_of(power.v) * size / magnitude_of(base.v), 0.0)
+        q = np.where(np.isfinite(slope), slope, 0.0) ** 2 * base.q
+    return Errors(bound, q, union(base.lost, power.lost, lost))
+
+
+def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
+    """Return the error of results of this size, if p·ln x was rounded before the exponential.
+
+    A relative error δ of p·ln x makes e^(|p·ln x|·δ) − 1 of the result.
+    """
+    roundoff = x.arithmetic.accuracy("pow").argument * x.arithmetic.u
+    logarithm = np.abs(np.log(magnitude_of(x.v)))
+    finite = np.isfinite(logarithm) & is_finite(p.v)
+    exponent = np.where(finite, logarithm, 0.0) * np.where(finite, magnitude_of(p.v), 0.0)
+    return np.where(size > 0, size * np.expm1(roundoff * exponent), 0.0)
+
+
+def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
+    """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown.
+
+    A power is monotone in either operand, so that its extremes are at the corners.
+    """
+    power = real_function("pow")
+    x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)
+    low = x.v - x_error
+    high = x.v + x_error
+    if x.never_negative():
+        low = np.where((x.v >= 0) & (low < 0), low * 0, low)
+    exponents = [p.v]
+    if p.e is not None:
+        p_error = arrays.reach(p.v, p.e)
+        exponents = [p.v - p_error, p.v + p_error]
+    corners = [power(base, exponent) for base in (low, high) for exponent in exponents]
+    spread = np.max([magnitude_of(corner - v) for corner in corners], axis=0)
+    unknown = ~np.isfinite(spread) & is_finite(v)
+    if not unknown.any():
+        return spread, None
+    return np.where(unknown, np.inf, spread), unknown

@@ -1,0 +1,263 @@
+"""Movement of bounded numbers, where elements take along all that is known of them; and casts."""
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from opcheck import dtypes
+from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
+from opcheck.numbers.bounded import array as arrays
+from opcheck.numbers.bounded.array import Bounded, Errors, magnitude_of, pair
+from opcheck.numbers.bounded.choice import Indices, trunc, truth
+from opcheck.numbers.bounded.elementwise import union
+from opcheck.numbers.bounded.reductions import Axes, axes_of
+
+#: Bytes of a 16-bit type.
+_HALF = 2
+
+
+def broadcast_to(x: Bounded, shape: Sequence[int]) -> Bounded:
+    """Return `x` repeated along axes of length 1, and along new ones in front."""
+    return x.moved(lambda part: np.broadcast_to(part, shape))
+
+
+def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
+    """Return `x` with new axes of length 1, at these places of the result."""
+    return x.moved(lambda part: np.expand_dims(part, axis))
+
+
+def flip(x: Bounded, axis: Axes = None) -> Bounded:
+    """Return `x` with the order of its elements reversed along `axis`."""
+    axes = axes_of(axis, x.ndim)
+    return x.moved(lambda part: np.flip(part, axes))
+
+
+def permute_dims(x: Bounded, axes: Sequence[int]) -> Bounded:
+    """Return `x` with its axes in the order `axes`."""
+    return x.moved(lambda part: np.permute_dims(part, axes))
+
+
+def reshape(x: Bounded, shape: int | Sequence[int]) -> Bounded:
+    """Return the elements of `x` in another shape; one length may be −1, which is computed."""
+    return x.moved(lambda part: np.reshape(part, shape))
+
+
+def squeeze(x: Bounded, axis: Axes = None) -> Bounded:
+    """Return `x` without these axes, which have length 1."""
+    return x.moved(lambda part: np.squeeze(part, axis))
+
+
+def tile(x: Bounded, repetitions: Sequence[int]) -> Bounded:
+    """Return `x` repeated as a whole along each axis."""
+    return x.moved(lambda part: np.tile(part, repetitions))
+
+
+def take(x: Bounded, index: Any, axis: int) -> Bounded:
+    """Return the elements at `index` along `axis`; where an index may be another, any of those."""
+    if not isinstance(index, Indices):
+        return x.moved(lambda part: np.take(part, index, axis))
+    chosen = x.moved(lambda part: np.take(part, index.v, axis))
+    admitted = x.moved(lambda part: np.take(part, index.admitted, axis))
+    return _hull(chosen, admitted, axis % x.ndim + index.v.ndim)
+
+
+def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
+    """Return the element at each index along `axis`; where it may be another, any of those."""
+    if not isinstance(index, Indices):
+        return x.moved(lambda part: np.take_along_axis(part, index, axis))
+    chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
+    place = axis % x.ndim
+    wide = x.moved(lambda part: part[..., None])
+    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
+    return _hull(chosen, admitted, x.ndim)
+
+
+def _hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
+    """Return the choice, with an error that reaches all that are admitted along `axis`."""
+    chosen = chosen.with_rounding()
+    admitted = admitted.with_rounding()
+    own_error = 0.0 if admitted.e is None else admitted.e
+    away = magnitude_of(admitted.v - np.expand_dims(chosen.v, axis))
+    e = np.max(away + own_error, axis=axis)
+    lost = admitted.lost
+    if lost is not None:
+        lost = np.asarray(np.bitwise_or.reduce(lost, axis=axis))
+    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
+
+
+def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:
+    """Return the arrays one after the other along an axis that they have."""
+    return _joined(np.concat, arrays, axis)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
+    """Return arrays of one shape side by side along a new axis."""
+    return _joined(np.stack, arrays, axis)
+
+
+def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bounded:
+    """Return `join(operands, axis)`; of the operands, at least one is bounded."""
+    first = next(x for x in operands if isinstance(x, Bounded))
+    parts = [pair(x, first)[0] for x in operands]
+    v = join([x.v for x in parts], axis=axis)
+    if all(x.exact for x in parts):
+        return first.with_values(v, arrays.NO_ERRORS)
+    keep_rounding = _are_rounded_alike(parts)
+
+    def errors() -> Errors:
+        seen = parts if keep_rounding else [x.with_rounding() for x in parts]
+        return Errors(
+            e=_join_errors(join, [(x.shape, x.e) for x in seen], axis, 0.0),
+            q=_join_errors(join, [(x.shape, x.q) for x in seen], axis, 0.0),
+            lost=_join_errors(join, [(x.shape, x.lost) for x in seen], axis, 0),
+        )
+
+    if keep_rounding:
+        min_relative_error = builtins.min(x.min_relative_error for x in parts)
+    else:
+        min_relative_error = builtins.min(x.min_total_relative_error for x in parts)
+    return parts[0].within(
+        v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
+    )
+
+
+def _join_errors(
+    join: Callable[..., Any],
+    parts: Sequence[tuple[tuple[int, ...], Any]],
+    axis: int,
+    default: float,
+) -> Any:
+    """Return joined errors of arrays of these shapes, `default` for those that have None."""
+    if all(errors is None for _, errors in parts):
+        return None
+    filled = [np.full(shape, default) if errors is None else errors for shape, errors in parts]
+    return join(filled, axis=axis)
+
+
+def _are_rounded_alike(parts: Sequence[Bounded]) -> bool:
+    """Return True if all have the same last rounding, and no error in common."""
+    first = parts[0]
+    alike = all(x.k == first.k and x.grid == first.grid for x in parts)
+    return alike and not any(x.has_common for x in parts)
+
+
+def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
+    """Return `x` with constants around it, which have no error."""
+
+    def framed(part: Any, value: float) -> Any:
+        if part is None:
+            return None
+        return np.pad(part, widths, constant_values=value)
+
+    v = framed(x.v, float(constant_values))
+    if x.exact:
+        return x.with_values(v, arrays.NO_ERRORS)
+    # The last rounding is the array's own, and of a constant only 0 has it too.
+    keep_rounding = not constant_values and not x.has_common
+
+    def errors() -> Errors:
+        old = x if keep_rounding else x.with_rounding()
+        return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
+
+    return x.within(v, errors, keep_rounding=keep_rounding, min_relative_error=0.0)
+
+
+def full_like(x: Bounded, value: float) -> Bounded:
+    """Return a constant in the shape of `x`."""
+    v = arrays.as_values(np.full(x.v.shape, value), x.v.dtype)
+    return Bounded(v, x.dtype, x.arithmetic)
+
+
+def zeros_like(x: Bounded) -> Bounded:
+    """Return zeros in the shape of `x`."""
+    return full_like(x, 0)
+
+
+# Casts.
+
+
+def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
+    """Return `x` in another type: a narrower float rounds, an integer cuts the fraction off.
+
+    Arithmetic goes on as expected of that type, and in it if it `computes`. A value that an integer
+    type cannot hold is lost: no specification defines it.
+
+    Raises TypeError for a type that is neither boolean, integer nor floating.
+    """
+    wanted = np.dtype(dtype)
+    if wanted.kind == "b":
+        return _to_boolean(x)
+    kind = dtypes.of(np.empty(0, wanted))
+    if kind is None or kind.kind not in ("float", "int"):
+        raise TypeError(f"no bounded numbers of type {wanted}")
+    if kind.kind == "int":
+        return _to_integer(x, kind)
+    return _to_float(x, kind, _arithmetic_after_cast(x.arithmetic, kind, computes))
+
+
+def _to_boolean(x: Bounded) -> Any:
+    """Return x ≠ 0, unsure where an implementation may have 0."""
+    e = x.with_rounding().e
+    unsure = None
+    if e is not None:
+        unsure = (magnitude_of(x.v) <= e) & (e > 0)
+    return truth(np.asarray(x.v != 0), unsure)
+
+
+def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
+    """Return `x` without its fraction; what is beyond the type's range is lost."""
+    low, high = dtypes.limits(dtype)
+    whole = trunc(x)
+    value = whole.v.astype(np.float64)
+    outside = ~((value >= low) & (value <= high))
+    lost = union(whole.lost, outside if outside.any() else None)
+    return Bounded(whole.v, dtype.numpy, x.arithmetic, Errors(whole.e, lost=lost))
+
+
+def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounded:
+    """Return `x` in another floating type, rounded to it if that is narrower."""
+    if x.dtype == dtype.numpy:
+        return replace(x, arithmetic=arithmetic, nonnegative=False)
+    v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
+    own = dtypes.of(np.empty(0, x.dtype))
+    rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
+    if x.exact and not rounds:
+        # Every number of the old type is one of the new.
+        return Bounded(v, dtype.numpy, arithmetic)
+    cast = Bounded(
+        v,
+        dtype.numpy,
+        arithmetic,
+        lambda: x.with_rounding().errors,
+        min_relative_error=x.min_total_relative_error,
+    )
+    if rounds:
+        cast.k = 1.0
+        cast.grid = grid(dtype)
+    return cast
+
+
+def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool) -> Arithmetic:
+    """Return the arithmetic of what follows a cast to `dtype`."""
+    # Results that are rounded to a type of 16 bits, or stored in one.
+    is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF
+    half = old.half or (old if is_half else None)
+    if dtype.numpy.itemsize > _HALF:
+        new = expected(dtype)
+        if half and computes and old.everywhere:
+            new = half
+    elif computes:
+        new = narrow(dtype)
+    else:
+        new = half or FLOAT32
+    return replace(
+        new,
+        flushes=old.flushes,
+        scatters=old.scatters,
+        values=builtins.max(new.values, old.values),
+        half=half,
+        everywhere=old.everywhere,
+    )

@@ -1,0 +1,183 @@
+"""How a formula is evaluated: on which kind of numbers, with which faults, and what it may draw.
+
+`opcheck.numbers.functions` is called by formulas. Each of its functions asks `dispatch` for the
+function of the kind that its operands are of.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck.errors import decline
+from opcheck.numbers import plain
+from opcheck.numbers.arithmetic import Kind, Number
+
+#: A tensor of any kind of numbers.
+Array: TypeAlias = Any
+#: Takes the place of a function: it is called with that function, and then as that function is.
+FaultFunction: TypeAlias = Callable[..., Any]
+#: What takes the place of functions, by their names.
+Faults: TypeAlias = Mapping[str, FaultFunction]
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+#: What formulas draw wherever they draw, so that they give a quantile; None to draw.
+share: ContextVar[float | None] = ContextVar("share", default=None)
+#: Whether nothing is drawn: in a graph, other nodes would compute with it.
+in_graph: ContextVar[bool] = ContextVar("in_graph", default=False)
+
+
+class _Context(NamedTuple):
+    """Context in which a formula is evaluated: see `lifting`."""
+
+    lift: Callable[[Any], Any]
+    faults: Faults
+    trace: set[str] | None
+
+
+def _unlifted(array: Any) -> Any:
+    """Return a plain array as it is."""
+    return array
+
+
+_PLAIN = _Context(_unlifted, {}, None)
+_context: ContextVar[_Context] = ContextVar("context", default=_PLAIN)
+
+
+@contextmanager
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a context variable a value until the block ends."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def lifting(
+    lift: Callable[[Any], Any], faults: Faults | None = None, trace: set[str] | None = None
+) -> AbstractContextManager[None]:
+    """Evaluate a formula on the kind of numbers to which `lift` brings a plain array.
+
+    On plain and on faulty numbers, `faults` take the place of functions by their names, and `trace`
+    collects the names of those that the formula calls.
+    """
+    return setting(_context, _Context(lift, faults or {}, trace))
+
+
+def lifted(array: Any) -> Array:
+    """Return a plain array as the kind of numbers in force has it."""
+    return _context.get().lift(array)
+
+
+def real(x: float) -> Any:
+    """Return a number of the kind in force, so that Python rounds nothing computed from it."""
+    number = lifted(np.asarray(x, np.float64))
+    if isinstance(number, np.ndarray):
+        return float(x)
+    return number
+
+
+def if_known(x: Any) -> Any:
+    """Return the plain array of numbers that no rounding has touched; others as they are."""
+    if isinstance(x, Number) and getattr(x, "exact", False):
+        return x.v.astype(x.dtype)
+    return x
+
+
+def parted(x: Array) -> tuple[Array, Array | None]:
+    """Return the values of `x` as exact numbers, and zeros with its errors.
+
+    The second one is None for a kind without errors. Errors that a formula's own steps would let
+    grow can thus go on by themselves, multiplied by what the steps are together.
+    """
+    if hasattr(x, "parted"):
+        parts: tuple[Array, Array] = x.parted()
+        return parts
+    return x, None
+
+
+def kind_of(operands: Iterable[Any]) -> Any:
+    """Return the module with the functions of the first operand that is not plain.
+
+    Lists and tuples are searched too. Without such an operand it is the module `plain`.
+    """
+    for operand in operands:
+        if isinstance(operand, Kind):
+            return operand.kind()
+        if isinstance(operand, list | tuple):
+            kind = kind_of(operand)
+            if kind is not plain:
+                return kind
+    return plain
+
+
+def dispatch(name: str, *operands: Any, **options: Any) -> Any:
+    """Call the function `name` of the kind that the operands are of; see `kind_of`."""
+    kind = kind_of(operands)
+    function = getattr(kind, name)
+    # Integers stay plain next to faulty floats, and functions of them go wrong too.
+    if kind is plain:
+        return called(name, function, *operands, **options)
+    return function(*operands, **options)
+
+
+def called(name: str, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Call a function of a formula, or the fault that takes its place; note it in the trace."""
+    context = _context.get()
+    if context.trace is not None:
+        _trace_call(context.trace, name, operands)
+    fault = context.faults.get(name)
+    if fault is None:
+        return function(*operands, **options)
+    return fault(function, *operands, **options)
+
+
+def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
+    """Add a call to the trace: `add`; `add by tensors` if the second operand has axes.
+
+    It is also `add of tensors` if the first operand has axes, too.
+    """
+    trace.add(name)
+    others = operands[1:]
+    if not others or np.ndim(others[0]) == 0:
+        return
+    trace.add(f"{name} by tensors")
+    if np.ndim(operands[0]) > 0:
+        trace.add(f"{name} of tensors")
+
+
+def primitive(function: F) -> F:
+    """Let faults take the place of a helper that formulas share, as of the functions here."""
+
+    @wraps(function)
+    def replaceable(*operands: Any, **options: Any) -> Any:
+        return called(function.__name__, function, *operands, **options)
+
+    return cast(F, replaceable)
+
+
+def drawn(shape: Sequence[int], seed: float | None) -> NDArray[np.float64]:
+    """Return independent numbers, equally likely to be anywhere in [0, 1).
+
+    The same `seed` gives the same ones, None others each time.
+
+    Raises NotSupported in a graph, where other nodes would compute with them.
+    """
+    decline(in_graph.get(), "what is computed of numbers drawn at random")
+    trace = _context.get().trace
+    if trace is not None:
+        trace.add("drawn")
+    quantile = share.get()
+    if quantile is not None:
+        return np.full(shape, quantile)
+    bits = None
+    if seed is not None:
+        bits = int(np.float32(seed).view(np.uint32))
+    # Not the generator of opcheck's data, which have seeds too.
+    return np.random.Generator(np.random.Philox(bits)).random(shape)

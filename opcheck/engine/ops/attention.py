@@ -192,7 +192,7 @@ def attended(heads):
 def root_of(heads):
     """The root of the scale, by which queries and keys are multiplied."""
     real = xp.real(heads.q.shape[3] if heads.scale is None else heads.scale)
-    root = xp.sqrt(1 / xp.sqrt(real) if heads.scale is None else real)
+    root: Any = xp.sqrt(1 / xp.sqrt(real) if heads.scale is None else real)
     return root if isinstance(root, Kind) else float(root)
 
 
@@ -595,7 +595,8 @@ def of_pairs(
         raise InvalidNode(f"{size} of {whole} elements to be turned; allowed: even numbers")
     swapped = partial(xp.permute_dims, axes=(0, 2, 1, 3))
     x = swapped(X) if X.ndim == 4 else xp.reshape(X, (*X.shape[:2], num_heads, whole))
-    tables, first = (cos_cache, sin_cache), x.shape[:2]
+    tables: tuple[Any, ...] = (cos_cache, sin_cache)
+    first = x.shape[:2]
     if position_ids is not None:
         if position_ids.shape != first or any(t.ndim != 2 for t in tables):
             raise InvalidNode(f"position_ids {list(position_ids.shape)} of {list(first)}")

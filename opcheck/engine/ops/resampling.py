@@ -175,7 +175,7 @@ def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False, norma
     wide = 2.0**29 if X.dtype == np.float64 else 1.0
     of_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
     lift = partial(xp.astype, dtype=np.float64)
-    place = lift(at.at)
+    place: Any = lift(at.at)
     if not at.exact:
         place = sum(of_float32(lift(np.array(term))) for term in at.terms)
     weights = kernel(xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64)) / stretch)

@@ -77,7 +77,7 @@ def along(placed, since, way, g, length):
     Last, where the coordinates are exact in float32.
     """
     terms = placed(g, length, way.corners)
-    place = sum(xp.inexact(term, _ROUNDINGS * max(way.wide, 1.0)) for term in terms)
+    place: Any = sum(xp.inexact(term, _ROUNDINGS * max(way.wide, 1.0)) for term in terms)
     g, at, steps = xp.values_of(g), xp.values_of(place), length - way.corners
     if way.padding == "reflection":
         first = way.first(way.corners)

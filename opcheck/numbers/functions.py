@@ -311,17 +311,17 @@ def not_equal(a: Operand, b: Operand) -> Booleans:
     return dispatch("not_equal", a, b)
 
 
-def isnan(x: Tensor) -> NDArray[np.bool_]:
+def isnan(x: Operand) -> NDArray[np.bool_]:
     """Return True for each element that is NaN."""
     return cast(NDArray[np.bool_], dispatch("isnan", x))
 
 
-def isinf(x: Tensor) -> NDArray[np.bool_]:
+def isinf(x: Operand) -> NDArray[np.bool_]:
     """Return True for each element that is infinite."""
     return cast(NDArray[np.bool_], dispatch("isinf", x))
 
 
-def isfinite(x: Tensor) -> NDArray[np.bool_]:
+def isfinite(x: Operand) -> NDArray[np.bool_]:
     """Return True for each element that is neither infinite nor NaN."""
     return cast(NDArray[np.bool_], dispatch("isfinite", x))
 

@@ -5,9 +5,11 @@ python docs/rulings.py
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -61,6 +63,11 @@ def _is_of_engine(name: str) -> bool:
     return name.startswith("opcheck.engine.")
 
 
+def of_all_axes(ruling: Ruling) -> Ruling:
+    """Return the ruling as it stands in its module, of which each axis may have its own."""
+    return replace(ruling, id=re.sub(r"-along-axis-\d+$", "", ruling.id))
+
+
 def met_by(cases: Iterable[Case]) -> Mapping[Ruling, set[str]]:
     """Return by ruling the operators whose open cases meet it."""
     found: dict[Ruling, set[str]] = defaultdict(set)
@@ -76,7 +83,7 @@ def met_by(cases: Iterable[Case]) -> Mapping[Ruling, set[str]]:
             continue
         for reading in readings:
             for ruling in reading.rulings.values():
-                found[ruling].add(case.op.name)
+                found[of_all_axes(ruling)].add(case.op.name)
     return found
 
 

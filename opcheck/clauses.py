@@ -120,7 +120,7 @@ def _parts_of_page(schema: opset.Schema) -> dict[str, tuple[str, str]]:
 
 def _heading_of(formal: opset.Parameter) -> str:
     """Return the heading of an input or output: `X (optional, heterogeneous) - T`."""
-    marks = []
+    marks: list[str] = []
     if formal.option != "single":
         marks.append(formal.option)
     if formal.homogeneous:
@@ -155,7 +155,7 @@ def _attribute(attribute: opset.Attribute) -> str:
 
 def cut(text: str) -> list[str]:
     """Return the sentences of a text; a row, a list's item, and open code stay whole."""
-    sentences = []
+    sentences: list[str] = []
     for block in _blocks(text):
         sentences += [block.text] if block.is_code else _BETWEEN.split(block.text)
     return [sentence for sentence in sentences if re.search(r"\w", sentence)]
@@ -478,19 +478,21 @@ def _put(
 ) -> _Put:
     """Put an entry of a file to its sentences of the pages, which are changed."""
     put = _Put([], [], [])
-    stated = {
-        "nothing": entry.nothing,
-        "ruling": entry.ruling,
-        "ruling_since": str(entry.ruling_since) if entry.ruling_since else None,
-        "cases": tuple(entry.cases),
-        "source": source,
-    }
+    stated = Sentence(
+        text=entry.text,
+        part=entry.part,
+        cases=tuple(entry.cases),
+        nothing=entry.nothing,
+        ruling=entry.ruling,
+        ruling_since=str(entry.ruling_since) if entry.ruling_since else None,
+        source=source,
+    )
     for since in entry.versions or pages:
         sentences = pages.get(since, [])
         places, is_unclear = _places(entry, sentences)
         earlier = [sentences[at].source for at in places if sentences[at].source.line]
         if entry.text and since in pages:
-            sentences.append(Sentence(text=entry.text, part=entry.part, **stated))
+            sentences.append(stated)
         elif earlier:
             put.wrong.append(f"{op}-{since}: {earlier[0]} is about it too")
         elif is_unclear:
@@ -499,7 +501,8 @@ def _put(
             put.missing.append(since)
             put.near.extend(sentence.text[: len(entry.sentence)] for sentence in sentences)
         for at in places:
-            sentences[at] = replace(sentences[at], **stated)
+            own = sentences[at]
+            sentences[at] = replace(stated, text=own.text, part=own.part, heading=own.heading)
     return put
 
 

@@ -34,12 +34,8 @@ NOT_YET = (
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (
-    "attention.by_token",
     "control_flow.scan",
     "normalizations.formula",
-    "quantized_products.qlinear_conv",
-    "quantized_products.requantized",
-    "resampling.averaged",
     "training.adagrad",
     "training.adam",
     "training.momentum",

@@ -64,6 +64,12 @@ FLAG_OF_ANOTHER_NUMBER = Ruling(
     "The text states what a flag of 0 means, and of 1, and nothing of other numbers.",
     ("as_1", "as_0", "refused"),
 )
+ZERO_TIMES_NO_NUMBER = Ruling(
+    "zero-times-no-number",
+    "By the text's formula a coefficient of 0 makes NaN of infinity and NaN. Implementations, BLAS "
+    "for one, leave out a term with such a coefficient, whatever it holds.",
+    ("product", "left_out"),
+)
 LIMIT_AT_INFINITY = Ruling(
     "limit-at-infinity",
     "The formula makes NaN of an infinite input, where the function has a limit.",

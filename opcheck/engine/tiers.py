@@ -65,26 +65,23 @@ def tiers_of(
             remark = f"right only {alternative.remark}"
             tiers.append(Tier(name, flushing, alternative.function, remark))
     for narrower in short:
-        tiers += _tiers_in(narrower, formulas, usual, is_declared=narrower.name in declared)
+        tiers += _tiers_in(narrower, formulas, is_declared=narrower.name in declared)
     return tuple(sorted(tiers, key=lambda tier: tier.remark != ""))
 
 
 def _tiers_in(
-    narrower: DType, formulas: Sequence[Formula | None], usual: Arithmetic, *, is_declared: bool
+    narrower: DType, formulas: Sequence[Formula | None], *, is_declared: bool
 ) -> Iterator[Tier]:
     """Yield the tiers in a 16-bit type: results that are stored in it, and all computed in it.
 
-    A type that is not declared excuses what its roundings leave, and nothing that results from an
-    overflow in it: the 0 that a quotient by an infinite sum becomes is wrong.
+    A type that is not declared has a remark. What its roundings leave is excused, and nothing that
+    results from an overflow in it: see `Tier.without_limits`.
     """
     for word, message, arithmetic in (
         ("stored", f"kept in {narrower} between operations", stored(narrower)),
         ("arithmetic", f"computed in {narrower}", narrow(narrower)),
     ):
         everywhere = replace(arithmetic, everywhere=True)
-        remark = ""
-        if not is_declared:
-            everywhere = replace(everywhere, largest=usual.largest)
-            remark = f"{message}; declare accumulate={narrower}"
+        remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
         for formula in formulas:
             yield Tier(f"{narrower} {word}", everywhere, formula, remark)

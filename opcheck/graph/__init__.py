@@ -194,9 +194,10 @@ def _check_expressible(task: Task, lists: Sequence[opset.Parameter]) -> None:
     if not any("seq(" in parameter.listed for parameter in lists):
         return
     known = opset.in_sequences()
-    for tensor in (*task.inputs, *task.outputs):
-        if tensor.dtype and tensor.dtype.text not in known:
-            raise NotExpressible(f"no operator takes {tensor.dtype} out of a sequence")
+    dtypes = [tensor.dtype for tensor in task.inputs]
+    for dtype in (*dtypes, *(output.dtype for output in task.outputs)):
+        if dtype and dtype.text not in known:
+            raise NotExpressible(f"no operator takes {dtype} out of a sequence")
     if opset.plain(task.op.name) == "Optional" and not task.slots:
         raise NotExpressible("here an optional of no tensors is one without an element")
 

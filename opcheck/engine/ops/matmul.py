@@ -13,6 +13,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
 from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import ZERO_TIMES_NO_NUMBER
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 
@@ -23,12 +24,6 @@ Product: TypeAlias = Callable[[Array, Array], Array]
 #: Makes Y of A', B', C or None, alpha and beta.
 Combination: TypeAlias = Callable[[Array, Array, Array, float, float], Array]
 
-ZERO_TIMES_NO_NUMBER = Ruling(
-    "zero-times-no-number",
-    "The text multiplies by alpha and beta, and 0 times infinity or NaN is NaN. BLAS leaves out a "
-    "term with a scalar of 0, whatever it holds.",
-    ("product", "left_out"),
-)
 SHAPE_OF_BROADCAST_C = Ruling(
     "shape-of-broadcast-c",
     'In versions 1 and 6 C "will be broadcasted to match the dimension requirement". The text does '

@@ -6,7 +6,7 @@ from onnx.helper import make_node
 from onnx.reference import ReferenceEvaluator as Reference
 
 from opcheck.opset import TRAINING, describe
-from tests.computed import evaluate
+from tests.computed import by_reading, evaluate
 
 
 def adagrad(R, T, X, G, H, decay_factor, epsilon, **_):
@@ -43,3 +43,13 @@ def test_steps_in_a_row(step, mode, sizes):
             want = [step(0.5, T, *one, **attrs) for one in zip(x, g, *old, strict=True)]
             for got, rtol in (new, 1e-12), (theirs, 1e-6 if step is adam else 1e-12):
                 np.testing.assert_allclose(np.transpose(got[k::n]), want, rtol)
+
+
+def test_0_times_an_infinite_x_is_nan_or_left_out():
+    scalars = [np.float32(0.5), np.array(1)]
+    x, g, h = np.float32([np.inf, 1]), np.float32([2, 2]), np.float32([0, 0])
+    attrs = {"norm_coefficient": 0.0, "decay_factor": 0.0, "epsilon": 0.0}
+    found = by_reading(describe(TRAINING, "Adagrad", 1).op, [*scalars, x, g, h], attrs)
+    assert found.keys() == {"product", "left_out"}
+    assert np.isnan(found["product"][1]).tolist() == [True, False]
+    assert found["left_out"][1].tolist() == [4, 4]

@@ -48,12 +48,20 @@ from opcheck.reading import shipped_folder
 from opcheck.report import timings
 from opcheck.report.formatting import Recorder
 
-#: The longest and the shortest that a chunk is meant to take, in seconds, and its most cases.
-_SECONDS, _SHORTEST, _CASES = 4.0, 0.25, 1000
+#: The longest and the shortest that a chunk is meant to take, in seconds.
+_SECONDS = 4.0
+_SHORTEST = 0.25
+#: The most cases of a chunk.
+_CASES = 1000
 #: Chunks under way for each thread of a worker: one that runs, and one that waits.
 _DEPTH = 2
-#: Seconds to wait for workers, between two looks at them, and for their last words in the end.
-_PATIENCE, _TICK, _FAREWELL = 60.0, 0.5, 10.0
+#: Seconds to wait for workers.
+_PATIENCE = 60.0
+#: Seconds between two looks at them, and at a single answer.
+_TICK = 0.5
+_GLANCE = 0.05
+#: Seconds to wait for their last words in the end.
+_FAREWELL = 10.0
 #: The address of a backend, and how its processes ended: its idle deaths and unclean exits.
 Ends: TypeAlias = tuple[str, Mapping[str, int], Sequence[str]]
 #: Work other than judging cases. It may be ended after each item that it yields.
@@ -348,38 +356,51 @@ class Cluster:
 
         Raises BackendUnavailable with every worker that is unfit, and backends that none has.
         """
-        while len(found := self._threads({})) < max(1, self._new):
+        threads = self._threads({})
+        while len(threads) < max(1, self._new):
             sleep(_TICK)
             self._look_after()
+            threads = self._threads({})
         self._greet()
-        wrong, infos = list[OpcheckError](), dict[Any, BackendInfo]()
-        self._first = [*found]
-        asked = [(worker, *one) for worker in found for one in self._greeted[worker].items()]
-        began = monotonic()
-        for worker, _, future in asked:
-            while not future.done() and worker in self._threads({}):
-                interrupt.safe_place()
-                sleep(0.05)
-                if monotonic() - began > _PATIENCE / 2:
-                    print(f"opcheck: waiting for worker {worker}, which is busy", file=sys.stderr)
-                    began = inf
-            if worker not in self._threads({}):  # it has ended meanwhile, or is started again
-                continue
-            error = future.exception()
-            done = Work(worker, Failure(_said(error))) if error else future.result()
-            for which, info in done.infos.items():
-                done = replace(done, unfit=Failure(difference(infos.setdefault(which, info), info)))
-            if why := done.why:
-                kind = UsageError if done.unfit.usage else BackendUnavailable
-                wrong.append(kind(f"worker {done.worker}: {why}", done.unfit.hint))
-        for number, one in enumerate(self.settings):
+        self._first = [*threads]
+        infos: dict[Any, BackendInfo] = {}
+        wrong: list[OpcheckError] = []
+        for work in self._first_answers():
+            for which, info in work.infos.items():
+                unlike = difference(infos.setdefault(which, info), info)
+                work = replace(work, unfit=Failure(unlike))
+            why = work.why
+            if why:
+                kind = UsageError if work.unfit.usage else BackendUnavailable
+                wrong.append(kind(f"worker {work.worker}: {why}", work.unfit.hint))
+        for number, settings in enumerate(self.settings):
             if number not in infos and not wrong:
-                it = _listed(one.resources, one.resources) or "all ended"
-                wrong.append(BackendUnavailable(f"no worker for {one.name or one.address}: {it}"))
+                name = settings.name or settings.address
+                needs = _listed(settings.resources, settings.resources) or "all ended"
+                wrong.append(BackendUnavailable(f"no worker for {name}: {needs}"))
         if wrong:
             raise workers.as_one(wrong)
         self.infos = [infos[number] for number in range(len(self.settings))]
         return [*map(remote, self.infos)]
+
+    def _first_answers(self) -> Iterator[Work]:
+        """Yield what the first workers answer to the first questions, which may take a while.
+
+        A worker that ends meanwhile has no answer: it is started again.
+        """
+        began = monotonic()
+        for worker in self._first:
+            for future in self._greeted[worker].values():
+                while not future.done() and worker in self._threads({}):
+                    interrupt.safe_place()
+                    sleep(_GLANCE)
+                    if monotonic() - began > _PATIENCE / 2:
+                        message = f"opcheck: waiting for worker {worker}, which is busy"
+                        print(message, file=sys.stderr)
+                        began = inf
+                if worker in self._threads({}):
+                    error = future.exception()
+                    yield Work(worker, Failure(_said(error))) if error else future.result()
 
     def _greet(self) -> None:
         """Ask each new worker for the backends that it has resources for."""
@@ -541,25 +562,34 @@ class Cluster:
             return None
         if error:
             raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
-        done = cast(Work, future.result())
-        failure, is_first = done.failure, bool(chunk.worker) or done.worker in self._first
-        if chunk.job and done.unfit.usage:  # no matter on which worker
-            raise UsageError(done.unfit.message, done.unfit.hint)
-        if failure and (is_first or chunk.job):
-            raise Defect(failure.message)
-        unlike = (difference(self._known[which], info) for which, info in done.infos.items())
-        why = next(filter(None, [done.why, *unlike]), "")
-        if not why:
-            self.ends[done.worker] = done.ends or self.ends.get(done.worker, ())
-            return done
-        said = f"worker {done.worker}: {why}"
-        if is_first:
-            raise BackendUnavailable(said, done.unfit.hint)
-        if done.worker not in self._unfit:
-            print(f"opcheck: {said}; it is not used", file=sys.stderr)
-        self._unfit[done.worker] = said
+        work = cast(Work, future.result())
+        if self._is_usable(chunk, work):
+            self.ends[work.worker] = work.ends or self.ends.get(work.worker, ())
+            return work
         self._alone.append(replace(chunk))
         return None
+
+    def _is_usable(self, chunk: _Chunk, work: Work) -> bool:
+        """Return True unless the worker is unfit, which is printed once, and is then not used.
+
+        Raises what would happen on any worker, and what is wrong with one of the first.
+        """
+        is_first = bool(chunk.worker) or work.worker in self._first
+        if chunk.job and work.unfit.usage:  # no matter on which worker
+            raise UsageError(work.unfit.message, work.unfit.hint)
+        if work.failure and (is_first or chunk.job):
+            raise Defect(work.failure.message)
+        unlike = [difference(self._known[which], info) for which, info in work.infos.items()]
+        why = next(filter(None, [work.why, *unlike]), "")
+        if not why:
+            return True
+        message = f"worker {work.worker}: {why}"
+        if is_first:
+            raise BackendUnavailable(message, work.unfit.hint)
+        if work.worker not in self._unfit:
+            print(f"opcheck: {message}; it is not used", file=sys.stderr)
+        self._unfit[work.worker] = message
+        return False
 
     def _part(self, chunk: _Chunk) -> None:
         """Send the cases of a chunk again, one by one: its workers have ended."""

@@ -91,12 +91,6 @@ class Session:
         graph_elements: int | None = None,
         graph_nodes: int | None = None,
     ) -> None:
-        if backends == []:
-            raise UsageError("no backend", "leave it out for opcheck's default ones")
-        if jobs < 1:
-            raise UsageError(f"jobs is a whole number from 1, got {jobs}")
-        if timeout is not None and not timeout > 0:
-            raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
         self._given = backends
         self._jobs = jobs
         self._cluster_address = cluster
@@ -105,13 +99,9 @@ class Session:
         self.is_named = bool(backends)
         self._cluster: Cluster | None = None
         self.limits = Limits(timeout, memory_limit)
-        limited = jobs > 1 or cluster or timeout is not None or memory_limit is not None
-        if cluster and jobs > 1:
-            raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
-        alone = len(self.addresses) < len(backends) if cluster else not self.addresses
-        if limited and backends and alone:
-            hint = "write it as an address, such as py:my_backend:Class"
-            raise UsageError("no limits and jobs for a backend in this process", hint)
+        if backends == []:
+            raise UsageError("no backend", "leave it out for opcheck's default ones")
+        self._check_limits()
         with budget.limited(graph_elements, graph_nodes):
             self.graph_limits = budget.limits()
         if cluster and self.graph_limits != budget.GraphLimits():
@@ -125,6 +115,24 @@ class Session:
         self._failure: OpcheckError | None = None
         #: Where processes put files, once there are any.
         self._folder: Path | None = None
+
+    def _check_limits(self) -> None:
+        """Raise UsageError for limits and jobs that make no sense, or not for these backends."""
+        timeout = self.limits.timeout
+        if self._jobs < 1:
+            raise UsageError(f"jobs is a whole number from 1, got {self._jobs}")
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"timeout is a number of seconds above 0, got {timeout:g}")
+        if self._cluster_address and self._jobs > 1:
+            raise UsageError("no jobs on a cluster", "start as many workers as there shall be")
+        is_limited = self._jobs > 1 or self.limits != Limits()
+        if self._cluster_address:
+            has_object = len(self.addresses) < len(self._given)
+        else:
+            has_object = is_limited and bool(self._given) and not self.addresses
+        if has_object:
+            hint = "write it as an address, such as py:my_backend:Class"
+            raise UsageError("no limits and jobs for a backend in this process", hint)
 
     def __enter__(self) -> Self:
         """Start the backends, and wait for none; raises UsageError for all wrong addresses."""

@@ -26,26 +26,16 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "clauses",
-    "cluster",
     "compare",
     "diagnose",
     "engine",
     "execution",
-    "graph",
-    "known",
-    "opset",
     "report",
-    "session",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (
-    "attention.by_token",
     "control_flow.scan",
     "normalizations.formula",
-    "quantized_products.qlinear_conv",
-    "quantized_products.requantized",
-    "resampling.averaged",
     "training.adagrad",
     "training.adam",
     "training.momentum",

@@ -160,7 +160,8 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     if dtype.kind != "float":
         shares = np.where(_whole(y, got, room), 0.0, np.inf)
         return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
-    if not elements.outside(got, want.low, want.high).any():
+    is_vague = _vague_by_overflow(y, room.own, room, tier).any()
+    if not is_vague and not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
         if shares.max(initial=0) <= 1:
             # Each element keeps to its own error, without those in common and of rounding.
@@ -193,19 +194,19 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     actual, error, own = elements.wide(got), _errors(want, got), room.own
     if want.rounded is not None:
         own = own + half_ulp(y, want.rounded)
-    rest = 0.0 if want.rest is None else want.rest
     slacks = _slacks(y, own, room)
-    # A tie may be broken either way only within the allowed error.
-    low, high = round_to(y + (rest - slacks[0]), dtype), round_to(y + (rest + slacks[1]), dtype)
     slack = np.where(error < 0, *slacks)
     finite, beyond = np.isfinite(y), elements.outside(actual, want.low, want.high)
-    fits = (got >= low) & (got <= high) & finite & ~beyond
+    fits = _is_between(want, got, dtype, slacks) & finite & ~beyond
     # An infinity is wrong even if any number is right.
     says_something = np.abs(y) >= slack if want.whole else np.isfinite(slack)
     fits &= says_something | np.isfinite(actual)
     if tier.remark and not tier.ranged:
         # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        vague = _vague_by_overflow(y, slack, room, tier)
+        if vague.any():
+            fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
@@ -222,6 +223,40 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, apart))
     return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
+
+
+def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
+    """Mask elements no further below and above their values than this, as `dtype` rounds it.
+
+    A tie may be broken either way only within the allowed error.
+    """
+    rest = 0.0 if want.rest is None else want.rest
+    below, above = slacks
+    low = round_to(want.values + (rest - below), dtype)
+    high = round_to(want.values + (rest + above), dtype)
+    return np.asarray((got >= low) & (got <= high))
+
+
+def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Mask:
+    """Mask elements that the tier's roundings alone explain, without overflow and flushing.
+
+    In some orders of a long product partial ones overflow in float16; an implementation that keeps
+    to another order is no worse than that arithmetic.
+    """
+    room = want.expected.room(tier.without_limits())
+    return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
+
+
+def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
+    """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
+
+    It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong. What
+    overflows in some order alone is right as far as roundings explain it.
+    """
+    is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
+    if room.lost is None or not is_poorer:
+        return np.zeros(y.shape, np.bool_)
+    return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:

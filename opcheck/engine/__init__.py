@@ -4,5 +4,8 @@ Arrays and attributes go in, arrays come out: it knows no files and no models, a
 than `opcheck.opset` tells of an operator's schema.
 """
 
-from opcheck.engine.evaluate import Drawn, Expected, Room, Tier, rounded
-from opcheck.engine.node import Node, Subgraph, any_order, dtype_of, dtypes_of, leading, operator_of
+from opcheck.engine import evaluate
+from opcheck.engine.graphs import Subgraph
+from opcheck.engine.node import Node, any_order, dtype_of, dtypes_of, leading, operator_of
+from opcheck.engine.outputs import Drawn, Expected, Room, rounded
+from opcheck.engine.tiers import Tier

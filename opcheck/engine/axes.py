@@ -23,8 +23,17 @@ from opcheck.model import Array
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
-#: The most axes of NumPy's arrays, and elements of an output: no memory is to be tried for more.
-_MOST_AXES, _LARGEST = 64, 1 << 28
+#: The most axes of NumPy's arrays.
+_MOST_AXES = 64
+#: The most elements of an output: no memory is to be tried for more.
+_LARGEST = 1 << 28
+#: Bytes of the largest element of an array.
+_ITEM_SIZE = 8
+#: The most elements that a portion of windows reads, and that are gathered at once.
+_PORTION = 1 << 22
+_GATHERED = 1 << 18
+#: From here on positions are computed in Python integers: int64 may not hold sums of them.
+_WIDE = 1 << 62
 FloatArray: TypeAlias = NDArray[Any]
 Places: TypeAlias = NDArray[np.intp]
 
@@ -58,7 +67,7 @@ SIZE_BELOW_0 = Ruling(
 
 @xp.primitive
 def from_either_end(axis: int, rank: int) -> int:
-    """`axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
+    """Return `axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
     reject(not -rank <= axis < rank, f"axis {axis} is outside {_range(-rank, rank)}")
     return axis % rank
 
@@ -66,10 +75,13 @@ def from_either_end(axis: int, rank: int) -> int:
 def distinct(
     axes: Sequence[int], rank: int, counted: Callable[[int, int], int] = from_either_end
 ) -> tuple[int, ...]:
-    """Axes counted from the front; NotSupported where one is named twice: no text decides that."""
-    found = tuple(counted(axis, rank) for axis in axes)
-    decline(len({*found}) < len(found), "nothing is said of axes that are named twice")
-    return found
+    """Return axes counted from the front.
+
+    Raises NotSupported if one is named twice: texts call that undefined, or do not mention it.
+    """
+    places = tuple(counted(axis, rank) for axis in axes)
+    decline(len({*places}) < len(places), "nothing is said of axes that are named twice")
+    return places
 
 
 @xp.primitive
@@ -96,9 +108,9 @@ def from_the_front_or_last(axis: int, rank: int) -> int:
 
 
 def listed(name: str, numbers: Any) -> list[int]:
-    """Whole numbers of an attribute, or of a tensor; raises InvalidNode where it is no list."""
+    """Return the whole numbers of an attribute, or of a tensor; InvalidNode if it is not a list."""
     reject(np.ndim(numbers) != 1, f"{name} of shape {list(np.shape(numbers))} is no list")
-    return [int(one) for one in numbers]
+    return [int(number) for number in numbers]
 
 
 def check_scalar(name: str, x: Any) -> None:
@@ -113,7 +125,7 @@ def check_scalar(name: str, x: Any) -> None:
 
 
 def scalar(name: str, x: Any) -> Any:
-    """The number of a scalar, as Python has it; see `check_scalar`."""
+    """Return the number of a scalar, as Python has it; see `check_scalar`."""
     x = bare(x)
     check_scalar(name, x)
     decline(isinstance(x, Kind), f"rounding decides {name}")
@@ -124,69 +136,83 @@ def check_size(shape: Sequence[int]) -> None:
     """Raise MemoryError for an output that is too large, NotSupported for too many axes."""
     decline(len(shape) > _MOST_AXES, f"NumPy has no arrays of {len(shape)} axes")
     # NumPy counts an empty axis as one element where it addresses them.
-    addressed = 8 * prod(size or 1 for size in shape) <= np.iinfo(np.intp).max
-    if not addressed or prod(shape) > _LARGEST:
+    addressed = _ITEM_SIZE * prod(max(1, size) for size in shape)
+    if addressed > np.iinfo(np.intp).max or prod(shape) > _LARGEST:
         raise MemoryError(f"no array can hold an output of shape {tuple(shape)}")
 
 
 @xp.primitive
 def elements_at(indices: Any, length: int, *, back: bool) -> Any:
-    """Indices along an axis of this length, counted from the front.
+    """Return indices along an axis of this length, counted from the front.
 
     Those below 0 count from the `back` if the text says so. InvalidNode where one is out of range.
     """
     low = -length if back else 0
-    outside = (indices < low) | (indices >= length)
-    if outside.any():
-        named = f"[{low}, {length - 1}]" if length else "an axis of length 0"
-        raise InvalidNode(f"index {indices[outside][0]} is outside {named}")
+    is_outside = (indices < low) | (indices >= length)
+    if is_outside.any():
+        allowed = f"[{low}, {length - 1}]" if length else "an axis of length 0"
+        raise InvalidNode(f"index {indices[is_outside][0]} is outside {allowed}")
     return np.where(indices < 0, indices + length, indices)
 
 
 @xp.primitive
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
-    """The matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}] that versions 1 and 11 work on."""
+    """Return the shape of the matrix that versions 1 and 11 of some operators work on.
+
+    It is [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], where k is the axis.
+    """
     return prod(shape[:axis]), prod(shape[axis:])
 
 
 @xp.primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
-    """The arrays broadcast as NumPy's are; InvalidNode where lengths differ that are not 1."""
+    """Return the arrays broadcast as NumPy's are; InvalidNode where they do not fit."""
     shape = common_shape(*(x.shape for x in arrays))
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which all of the shapes broadcast; raises InvalidNode where there is none."""
+    """Return the shape to which all of the shapes broadcast; InvalidNode where there is none."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        found = ", ".join(str(list(shape)) for shape in shapes)
-        raise InvalidNode(f"the shapes {found} do not broadcast") from None
+        listed_shapes = ", ".join(str(list(shape)) for shape in shapes)
+        raise InvalidNode(f"the shapes {listed_shapes} do not broadcast") from None
 
 
 def stretches(name: str, x: Any, other: Any) -> None:
     """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is."""
-    shape, wanted = list(x.shape), list(other.shape)
+    shape = list(x.shape)
+    wanted = list(other.shape)
     fits = all(n in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False))
-    wrong = len(shape) > len(wanted) or not fits
-    reject(wrong, f"{name} of shape {shape} does not broadcast to {wanted}")
+    if len(shape) > len(wanted) or not fits:
+        raise InvalidNode(f"{name} of shape {shape} does not broadcast to {wanted}")
 
 
 def _range(low: int, end: int) -> str:
+    """Return the axes from `low` to before `end` as a message has them."""
     return f"[{low}, {end - 1}]" if low < end else f"the empty range of a rank-{end} tensor"
 
 
 def slices(count: int, step: int) -> list[slice]:
-    """The numbers below `count`, `step` at a time."""
+    """Return slices of the numbers below `count`, `step` at a time."""
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 @dataclass(frozen=True)
 class AxisWindows:
-    """The windows along one spatial axis of `length` elements; there are `size` of them.
+    """The windows along one spatial axis.
 
-    The last three are arguments from which their beginning and number follow; see `windows_of`.
+    Attributes:
+        length: The elements of the axis.
+        kernel: The elements of a window.
+        stride: How far a window is from the one before.
+        dilation: How far an element of a window is from the one before.
+        begin: The padding before the axis.
+        size: The number of windows.
+        end: The padding behind the axis.
+        auto_pad: How padding and number follow; see `windows_of`.
+        ceil: The number is rounded up.
     """
 
     length: int
@@ -235,14 +261,19 @@ class AxisWindows:
         return self.ceil and self.auto_pad == "NOTSET"
 
     def padding(self, size: int) -> int:
-        """The total padding of SAME for an output of this size."""
+        """Return the total padding of SAME for an output of this size."""
         return max(0, (size - 1) * self.stride + self.width - self.length)
 
+    def begin_of_same(self, size: int) -> int:
+        """Return how much of the padding of SAME for an output of this size is at the beginning."""
+        odd = 1 if self.is_lower else 0
+        return (self.padding(size) + odd) // 2
+
     def planned(self) -> "AxisWindows":
-        """The windows that the arguments ask for; fewer than 0 where the text allows none."""
+        """Return the windows that the arguments ask for; fewer than 0 if the text allows none."""
         if self.same:
             size = up(self.length, self.stride)
-            return replace(self, begin=(self.padding(size) + self.is_lower) // 2, size=size)
+            return replace(self, begin=self.begin_of_same(size), size=size)
         moves = up(self.room, self.stride) if self.hangs else self.room // self.stride
         return replace(self, size=moves + 1)
 
@@ -254,12 +285,12 @@ class AxisWindows:
         return range(max(0, low), min(self.kernel - 1, high) + 1)
 
     def cut(self, windows: range | slice) -> "AxisWindows":
-        """Some of the windows."""
+        """Return some of the windows."""
         begin = self.begin - windows.start * self.stride
         return replace(self, begin=begin, size=windows.stop - windows.start)
 
     def reach(self, j: int) -> tuple[slice, slice]:
-        """The windows that hold an element at offset j, and those elements."""
+        """Return the windows that hold an element at offset j, and those elements."""
         at = j * self.dilation - self.begin
         low = max(0, up(-at, self.stride))
         end = max(low, min(self.size, (self.length - 1 - at) // self.stride + 1))
@@ -269,18 +300,22 @@ class AxisWindows:
     @property
     def places(self) -> Places:
         """The place of the element at each offset of each window, -1 for padding."""
-        found = np.full((self.kernel, self.size), -1, np.intp)
+        places = np.full((self.kernel, self.size), -1, np.intp)
         for j in self.offsets:
             windows, elements = self.reach(j)
-            if count := windows.stop - windows.start:
-                found[j, windows] = elements.start + np.arange(count) * self.stride
-        return found
+            count = windows.stop - windows.start
+            if count:
+                places[j, windows] = elements.start + np.arange(count) * self.stride
+        return places
 
     def spans(self, numbers: Places) -> tuple[Places, Places]:
-        """The first elements of these windows, `dilation` apart, and how many are no padding."""
-        ends = (self.size + 1) * self.stride + self.begin + self.length
-        wide = ends + self.kernel * self.dilation >= 1 << 62
-        start = numbers.astype(object if wide else np.int64) * self.stride - self.begin
+        """Return the first element of each of these windows, and how many it holds.
+
+        They are `dilation` apart. Padding does not count.
+        """
+        farthest = (self.size + 1) * self.stride + self.begin + self.length
+        is_wide = farthest + self.kernel * self.dilation >= _WIDE
+        start = numbers.astype(object if is_wide else np.int64) * self.stride - self.begin
         low = np.maximum(0, -(start // self.dilation))
         high = np.minimum(self.kernel - 1, (self.length - 1 - start) // self.dilation)
         count = np.maximum(0, high - low + 1).astype(np.intp)
@@ -289,7 +324,12 @@ class AxisWindows:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a pooling over a tensor of shape N×C×D1×…×Dn."""
+    """The windows of a pooling over a tensor of shape N×C×D1×…×Dn.
+
+    Attributes:
+        outer: N and C.
+        axes: The windows along each spatial axis.
+    """
 
     outer: tuple[int, int]
     axes: tuple[AxisWindows, ...]
@@ -307,55 +347,60 @@ class Windows:
     @cached_property
     def terms(self) -> Places:
         """Return each window's number of elements, in a shape that broadcasts to the output's."""
-        found = np.ones((), np.intp)
+        terms = np.ones((), np.intp)
         for n, axis in enumerate(self.axes):
-            count = axis.spans(np.arange(axis.size))[1]
+            _, count = axis.spans(np.arange(axis.size))
             if count.size and (count == count[0]).all():
                 count = count[:1]
-            found = found * count.reshape(-1, *[1] * (len(self.axes) - 1 - n))
-        return found
+            behind = len(self.axes) - 1 - n
+            terms = terms * count.reshape(-1, *[1] * behind)
+        return terms
 
     def portions(self, weight: int) -> "Iterator[Windows]":
         """Yield the windows in portions along the first spatial axis, if each weighs this much."""
         first, *others = self.axes
-        # So much is held at once.
-        size = max(1, (1 << 22) // max(1, weight * prod(axis.size for axis in others)))
-        for some in slices(first.size, size) or [slice(0, 0)]:
-            yield Windows(self.outer, (first.cut(some), *others))
+        weight_of_each = weight * prod(axis.size for axis in others)
+        size = max(1, _PORTION // max(1, weight_of_each))
+        for portion in slices(first.size, size) or [slice(0, 0)]:
+            yield Windows(self.outer, (first.cut(portion), *others))
 
     def places(self, lengths: Sequence[int]) -> Places:
-        """The row-major place of each element of each window, -1 for padding.
+        """Return the row-major place of each element of each window, -1 for padding.
 
         It has the shape (elements, windows), and counts in a block of these lengths.
         """
-        found = np.zeros((1, 1), np.intp)
+        places = np.zeros((1, 1), np.intp)
         for axis, length in zip(self.axes, lengths, strict=True):
-            outer, inner = found[:, None, :, None], axis.places[None, :, None, :]
+            outer = places[:, None, :, None]
+            inner = axis.places[None, :, None, :]
             both = np.where((outer < 0) | (inner < 0), -1, outer * length + inner)
-            found = both.reshape(len(found) * axis.kernel, found.shape[1] * axis.size)
-        return found
+            places = both.reshape(len(places) * axis.kernel, places.shape[1] * axis.size)
+        return places
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sum of `values`, of the input's shape, over every window; padding adds nothing."""
+        """Return the sum of `values`, of the input's shape, over every window without padding."""
         return self.reduced(values, np.add, 0)
 
     def reduced(self, values: Array, function: np.ufunc, of_padding: Any) -> Array:
-        """Reduce each window by a ufunc, one axis after the other."""
+        """Return each window reduced by a ufunc, one axis after the other."""
         if not values.size or not prod(self.shape):
             return np.full(self.shape, of_padding, values.dtype)
+        lengths = values.shape[2:]
+        growth = [axis.size / length for axis, length in zip(self.axes, lengths, strict=True)]
         # The axes that shrink most come first, so that what lies between stays small.
-        order = sorted(range(len(self.axes)), key=lambda n: self.axes[n].size / values.shape[n + 2])
-        for n in order:
+        for n in sorted(range(len(self.axes)), key=growth.__getitem__):
             values = _reduced_along(values, n + 2, self.axes[n], function, of_padding)
         return values
 
     def folded(self, columns: FloatArray) -> FloatArray:
-        """The windows' elements, added up where they lie; a plane holds what no window does as 0.
+        """Return the windows' elements added up where they lie, and 0 where no window does.
 
-        `columns` have the shape (planes, *kernel, *windows), and the planes (planes, *lengths).
+        columns: (planes, *kernel, *windows). The result has the shape (planes, *lengths).
         """
-        for left, axis in zip(range(len(self.axes), 0, -1), self.axes, strict=True):
-            source = np.moveaxis(columns, (1, 1 + left), (0, 1))
+        count = len(self.axes)
+        for n, axis in enumerate(self.axes):
+            # An axis of the kernel, and that of its windows behind those that are left.
+            source = np.moveaxis(columns, (1, 1 + count - n), (0, 1))
             target = np.zeros((axis.length, *source.shape[2:]), columns.dtype)
             for j in axis.offsets:
                 windows, elements = axis.reach(j)
@@ -364,51 +409,82 @@ class Windows:
         return columns
 
     def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
-        """The windows whose outputs have these row-major places, in portions; `x` is not empty.
+        """Yield the windows whose outputs have these row-major places, in portions.
 
-        Each portion is a slice of `places`, and the windows' elements as float64 of shape (n, K),
-        with zeros where it holds fewer (K ≥ 1).
+        x: the input, not empty. Each portion is a slice of `places`, and the windows' elements as
+        float64 of shape (n, K), with zeros where it holds fewer (K ≥ 1).
         """
-        rank = len(self.axes)
-        # So many elements of windows are gathered at once.
-        for portion in slices(len(places), max(1, (1 << 18) // max(1, self.most))):
-            numbers = np.unravel_index(places[portion], self.shape)
-            index = [number.reshape(-1, *[1] * rank) for number in numbers[:2]]
-            held: Any = True
-            for n, axis in enumerate(self.axes):
-                first, count = axis.spans(numbers[n + 2])
-                j = np.arange(count.max(initial=1))
-                real = j < count[:, None]
-                at = np.where(real, first[:, None] + j * axis.dilation, 0)
-                spread = (len(at), *[1] * n, len(j), *[1] * (rank - 1 - n))
-                index.append(at.reshape(spread))
-                held = held & real.reshape(spread)
+        for portion in slices(len(places), max(1, _GATHERED // max(1, self.most))):
+            index, is_held = self._index_of(np.unravel_index(places[portion], self.shape))
             with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
-                values = np.where(held, x[tuple(index)].astype(np.float64), 0.0)
+                values = np.where(is_held, x[index].astype(np.float64), 0.0)
             yield portion, values.reshape(len(values), -1)
 
+    def _index_of(self, numbers: Sequence[Places]) -> tuple[tuple[Places, ...], Array]:
+        """Return an index of the elements of some windows, and which of them are no padding.
 
-def _reduced_along(x: Array, n: int, axis: AxisWindows, ufunc: np.ufunc, of_padding: Any) -> Array:
+        numbers: N, C and the windows along each axis, each of shape (n,). What is indexed has the
+        shape (n, K1, …, Kr).
+        """
+        rank = len(self.axes)
+        index = [number.reshape(-1, *[1] * rank) for number in numbers[:2]]
+        is_held: Any = True
+        for n, axis in enumerate(self.axes):
+            first, count = axis.spans(numbers[n + 2])
+            j = np.arange(count.max(initial=1))
+            is_held_along = j < count[:, None]
+            at = np.where(is_held_along, first[:, None] + j * axis.dilation, 0)
+            shape = (len(at), *[1] * n, len(j), *[1] * (rank - 1 - n))
+            index.append(at.reshape(shape))
+            is_held = is_held & is_held_along.reshape(shape)
+        return tuple(index), is_held
+
+
+def _reduced_along(
+    x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
+) -> Array:
+    """Return each window along axis `n` of `x` reduced by a ufunc, by the cheaper of two ways."""
+    if len(axis.offsets) <= axis.size:
+        return _reduced_by_offsets(x, n, axis, function, of_padding)
+    return _reduced_by_windows(x, n, axis, function, of_padding)
+
+
+def _reduced_by_offsets(
+    x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
+) -> Array:
+    """Return the windows reduced with the elements at one offset of all windows at a time."""
     out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
-    if len(axis.offsets) <= axis.size:
-        every = slice(0, axis.size)
-        # Those that all windows hold come first, and need nothing to begin with.
-        reached = sorted(map(axis.reach, axis.offsets), key=lambda pair: pair[0] != every)
-        if len(reached) > 1 and reached[1][0] == every:
-            (_, one), (_, other), *reached = reached
-            ufunc(x[*before, one], x[*before, other], out=out)
-        else:
-            out[...] = of_padding
-        for windows, elements in reached:
-            target = out[*before, windows]
-            ufunc(target, x[*before, elements], out=target)
-        return out
-    # A few long windows, such as one over the whole axis.
+    every = slice(0, axis.size)
+    reached = [axis.reach(j) for j in axis.offsets]
+    # Those that all windows hold come first, and need nothing to begin with.
+    of_all = [elements for windows, elements in reached if windows == every]
+    of_some = [(windows, elements) for windows, elements in reached if windows != every]
+    if len(of_all) > 1:
+        function(x[*before, of_all[0]], x[*before, of_all[1]], out=out)
+        of_all = of_all[2:]
+    else:
+        out[...] = of_padding
+    for windows, elements in [*((every, elements) for elements in of_all), *of_some]:
+        target = out[*before, windows]
+        function(target, x[*before, elements], out=target)
+    return out
+
+
+def _reduced_by_windows(
+    x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
+) -> Array:
+    """Return the windows reduced one by one: a few long ones, such as one over the whole axis."""
+    out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
+    before = (slice(None),) * n
     firsts, counts = axis.spans(np.arange(axis.size))
     for i, (first, count) in enumerate(zip(firsts.tolist(), counts.tolist(), strict=True)):
-        some = x[*before, slice(first, first + count * axis.dilation, axis.dilation)]
-        out[*before, i : i + 1] = ufunc.reduce(some, axis=n, keepdims=True) if count else of_padding
+        target = out[*before, i : i + 1]
+        if count:
+            elements = x[*before, slice(first, first + count * axis.dilation, axis.dilation)]
+            target[...] = function.reduce(elements, axis=n, keepdims=True)
+        else:
+            target[...] = of_padding
     return out
 
 
@@ -441,25 +517,27 @@ def windows_of(
     Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
     """
     spatial = shape[2:]
+    rank = len(spatial)
     reject(not spatial, f"input of rank {len(shape)}; allowed: 3 or more, N×C×D1×…×Dn")
-    kernel_shape = for_axes("kernel_shape", kernel_shape, len(spatial))
-    strides = for_axes("strides", strides, len(spatial))
-    dilations = for_axes("dilations", dilations, len(spatial))
+    kernel_shape = for_axes("kernel_shape", kernel_shape, rank)
+    strides = for_axes("strides", strides, rank)
+    dilations = for_axes("dilations", dilations, rank)
     check_one_of("auto_pad", auto_pad, *AUTO_PADS)
     check_one_of("ceil_mode", ceil_mode, 0, 1)
-    padding = for_axes("pads", pads, len(spatial), least=0, sides=2)
+    padding = for_axes("pads", pads, rank, least=0, sides=2)
     if pads is not None and auto_pad != "NOTSET":
         raise InvalidNode(f"pads {list(pads)} and auto_pad {auto_pad}; allowed: one of them")
-    begins, ends = padding[: len(spatial)], padding[len(spatial) :]
+    begins = padding[:rank]
+    ends = padding[rank:]
     along = partial(windows_along, auto_pad=auto_pad, ceil=bool(ceil_mode))
     planned = map(along, spatial, kernel_shape, strides, dilations, begins, ends)
     axes = tuple(_as_read(axis, open_sizes) for axis in planned)
     for n, axis in enumerate(axes):
         least = 1 if _is_refused_at_0(axis, open_sizes) else 0
-        found = f"the window is {axis.width} wide and the output size {axis.size}"
+        sizes = f"the window is {axis.width} wide and the output size {axis.size}"
         room = f"with {axis.length} elements and {begins[n] + ends[n]} of padding"
-        where = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
-        reject(axis.size < least, f"{where} {found}; allowed: {least} or more, {room}")
+        place = f"kernel_shape {list(kernel_shape)}: on spatial axis {n}"
+        reject(axis.size < least, f"{place} {sizes}; allowed: {least} or more, {room}")
     windows = Windows((shape[0], shape[1]), axes)
     check_size(windows.shape)
     return windows
@@ -469,8 +547,7 @@ def _as_read(axis: AxisWindows, open_sizes: Collection[Ruling]) -> AxisWindows:
     """Return the windows along an axis, in the number that the readings in force give."""
     is_literal = axis.same and axis.size != axis.length and SIZE_UNDER_SAME in open_sizes
     if is_literal and SIZE_UNDER_SAME.reading() == "size_of_the_input":
-        begin = (axis.padding(axis.length) + axis.is_lower) // 2
-        return replace(axis, begin=begin, size=axis.length)
+        return replace(axis, begin=axis.begin_of_same(axis.length), size=axis.length)
     is_cut_off = axis.auto_pad == "NOTSET" and axis.size == 0 and -axis.stride < axis.room < 0
     if is_cut_off and PART_OF_A_WINDOW in open_sizes:
         return replace(axis, size=1 if PART_OF_A_WINDOW.reading() == "one_window" else 0)
@@ -496,12 +573,23 @@ def windows_along(
     auto_pad: str,
     ceil: bool,
 ) -> AxisWindows:
-    """The windows along one axis; their size is below 0 where the text allows none."""
-    return AxisWindows(length, kernel, stride, dilation, begin, 0, end, auto_pad, ceil).planned()
+    """Return the windows along one axis; their size is below 0 where the text allows none."""
+    asked = AxisWindows(
+        length=length,
+        kernel=kernel,
+        stride=stride,
+        dilation=dilation,
+        begin=begin,
+        size=0,
+        end=end,
+        auto_pad=auto_pad,
+        ceil=ceil,
+    )
+    return asked.planned()
 
 
 def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:
-    """The list of an attribute, one or two values for each axis; left out, the `least` each.
+    """Return the list of an attribute, one or two values for each axis; `least` each without it.
 
     Raises InvalidNode for a list of another length, and for a value below that.
     """
@@ -509,7 +597,8 @@ def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> 
     if values is None:
         return [least] * length
     if len(values) != length:
-        allowed = f"{length}, {['one', 'two'][sides - 1]} for each spatial axis"
+        number = "one" if sides == 1 else "two"
+        allowed = f"{length}, {number} for each spatial axis"
         raise InvalidNode(f"{name} {list(values)} has length {len(values)}; allowed: {allowed}")
     for value in values:
         reject(value < least, f"{name} {list(values)} holds {value}; allowed: {least} or more")
@@ -517,5 +606,5 @@ def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> 
 
 
 def up(a: int, b: int) -> int:
-    """a / b rounded up; b > 0."""
+    """Return a / b rounded up; b > 0."""
     return -(-a // b)

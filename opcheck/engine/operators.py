@@ -44,8 +44,10 @@ Formula: TypeAlias = Callable[..., Any]
 FormulaBuilder: TypeAlias = Callable[..., Mapping[int, Formula]]
 #: Takes a formula, or whatever `build` makes the formulas from, and returns it.
 Decorator: TypeAlias = Callable[[Any], Any]
-#: The keywords of a formula that receive how many outputs the node has, and which.
-OUTPUTS, USED = "outputs", "used"
+#: The keyword of a formula that receives the number of the node's outputs.
+OUTPUTS = "outputs"
+#: The keyword of a formula that receives the places of the outputs that are asked for.
+USED = "used"
 
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that concern no others.
@@ -67,7 +69,16 @@ class Alternative(NamedTuple):
 
 
 class OwnMutant(NamedTuple):
-    """A wrong formulation that somebody could ship; see `engine.mutants`."""
+    """A wrong formulation that somebody could ship; see `engine.mutants`.
+
+    Attributes:
+        name: In snake_case.
+        text: Fits after "as if".
+        function: The formulation.
+        since: The version that it is of.
+        only: The dtypes in which it is wrong; None for all.
+        of_validity: It is wrong about invalid nodes alone.
+    """
 
     name: str
     text: str
@@ -265,6 +276,7 @@ class Operator:
         self._wrong(function, *(f"version {since}: {problem}" for problem in problems))
 
     def _wrong(self, function: Formula, *problems: str) -> None:
+        """Raise WrongOperator if there are problems with a function."""
         name = getattr(_unwrapped(function), "__name__", "?")
         if problems:
             raise WrongOperator("\n".join(f"{self.name}: {name}: {it}" for it in problems))
@@ -282,82 +294,117 @@ def _unwrapped(function: Any) -> Any:
 
 
 def located(function: Formula | str, error: BaseException | None = None) -> str:
-    """`file:line` of a function, or of what failed in its file, or in the file of that name."""
+    """Return `file:line` of a function, or of what failed in its file, or in the file named so."""
     code = getattr(_unwrapped(inspect.unwrap(_unwrapped(function))), "__code__", None)
-    file = function if isinstance(function, str) else code.co_filename if code else __file__
+    file = __file__
+    line = 1
+    if isinstance(function, str):
+        file = function
+    elif code is not None:
+        file = code.co_filename
+        line = code.co_firstlineno
     if isinstance(error, SyntaxError):
         return _place(error.filename or file, error.lineno or 1)
-    frames = traceback.walk_tb(error.__traceback__ if error else None)
-    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
-    return _place(file, lines[-1] if lines else code.co_firstlineno if code else 1)
+    for frame, line_of_frame in traceback.walk_tb(error.__traceback__ if error else None):
+        if frame.f_code.co_filename == file:
+            line = line_of_frame
+    return _place(file, line)
 
 
 def _place(file: str, line: int) -> str:
-    """`file:line`, from the current folder if the file is below it."""
+    """Return `file:line`, from the current folder if the file is below it."""
     path = Path(file)
-    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{line}"
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return f"{path}:{line}"
 
 
 def explained(error: BaseException) -> str:
-    """An exception that an operator's file raised, and what its author may have meant."""
-    said, known = getattr(error, "msg", error), {"operator", *vars(Operator)}
-    known.update(*(inspect.signature(one).parameters for one in (operator, Operator.mutant)))
-    words = re.findall(r"(?:name|attribute|argument) '(\w+)'", str(said))[-1:]
-    return f"{type(error).__name__}: {said}{''.join(meant(word, known) for word in words)}"
+    """Return an exception that an operator's file raised, and what its author may have meant."""
+    message = getattr(error, "msg", error)
+    known = {"operator", *vars(Operator)}
+    for declaration in (operator, Operator.mutant):
+        known.update(inspect.signature(declaration).parameters)
+    words = re.findall(r"(?:name|attribute|argument) '(\w+)'", str(message))
+    suggestion = meant(words[-1], known) if words else ""
+    return f"{type(error).__name__}: {message}{suggestion}"
 
 
 @cache
 def parameters_of(function: Formula) -> tuple[inspect.Parameter, ...]:
-    """The parameters of a formula."""
+    """Return the parameters of a formula."""
     return tuple(inspect.signature(function).parameters.values())
 
 
 @cache
 def keywords(function: Formula) -> tuple[tuple[str, ...], bool]:
-    """The keywords of a formula, and True if it takes all other attributes by `**`."""
+    """Return the keywords of a formula, and True if it takes all other attributes by `**`."""
     given = parameters_of(function)
     names = tuple(p.name for p in given if p.kind is p.KEYWORD_ONLY)
     return names, any(p.kind is p.VAR_KEYWORD for p in given)
 
 
 def _wrong_inputs(tensors: list[inspect.Parameter], declared: Sequence[Parameter]) -> Iterator[str]:
-    # Of several variadic inputs a formula has one.
-    several = [n for n, one in enumerate(declared) if one.option == "variadic"]
-    declared = declared[: several[0] + 1] if len(several) > 1 else declared
-    if declared and declared[-1].constraint == opset.OUTER:
-        declared = declared[:-1]
+    """Yield how the inputs of a formula contradict those that are declared."""
+    declared = _taken_inputs(declared)
     if len(tensors) != len(declared):
-        has, wants = (", ".join(p.name for p in some) or "none" for some in (tensors, declared))
+        has = ", ".join(tensor.name for tensor in tensors) or "none"
+        wants = ", ".join(parameter.name for parameter in declared) or "none"
         yield f"its inputs are {has}; the schema has {wants}"
         return
     for tensor, parameter in zip(tensors, declared, strict=True):
-        alone = "optional" if tensor.default is None else "single"
-        option = "variadic" if tensor.kind is tensor.VAR_POSITIONAL else alone
         if tensor.name.strip("_").lower() != parameter.name.lower():
             yield f"input {tensor.name!r} is {parameter.name!r} in the schema"
-        elif option != parameter.option:
+        elif _option_of(tensor) != parameter.option:
             yield f"input {tensor.name!r} is {parameter.option} in the schema"
+
+
+def _taken_inputs(declared: Sequence[Parameter]) -> Sequence[Parameter]:
+    """Return the declared inputs that a formula takes: of several variadic ones the first."""
+    variadic = [place for place, one in enumerate(declared) if one.option == "variadic"]
+    if len(variadic) > 1:
+        declared = declared[: variadic[0] + 1]
+    if declared and declared[-1].constraint == opset.OUTER:
+        declared = declared[:-1]
+    return declared
+
+
+def _option_of(tensor: inspect.Parameter) -> str:
+    """Return the option of a schema's input that a formula's parameter fits."""
+    if tensor.kind is tensor.VAR_POSITIONAL:
+        return "variadic"
+    return "optional" if tensor.default is None else "single"
 
 
 def _wrong_attributes(
     stated: Mapping[str, inspect.Parameter], schema: Schema, ignores: Collection[str]
 ) -> Iterator[str]:
+    """Yield how the keywords of a formula contradict the attributes of a schema."""
+    for name in schema.attributes:
+        if name not in stated and name not in ignores:
+            yield f"attribute {name!r} of the schema is missing"
+    for name, parameter in stated.items():
+        if name not in (OUTPUTS, USED):
+            yield from _wrong_attribute(name, parameter, schema)
+
+
+def _wrong_attribute(name: str, parameter: inspect.Parameter, schema: Schema) -> Iterator[str]:
+    """Yield how a keyword of a formula contradicts the attribute of its name."""
     versions = opset.versions(schema.op.domain, schema.op.name).values()
-    anywhere = {name for one in versions for name in one.attributes}
-    for name in (name for name in schema.attributes if name not in stated and name not in ignores):
-        yield f"attribute {name!r} of the schema is missing"
-    for name, parameter in ((n, it) for n, it in stated.items() if n not in (OUTPUTS, USED)):
-        attribute = schema.attributes.get(name)
-        has_default = parameter.default is not parameter.empty
-        if name not in anywhere:
-            yield f"attribute {name!r} is in no version of the schema{meant(name, anywhere)}"
-        elif attribute is None:
-            if not has_default:
-                yield f"attribute {name!r} needs a default, because this version lacks it"
-        elif has_default and attribute.required and all(name in v.attributes for v in versions):
-            yield f"attribute {name!r} is mandatory in the schema, and takes no default"
-        elif has_default and attribute.default not in (None, parameter.default):
-            yield f"attribute {name!r} defaults to {parameter.default!r}, not {attribute.default!r}"
+    anywhere = {name for version in versions for name in version.attributes}
+    attribute = schema.attributes.get(name)
+    has_default = parameter.default is not parameter.empty
+    if name not in anywhere:
+        yield f"attribute {name!r} is in no version of the schema{meant(name, anywhere)}"
+    elif attribute is None:
+        if not has_default:
+            yield f"attribute {name!r} needs a default, because this version lacks it"
+    elif not has_default:
+        return
+    elif attribute.required and all(name in version.attributes for version in versions):
+        yield f"attribute {name!r} is mandatory in the schema, and takes no default"
+    elif attribute.default not in (None, parameter.default):
+        yield f"attribute {name!r} defaults to {parameter.default!r}, not {attribute.default!r}"
 
 
 _DECLARED: dict[tuple[str, str], Operator] = {}
@@ -444,7 +491,7 @@ def without_readings(formula: Formula) -> Formula:
 
 
 def with_parameters(function: Formula, schema: Schema, attributes: Collection[str]) -> Formula:
-    """`function` under the names of a schema's inputs and attributes."""
+    """Return `function` under the names of a schema's inputs and attributes."""
     formula: Any = partial(function)
     names = [name for name in schema.attributes if name in attributes]
     formula.__signature__ = signature_of(schema, names)
@@ -452,17 +499,23 @@ def with_parameters(function: Formula, schema: Schema, attributes: Collection[st
 
 
 def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature:
-    """The parameters that a formula of this schema has."""
-    made, declared = inspect.Parameter, [(p.name, p.option) for p in schema.inputs]
-    kinds, defaults = {"variadic": made.VAR_POSITIONAL}, {"optional": None}
-    plain, none = made.POSITIONAL_OR_KEYWORD, made.empty
-    inputs = [made(n, kinds.get(o, plain), default=defaults.get(o, none)) for n, o in declared]
-    return inspect.Signature([*inputs, *(made(name, made.KEYWORD_ONLY) for name in attributes)])
+    """Return the parameters that a formula of this schema has."""
+    parameters = []
+    for declared in schema.inputs:
+        parameter = inspect.Parameter(declared.name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        if declared.option == "variadic":
+            parameter = parameter.replace(kind=inspect.Parameter.VAR_POSITIONAL)
+        elif declared.option == "optional":
+            parameter = parameter.replace(default=None)
+        parameters.append(parameter)
+    for name in attributes:
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY))
+    return inspect.Signature(parameters)
 
 
 @cache
 def find(domain: str, name: str) -> Operator | None:
-    """The operator, from the one file that declares it; None where there is none."""
+    """Return the operator, from the one file that declares it; None where there is none."""
     if (domain, name) not in _DECLARED:
         module = _modules().get(name) or snake(name)
         if module not in _files():
@@ -472,7 +525,7 @@ def find(domain: str, name: str) -> Operator | None:
 
 
 def every() -> Iterator[Operator]:
-    """Every operator of the engine, by domain and name."""
+    """Yield every operator of the engine, by domain and name."""
     for module in _files():
         _load(module)
     return iter(_DECLARED[key] for key in sorted(_DECLARED))
@@ -480,11 +533,13 @@ def every() -> Iterator[Operator]:
 
 def _load(module: str) -> None:
     """Import a file; raise WrongOperator for whatever fails in it."""
-    modules, loaded = _modules(), f"{_OPS}.{module}"
+    modules = _modules()
+    loaded = f"{_OPS}.{module}"
     try:
         importlib.import_module(loaded)
-        if wrong := "\n".join(_misdeclared(module, modules)):
-            raise WrongOperator(wrong)
+        problems = list(_misdeclared(module, modules))
+        if problems:
+            raise WrongOperator("\n".join(problems))
     except BaseException as error:
         # Nothing that is half declared may be found the next time. A file that exits would end the
         # command as if all had been judged.
@@ -499,11 +554,13 @@ def _load(module: str) -> None:
 
 
 def _misdeclared(module: str, modules: Mapping[str, str]) -> Iterator[str]:
-    found = [one for one in _DECLARED.values() if one.module == f"{_OPS}.{module}"]
-    if not found:
+    """Yield what is wrong about the operators that a file declares."""
+    declared = [one for one in _DECLARED.values() if one.module == f"{_OPS}.{module}"]
+    if not declared:
         yield f"{module}.py declares no operator{meant(module, opset.operators(''))}"
-    for one in found:
-        if (home := modules.get(one.name, snake(one.name))) != module:
+    for one in declared:
+        home = modules.get(one.name, snake(one.name))
+        if home != module:
             yield f"{one.name}: {module}.py declares it, but it is looked for in {home}.py"
         elif not one.formulas:
             yield f"{one.name}: it has no formula"
@@ -541,27 +598,34 @@ def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:
 
 @cache
 def _files() -> Mapping[str, Path]:
+    """Return the files of operators, by the name of their module."""
     return {path.stem: path for path in sorted((Path(__file__).parent / "ops").glob("[!_]*.py"))}
 
 
 @cache
 def _modules() -> Mapping[str, str]:
-    """The module of each operator that shares its file with its family.
+    """Return the module of each operator that shares its file with its family.
 
     Such a file lists its operators' names as NAMES. It is read and not imported, so that an
     operator of one family loads no other family.
     """
-    found: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")  # which are listed there
+    modules: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")  # which are listed there
     for module, path in _files().items():
-        listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.M | re.S)
-        for name in listed[1].split() if listed else ():
-            for other in {found.get(name, module), snake(name)} & _files().keys() - {module}:
-                place = _place(str(_files()[other]), 1)
+        for name in _listed_names(path):
+            others = {modules.get(name, module), snake(name)} & _files().keys() - {module}
+            if others:
+                place = _place(str(_files()[min(others)]), 1)
                 raise WrongOperator(f"{place}: {name}: NAMES of {path.name} declares it too")
-            found[name] = module
-    return found
+            modules[name] = module
+    return modules
+
+
+def _listed_names(path: Path) -> list[str]:
+    """Return the operators that a file lists as NAMES, none if it has no such list."""
+    listed = re.search(r'^NAMES = """(.*?)"""', path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return listed[1].split() if listed else []
 
 
 def snake(name: str) -> str:
-    """The name of an operator's file: Where is in where.py, LayerNormalization in its words."""
+    """Return the name of an operator's file: layer_normalization of LayerNormalization."""
     return re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", name).lower()

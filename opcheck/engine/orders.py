@@ -28,7 +28,7 @@ _PARTS = 64
 #: Functions whose errors have a sign of their own, which equal operands share.
 _FUNCTIONS = (
     "acos acosh asin asinh atan atanh cos cosh erf exp expm1 log log1p pow sin sinh tan tanh"
-)
+).split()
 
 
 def other_orders(node: "Node") -> Iterator[tuple[Array, ...]]:
@@ -40,7 +40,7 @@ def other_orders(node: "Node") -> Iterator[tuple[Array, ...]]:
     for backwards in (False, True):
         yield evaluate(node, faults=in_sequence(backwards))
     for sign in (-1, 1):
-        faults = {name: partial(_off, sign, name) for name in _FUNCTIONS.split()}
+        faults = {name: partial(_off, sign, name) for name in _FUNCTIONS}
         yield evaluate(node, faults=faults)
 
 
@@ -56,11 +56,12 @@ def in_sequence(backwards: bool = False) -> dict[str, Fault]:
 
 
 def _is_float(x: Any) -> bool:
+    """Return True for an array of floats that NumPy adds up in their own type."""
     return isinstance(x, np.ndarray) and x.dtype.kind == "f"
 
 
 def _total(terms: Iterator[Any]) -> Any:
-    """The running sum of arrays, rounded to their own type after each addition."""
+    """Return the running sum of arrays, rounded to their own type after each addition."""
     total = next(terms)
     for term in terms:
         total = total + term
@@ -68,11 +69,21 @@ def _total(terms: Iterator[Any]) -> Any:
 
 
 def _ordered(count: int, backwards: bool) -> range:
+    """Return the places of so many terms, from the first on or from the last on."""
     return range(count - 1, -1, -1) if backwards else range(count)
 
 
 def _check_terms(count: int) -> None:
+    """Raise NotSupported for more terms than are added up one by one."""
     decline(count > MOST_TERMS, f"adding up {count} terms one by one takes too long")
+
+
+def _axes_of(x: Array, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the axes that `axis` names, counted from the front; all for None."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    axes = (axis,) if isinstance(axis, int) else axis
+    return tuple(place % x.ndim for place in axes)
 
 
 def _sum(
@@ -82,14 +93,14 @@ def _sum(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Any:
+    """Return the sum along `axis`, its terms added up one by one in row-major order."""
     if not _is_float(x) or not x.size:
         return original(x, axis=axis, keepdims=keepdims)
     _check_terms(x.size)
-    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    places = tuple(place % x.ndim for place in axes)
-    lined = np.moveaxis(x, places, range(len(places)))
-    lined = lined.reshape(prod(lined.shape[: len(places)]), *lined.shape[len(places) :])
-    total = np.asarray(_total(lined[n] for n in _ordered(len(lined), backwards)), x.dtype)
+    places = _axes_of(x, axis)
+    moved = np.moveaxis(x, places, range(len(places)))
+    terms = moved.reshape(prod(moved.shape[: len(places)]), *moved.shape[len(places) :])
+    total = np.asarray(_total(terms[n] for n in _ordered(len(terms), backwards)), x.dtype)
     return np.expand_dims(total, places) if keepdims else total
 
 
@@ -100,6 +111,7 @@ def _mean(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Any:
+    """Return the mean along `axis`: its sum, see `_sum`, divided by the number of terms."""
     if not _is_float(x) or not x.size:
         return original(x, axis=axis, keepdims=keepdims)
     total = _sum(backwards, np.sum, x, axis, keepdims)
@@ -107,10 +119,14 @@ def _mean(
 
 
 def _matmul(backwards: bool, original: Fault, a: Any, b: Any) -> Any:
-    if not (_is_float(a) and _is_float(b)) or min(a.ndim, b.ndim) < 2 or not a.shape[-1]:
+    """Return the product of matrices, each element's products added up one by one."""
+    are_floats = _is_float(a) and _is_float(b)
+    if not are_floats or min(a.ndim, b.ndim) < 2 or not a.shape[-1]:
         return original(a, b)
     _check_terms(a.size * b.shape[-1])
-    rows, columns = np.moveaxis(a, -1, 0)[..., None], np.moveaxis(b, -2, 0)[..., None, :]
+    # The n-th column of `a` and the n-th row of `b` make the n-th term.
+    rows = np.moveaxis(a, -1, 0)[..., None]
+    columns = np.moveaxis(b, -2, 0)[..., None, :]
     return _total(rows[n] * columns[n] for n in _ordered(len(rows), backwards))
 
 
@@ -123,6 +139,7 @@ def _parted(backwards: bool, x: Array, terms: int) -> Iterator[Array]:
 
 
 def _sums(backwards: bool, original: Fault, x: Any, add_up: Any, terms: Any) -> Any:
+    """Return the sums that `add_up` takes, each part of their terms added to those before."""
     most = int(np.max(terms, initial=0))
     if not _is_float(x) or most < 2:
         return original(x, add_up, terms)
@@ -138,6 +155,7 @@ def _bilinear(
     terms: int,
     more: Any = None,
 ) -> Any:
+    """Return a bilinear product, each part of its terms added to those before, and `more` last."""
     if not (_is_float(a) and _is_float(b)) or terms < 2:
         return original(a, b, product, terms, more)
     total = _total(product(part, b) for part in _parted(backwards, a, terms))
@@ -145,9 +163,9 @@ def _bilinear(
 
 
 def _off(sign: int, name: str, original: Fault, x: Any, *others: Any) -> Any:
-    """The function, off by as much as it may be, always to the same side."""
-    found = original(x, *others)
-    if not _is_float(found):
-        return found
+    """Return what a function gives, off by as much as it may be, always to the same side."""
+    y = original(x, *others)
+    if not _is_float(y):
+        return y
     ulp = LIBRARY.get(name, PLAIN).ulp
-    return found * found.dtype.type(1 + sign * ulp * np.finfo(found.dtype).eps)
+    return y * y.dtype.type(1 + sign * ulp * np.finfo(y.dtype).eps)

@@ -14,7 +14,7 @@ are the answers that a backend may give. Nothing else has to be stated anywhere.
 Where no finite set of answers exists, a formula calls `leave_open` instead.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Ruling:
     def reading(self) -> str:
         """Return the name of the reading in force, and note that the outputs depend on it."""
         reader = _reader.get()
-        if reader is None:
+        if reader is None or self.id in _decided.get():
             return self.readings[0]
         return reader.reading(self)
 
@@ -74,6 +74,15 @@ class Reader:
 
 #: None outside of `each_reading`: formulas follow the first reading of every ruling.
 _reader: ContextVar[Reader | None] = ContextVar("_reader", default=None)
+
+
+#: Ids of the rulings that another specification decides.
+_decided: ContextVar[Collection[str]] = ContextVar("_decided", default=())
+
+
+def deciding(*rulings: Ruling) -> AbstractContextManager[None]:
+    """Let the first readings of these rulings be the only ones: another text decides them so."""
+    return setting(_decided, frozenset(ruling.id for ruling in rulings))
 
 
 def reader_in_force() -> Reader | None:

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from opcheck.dtypes import DTYPES, DType, round_to
-from opcheck.engine.evaluate import Drawn, Expected, Tier, exactly, precisely
+from opcheck.engine.evaluate import exactly, precisely
 from opcheck.engine.node import Node
+from opcheck.engine.outputs import Drawn, Expected
+from opcheck.engine.tiers import Tier
 from opcheck.errors import NotSupported
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import VALUE_GRIDS, Grid
@@ -17,10 +19,11 @@ from opcheck.numbers.arithmetic import VALUE_GRIDS, Grid
 #: How the values of a node came about: nothing was rounded; an error bound of the reference's own
 #: arithmetic leaves one number each; computed by mpmath to as many digits as it took.
 Method: TypeAlias = Literal["exact", "bounded", "mpmath"]
-#: An output, and the lowest and highest numbers that its proven error leaves.
-_Left: TypeAlias = tuple[Expected, Array, Array]
 #: Binary digits that are computed with, until they tell what everything rounds to.
 DIGITS = (160, 640, 2560, 10240)
+#: Below this a float64 has no room for what it leaves of a number, which is under the least one.
+_LEAST_WITH_REST = 2.0**-1021
+_LEAST_SUBNORMAL = 2.0**-1074
 #: A dtype that no output has, so that the rounding to the output's own is one more.
 _NO_DTYPE = DType("reference", np.dtype(np.float64), 0, "", "float", 53, -1074)
 
@@ -29,33 +32,44 @@ class Unrounded(ValueError):
     """It is not certain what an output rounds to."""
 
 
+class _Left(NamedTuple):
+    """An output, and the lowest and highest numbers that its proven error leaves."""
+
+    output: Expected
+    low: Array
+    high: Array
+
+
 @np.errstate(all="ignore")
 def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
-    """The outputs rounded once, and how they came about; raises as `evaluate`, and Unrounded."""
-    found: dict[int, Array] = {}
+    """Return the outputs rounded once, and how they came about.
+
+    Raises what `evaluate` raises, NotSupported for outputs drawn at random, and Unrounded.
+    """
+    rounded: dict[int, Array] = {}
     method: Method = "exact"
     left: dict[int, _Left] = {}
     for place, output in enumerate(exactly(node)):
         if isinstance(output, Drawn):
             raise NotSupported("its outputs are drawn at random")
         if not isinstance(output, Expected):
-            found[place] = output
+            rounded[place] = output
             continue
         method = "bounded"
         low, high = _ends(output)
         if np.array_equal(low, high, equal_nan=output.dtype.kind == "float"):
             # A zero has its sign from the formula and not from its bound.
-            found[place] = np.where(output.values == 0, output.rounded(), low)
+            rounded[place] = np.where(output.values == 0, output.rounded(), low)
         else:
-            left[place] = output, low, high
+            left[place] = _Left(output, low, high)
     if left:
         method = "mpmath"
-        found |= _by_digits(node, left)
-    return tuple(found[place] for place in sorted(found)), method
+        rounded |= _by_digits(node, left)
+    return tuple(rounded[place] for place in sorted(rounded)), method
 
 
 def _ends(output: Expected) -> tuple[Array, Array]:
-    """The lowest and highest numbers that the reference's own error leaves for each element."""
+    """Return the lowest and highest numbers that the reference's own error leaves an element."""
     if output.dtype.kind != "float":
         return output.rounded(), output.rounded()
     # The arithmetic in which the reference itself is computed.
@@ -63,28 +77,33 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     own = Grid(_NO_DTYPE, VALUE_GRIDS[first.values])
     reference = replace(first, grid=own, ulp=4.0, largest=np.inf, smallest=0.0)
     room = output.room(Tier("reference", reference))
-    y, size = output.values, np.abs(output.values)
+    y = output.values
+    size = np.abs(y)
     slack = room.own
     if room.shared is not None:
         slack = slack + size * (2 * np.maximum(room.shared.down, room.shared.up))
     if output.dtype.name == "float64":
         # What float64 has no room for is too small for a float64 itself.
-        slack = slack + np.where((size > 0) & (size < 2.0**-1021), 2.0**-1074, 0.0)
+        has_no_rest = (size > 0) & (size < _LEAST_WITH_REST)
+        slack = slack + np.where(has_no_rest, _LEAST_SUBNORMAL, 0.0)
     slack = np.where(np.isnan(slack), np.inf, slack)
     with np.errstate(over="ignore", invalid="ignore"):
-        low, high = (nearest(*_sum(y, output.rest, sign * slack), output.dtype) for sign in (-1, 1))
-    known, rounded = np.isfinite(size), output.rounded()
-    return np.where(known, low, rounded), np.where(known, high, rounded)
+        low = nearest(*_sum(y, output.rest, -1 * slack), output.dtype)
+        high = nearest(*_sum(y, output.rest, slack), output.dtype)
+    is_known = np.isfinite(size)
+    rounded = output.rounded()
+    return np.where(is_known, low, rounded), np.where(is_known, high, rounded)
 
 
-def _sum(high: Any, low: Any, more: Any) -> tuple[Any, Any]:
-    """high + low + more as a number and what it has lost."""
-    total = high + (more if low is None else low + more)
-    return total, (high - total) + (more if low is None else low + more)
+def _sum(high: Any, low: Any, slack: Any) -> tuple[Any, Any]:
+    """Return high + low + slack as a number and what it has lost; `low` may be None for 0."""
+    added = slack if low is None else low + slack
+    total = high + added
+    return total, (high - total) + added
 
 
 def nearest(high: Any, low: Any, dtype: DType) -> Array:
-    """`high` + `low`, where `high` is the nearest float64, rounded once to `dtype`.
+    """Return `high` + `low`, where `high` is the nearest float64, rounded once to `dtype`.
 
     An odd last digit stands for all the digits that float64 has no room for.
     """
@@ -95,43 +114,48 @@ def nearest(high: Any, low: Any, dtype: DType) -> Array:
 
 
 def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
-    """The wanted outputs, with as many digits as it takes."""
-    found: dict[int, Array] = {}
+    """Return the wanted outputs, with as many digits as it takes."""
+    rounded: dict[int, Array] = {}
     before = precisely(node, DIGITS[0])
-    for bits, more in pairwise(DIGITS):
-        now = precisely(node, more)
-        for place in wanted.keys() - found.keys():
-            array = _certain(before[place], now[place], bits, more, wanted[place][0])
+    for bits, more_bits in pairwise(DIGITS):
+        now = precisely(node, more_bits)
+        for place in wanted.keys() - rounded.keys():
+            left = wanted[place]
+            array = _certain(before[place], now[place], bits, more_bits, left.output)
             if array is not None:
-                _check(node, place, array, wanted[place])
-                found[place] = array
-        if len(found) == len(wanted):
-            return found
+                _check(node, place, array, left)
+                rounded[place] = array
+        if len(rounded) == len(wanted):
+            return rounded
         before = now
     raise Unrounded(f"{node.op}: {DIGITS[-1]} binary digits do not tell what it rounds to")
 
 
-def _certain(before: Any, now: Any, bits: int, more: int, output: Expected) -> Array | None:
-    """The rounded values; None where the digits leave a choice."""
+def _certain(before: Any, now: Any, bits: int, more_bits: int, output: Expected) -> Array | None:
+    """Return the rounded values; None where the digits leave a choice.
+
+    before, now: precise numbers with `bits` and with `more_bits` binary digits.
+    """
     from opcheck.numbers.precise import rounded
 
-    found = output.rounded()
+    result = output.rounded()
+    is_last = more_bits == DIGITS[-1]
     for place, (x, y) in enumerate(zip(before.v.flat, now.v.flat, strict=True)):
-        value = rounded(x, y, bits, more, output.dtype, last=more == DIGITS[-1])
+        value = rounded(x, y, bits, more_bits, output.dtype, last=is_last)
         if value is None:
             return None
-        # What is no number, and a zero's sign, bounded numbers tell, which know −0.
-        known = np.isfinite(output.values.flat[place])
-        if known and value == value and (value or found.flat[place]):
-            found.flat[place] = value
-    return found
+        # NaN, infinity and a zero's sign come from bounded numbers, which know −0.
+        is_known = np.isfinite(output.values.flat[place])
+        if is_known and value == value and (value or result.flat[place]):
+            result.flat[place] = value
+    return result
 
 
 def _check(node: Node, place: int, array: Array, left: _Left) -> None:
     """Raise Unrounded where precise numbers are not what bounded ones prove."""
-    output, low, high = left
-    wrong = ~((low <= array) & (array <= high)) & np.isfinite(output.values)
-    if wrong.any():
-        at = tuple(map(int, np.argwhere(wrong)[0]))
+    is_within = (left.low <= array) & (array <= left.high)
+    is_wrong = ~is_within & np.isfinite(left.output.values)
+    if is_wrong.any():
+        at = tuple(map(int, np.argwhere(is_wrong)[0]))
         what = f"{node.op}: output {place} at {list(at)}: precise numbers give {array[at]!s}"
-        raise Unrounded(f"{what}, bounded ones {low[at]!s} to {high[at]!s}")
+        raise Unrounded(f"{what}, bounded ones {left.low[at]!s} to {left.high[at]!s}")

@@ -48,7 +48,7 @@ def check_sizes(op: OpVersion, inputs: Sequence[Any], attrs: Attrs) -> None:
 
 
 def elements_of(value: Any) -> int:
-    """The elements of a tensor or of a list of them; long texts count as several."""
+    """Return the elements of a tensor or of a list of them; long texts count as several."""
     if value is None:
         return 0
     if isinstance(value, list | tuple):
@@ -60,12 +60,12 @@ def elements_of(value: Any) -> int:
 
 
 def _product(sizes: Iterable[Any]) -> int:
-    """The elements of a tensor of these sizes, however many."""
+    """Return the elements of a tensor of these sizes, however many."""
     return int(prod(sizes))
 
 
 def _values(tensor: Any) -> list[Any]:
-    """The numbers of a tensor that no rounding has touched; raises TypeError for others."""
+    """Return the numbers of a tensor that no rounding has touched; TypeError for others."""
     known = if_known(tensor)
     if not isinstance(known, np.ndarray):
         raise TypeError("its values depend on rounding")
@@ -74,19 +74,20 @@ def _values(tensor: Any) -> list[Any]:
 
 
 def _number(tensor: Any) -> Any:
+    """Return the only number of a tensor; raises as `_values`."""
     (value,) = _values(tensor)
     return value
 
 
 def _broadcast(*shapes: Shape) -> tuple[int, ...]:
-    """The shape to which others are broadcast; unlike NumPy's, it has no limit of sizes."""
+    """Return the shape to which others are broadcast; unlike NumPy's, it has no limit of sizes."""
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     return tuple(0 if 0 in sizes else max(sizes) for sizes in zip(*padded, strict=True))
 
 
 def _axis_sizes(shape: Shape, axes: Iterable[int], sizes: Iterable[int]) -> list[int]:
-    """The shape with other sizes along some axes."""
+    """Return the shape with other sizes along some axes."""
     found = [*shape]
     for axis, size in zip(axes, sizes, strict=True):
         found[axis] = size
@@ -94,16 +95,19 @@ def _axis_sizes(shape: Shape, axes: Iterable[int], sizes: Iterable[int]) -> list
 
 
 def _elementwise(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of inputs that broadcast to each other."""
     if "broadcast" in attrs:  # Before version 7, only the second input is broadcast.
         return _product(inputs[0].shape)
     return _product(_broadcast(*(x.shape for x in inputs if x is not None)))
 
 
 def _concat(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of all inputs."""
     return sum(_product(x.shape) for x in inputs)
 
 
 def _tile(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor times its repeats."""
     data, repeats, *axis = inputs
     if axis:  # the first version
         return _product(data.shape) * int(_number(repeats))
@@ -111,29 +115,36 @@ def _tile(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _expand(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor broadcast to a shape."""
     data, shape = inputs
     return _product(_broadcast(data.shape, _values(shape)))
 
 
 def _of_shape(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of the shape that is the first input."""
     return _product(_values(inputs[0]))
 
 
 def _by_shape(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of the shape that is an attribute."""
     return _product(attrs["shape"])
 
 
 def _range(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return how many numbers there are from start to limit by delta."""
     start, limit, delta = map(_number, inputs)
     return int(max(0, ceil((limit - start) / delta)))
 
 
 def _resize(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor resized to sizes or by scales."""
     data, *rest = inputs
-    scales, sizes = None, None
+    scales = None
+    sizes = None
     if len(rest) == 1:
         (scales,) = rest
     elif rest:
+        # After a region of interest.
         _, scales, sizes = (*rest, None, None)[:3]
     axes = attrs.get("axes") or range(len(data.shape))
     old = [data.shape[axis] for axis in axes]
@@ -155,12 +166,14 @@ def _resize(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _scaled(size: int, factor: float) -> int:
+    """Return a size times a factor, rounded down; ValueError for NaN and infinity."""
     if not isfinite(factor):
         raise ValueError("no size")
     return int(size * factor)
 
 
 def _pad(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor with its padding."""
     data, *rest = inputs
     pads = _values(rest[0]) if rest else [*(attrs.get("pads") or attrs["paddings"])]
     has_axes = len(rest) > 2 and rest[2] is not None
@@ -171,50 +184,57 @@ def _pad(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _gather(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor with indices in place of an axis."""
     data, indices = inputs
     axis = attrs.get("axis") or 0
     return _product(_axis_sizes(data.shape, [axis], [_product(indices.shape)]))
 
 
 def _gather_nd(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a slice for each tuple of indices."""
     data, indices = inputs
     taken = (attrs.get("batch_dims") or 0) + indices.shape[-1]
     return _product(indices.shape[:-1]) * _product(data.shape[taken:])
 
 
 def _features(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor with indices in place of the last axis."""
     data, indices = inputs
     return _product(data.shape[:-1]) * _product(indices.shape)
 
 
 def _one_hot(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of indices times the depth."""
     indices, depth, _ = inputs
     return _product(indices.shape) * int(_number(depth))
 
 
 def _matrices(left: Shape, right: Shape) -> int:
-    """The elements of a product of matrices; a vector is a row at the left, or a column."""
+    """Return the elements of a product of matrices; a vector is a row at the left, or a column."""
     rows = left[-2:-1] if len(left) > 1 else ()
     columns = right[-1:] if len(right) > 1 else ()
     return _product(_broadcast(left[:-2], right[:-2])) * _product(rows) * _product(columns)
 
 
 def _matmul(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of the product of the first two inputs."""
     return _matrices(inputs[0].shape, inputs[1].shape)
 
 
 def _quantized_matmul(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a product, whose factors each come with a scale and a zero point."""
     return _matrices(inputs[0].shape, inputs[3].shape)
 
 
 def _gemm(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a product of matrices that may be transposed."""
     rows = inputs[0].shape[1 if attrs.get("transA") else 0]
     columns = inputs[1].shape[0 if attrs.get("transB") else 1]
     return int(rows * columns)
 
 
 def _einsum(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The output's elements; of an equation with an ellipsis, those of all its letters."""
+    """Return the output's elements; of an equation with an ellipsis, those of all its letters."""
     equation = str(attrs["equation"]).replace(" ", "")
     operands, arrow, output = equation.partition("->")
     sizes: dict[str, int] = {}
@@ -235,7 +255,7 @@ def _einsum(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _padded(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The input of a convolution or pool with its padding, which bounds each channel."""
+    """Return the padded input of a convolution or pool, which bounds each channel."""
     data = inputs[0].shape
     spatial = data[2:]
     pads = [*(attrs.get("pads") or (0,) * (2 * len(spatial)))]
@@ -245,15 +265,17 @@ def _padded(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _transposed(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The output of a transposed convolution or of MaxUnpool, without what `pads` cut off."""
-    data, kernel = inputs[0].shape, attrs.get("kernel_shape")
+    """Return the output of a transposed convolution or of MaxUnpool, less what `pads` cut off."""
+    data = inputs[0].shape
+    kernel = attrs.get("kernel_shape")
     spatial = data[2:]
     ones = (1,) * len(spatial)
     channels = data[1]
     if kernel is None:
         kernel = inputs[1].shape[2:]
         channels = inputs[1].shape[1] * (attrs.get("group") or 1)
-    if stated := attrs.get("output_shape"):
+    stated = attrs.get("output_shape")
+    if stated:
         return int(data[0] * channels * _product(stated[-len(spatial) :]))
     rank = len(spatial)
     pads = attrs.get("pads") or (0,) * 2 * rank
@@ -274,42 +296,51 @@ def _transposed(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _unpooled(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of the shape that is the third input, or see `_transposed`."""
     if len(inputs) > 2 and inputs[2] is not None:
         return _product(_values(inputs[2]))
     return _transposed(inputs, attrs)
 
 
 def _image_of_columns(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of the image that Col2Im puts together."""
     data, image, block = inputs
     return int(data.shape[0] * data.shape[1] * _product(_values(image))) // _product(_values(block))
 
 
 def _grid(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the coordinates of a grid over a tensor of sizes N×C×D1×…×Dn."""
     sizes = _values(inputs[1])
     return _product((sizes[0], *sizes[2:], len(sizes) - 2))
 
 
 def _sampled(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return an element of each channel for each place of a grid."""
     data, grid = inputs
     return _product(grid.shape[:-1]) * int(data.shape[1])
 
 
 def _cropped(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor with other sizes along some axes."""
     data, shape = inputs
     axes = attrs.get("axes") or range(len(data.shape))
     return _product(_axis_sizes(data.shape, axes, _values(shape)))
 
 
 def _window(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a window, whose size is the first input."""
     return int(_number(inputs[0]))
 
 
 def _mel(inputs: Sequence[Any], attrs: Attrs) -> int:
-    bins, length = _number(inputs[0]), _number(inputs[1])
+    """Return the weights of each bin for each frequency."""
+    bins = _number(inputs[0])
+    length = _number(inputs[1])
     return int(bins * (length // 2 + 1))
 
 
 def _fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of a tensor with another length along the transformed axis."""
     data, *rest = inputs
     length, axis = (*rest, None, None)[:2]
     if length is None:
@@ -319,6 +350,7 @@ def _fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _short_fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the elements of the transforms of all frames."""
     signal, step, *rest = inputs
     window, length = (*rest, None, None)[:2]
     frame = signal.shape[1]
@@ -331,6 +363,7 @@ def _short_fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _regions(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the pooled elements of each channel for each region."""
     data, rois = inputs[:2]
     height, width = attrs.get("pooled_shape") or (
         attrs.get("output_height") or 1,
@@ -340,24 +373,28 @@ def _regions(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _multinomial(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the samples of each batch."""
     return int(inputs[0].shape[0] * (attrs.get("sample_size") or 1))
 
 
 def _ngrams(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return a count for each n-gram and row of texts."""
     return int(_product(inputs[0].shape[:-1]) * (max(attrs["ngram_indexes"]) + 1))
 
 
 def _vectorized(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the features of each row."""
     return int(inputs[0].shape[0]) * sum(attrs["inputdimensions"])
 
 
 def _targets(inputs: Sequence[Any], attrs: Attrs) -> int:
+    """Return the targets of each row."""
     targets = attrs.get("n_targets") or attrs.get("targets") or 1
     return int(inputs[0].shape[0] if len(inputs[0].shape) > 1 else 1) * int(targets)
 
 
 def _parts(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The parts of a sequence, each of which is a tensor."""
+    """Return the parts of a sequence, each of which is a tensor."""
     data, *split = inputs
     size = data.shape[attrs.get("axis") or 0]
     if not split or split[0] is None:
@@ -368,13 +405,13 @@ def _parts(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _texts(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Texts that are put together, by their longest."""
+    """Return the size of texts that are put together, by their longest."""
     longest = [max(map(len, _values(x)), default=0) for x in inputs]
     return _elementwise(inputs, attrs) * max(1, sum(longest) // _TEXT)
 
 
 def _reduced(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The output of a reduction, which is larger than its input where that is empty."""
+    """Return the output of a reduction, which is larger than its input where that is empty."""
     data, *rest = inputs
     axes = attrs.get("axes")
     if axes is None and rest and rest[0] is not None:
@@ -385,18 +422,23 @@ def _reduced(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _attended(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """The scores of an attention, one for each head, query and key."""
-    queries, keys = inputs[0].shape, inputs[1].shape
-    past = inputs[4].shape[2] if len(inputs) > 4 and inputs[4] is not None else 0
+    """Return the scores of an attention, one for each head, query and key."""
+    queries = inputs[0].shape
+    keys = inputs[1].shape
+    past_key = inputs[4] if len(inputs) > 4 else None
+    past = 0 if past_key is None else past_key.shape[2]
     if len(queries) == 3:
-        heads, length, kept = attrs["q_num_heads"], queries[1], keys[1]
+        batches, length, _ = queries
+        heads = attrs["q_num_heads"]
+        kept = keys[1]
     else:
-        _, heads, length, _ = queries
+        batches, heads, length, _ = queries
         kept = keys[2]
-    return int(queries[0] * heads * length * (kept + past))
+    return int(batches * heads * length * (kept + past))
 
 
 def _named(names: str, rule: Rule) -> dict[str, Rule]:
+    """Return the rule by each of the names."""
     return dict.fromkeys(names.split(), rule)
 
 

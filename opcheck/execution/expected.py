@@ -19,8 +19,8 @@ from opcheck.backends.isolation.process import SETTINGS
 from opcheck.compare import Want, are_plainly_right, compare, compare_outputs, too_wide, verdict
 from opcheck.compare.outputs import Wants, computed_want, in_its_dtype, stated_want
 from opcheck.engine import Node, any_order, evaluate, operator_of, operators, rounded
-from opcheck.engine.evaluate import Outputs
-from opcheck.engine.node import graph_of
+from opcheck.engine.graphs import graph_of
+from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reading
 from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupported, UsageError
 from opcheck.graph import model_of

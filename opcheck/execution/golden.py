@@ -25,6 +25,7 @@ from opcheck.compare.bounded import ends as ends_of_bound
 from opcheck.compare.elements import stepped, wide
 from opcheck.compare.outputs import in_its_dtype
 from opcheck.engine import evaluate as engine_evaluate, operators
+from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
@@ -296,7 +297,7 @@ def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
         yield replace(test, name=f"{case.id}~{name}", kind="open", alternative=name, reason=reason)
 
 
-def _readings(asked: Question) -> tuple[Reading[engine_evaluate.Outputs], ...]:
+def _readings(asked: Question) -> tuple[Reading[Outputs], ...]:
     """The answers that the text admits, by its readings; none where the engine has no answer."""
     try:
         with operators.judging():
@@ -306,7 +307,7 @@ def _readings(asked: Question) -> tuple[Reading[engine_evaluate.Outputs], ...]:
 
 
 def _of_readings(
-    case: Case, asked: Question, readings: Sequence[Reading[engine_evaluate.Outputs]]
+    case: Case, asked: Question, readings: Sequence[Reading[Outputs]]
 ) -> Iterator[Test]:
     """Yield a test for each different answer that the text admits, by the readings it follows."""
     written: list[tuple[Array, ...]] = []

@@ -163,75 +163,124 @@ def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
 
 
 def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[str, Array]]:
-    """`node` with nodes that make its sequences of tensors, and that take apart what it gives.
+    """Return `node` with nodes that make its sequences of tensors, and take apart what it gives.
 
-    Then the constants that these need. See `opset.without_sequences`. Raises NotExpressible for
+    Also the constants that these need. See `opset.without_sequences`. Raises NotExpressible for
     types whose sequences no operator takes apart.
     """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
-    nodes, constants = [node], dict[str, Array]()
-    formals = (*schema.inputs, *schema.outputs) if schema else ()
-    if schema is None or not any(one.listed for one in formals):
-        return nodes, constants
-    of_sequences, taken = any("seq(" in one.listed for one in formals), opset.in_sequences()
-    for dtype in (*(one.dtype for one in task.inputs), *(one.dtype for one in task.outputs)):
-        if dtype and dtype.text not in taken and of_sequences:
-            raise NotExpressible(f"no operator takes {dtype} out of a sequence")
+    if schema is None:
+        return [node], {}
+    lists = [one for one in (*schema.inputs, *schema.outputs) if one.listed]
+    if not lists:
+        return [node], {}
     dtype = task.dtype or DTYPES["float32"]
+    _check_expressible(task, lists)
     if node.op_type == "Optional" and not task.slots:
-        if of_sequences:
-            raise NotExpressible("here an optional of no tensors is one without an element")
         node.attribute.append(_type(dtype))
-    for one in (one for one in schema.inputs if one.listed):
-        others = [name for name in node.input if opset.place([one], name) is None]
-        tensors = [name for name in node.input if name not in others]
-        if one.listed == "seq(" or (not any(others) and (tensors or task.dtype)):
-            nodes[:0] = _making(one, tensors, dtype)
-            node.input[:] = [one.name, *opset.without_end(others)]
-    for one in (one for one in schema.outputs if one.listed):
-        length, *tensors = _output_slots(task)
-        name = node.output[0] = one.name if one.option == "variadic" else f"{one.name}_sequence"
-        del node.output[1:]
-        if one.listed == "optional(" or (one.listed != "seq(" and not tensors):
-            nodes.append(helper.make_node("OptionalHasElement", [name], ["present"]))
-            nodes.append(helper.make_node("Cast", ["present"], [length], to=DTYPES["int64"].onnx))
-            nodes += [helper.make_node("OptionalGetElement", [name], [y]) for y in tensors]
-            continue
-        if one.listed != "seq(":
-            nodes.append(helper.make_node("OptionalGetElement", [name], ["element"]))
-            name = "element"
-        nodes.append(helper.make_node("SequenceLength", [name], [length]))
-        if one.option == "single":
-            found = opset.output_dtype(schema, one, {}, task.attrs) or DTYPES["float32"]
-            constants["inserted"] = np.empty(0, found.numpy)
-            nodes.append(helper.make_node("SequenceInsert", [name, "inserted"], ["longer"]))
-            name = "longer"
-        for n, tensor in enumerate(tensors):
-            constants[f"place_{n}"] = np.array(n)
-            nodes.append(helper.make_node("SequenceAt", [name, f"place_{n}"], [tensor]))
+    nodes = [node]
+    for parameter in schema.inputs:
+        if parameter.listed:
+            nodes[:0] = _making_input(task, node, parameter, dtype)
+    constants: dict[str, Array] = {}
+    for parameter in schema.outputs:
+        if parameter.listed:
+            nodes += _taking_output(task, node, schema, parameter, constants)
     return nodes, constants
 
 
-def _making(one: opset.Parameter, tensors: Sequence[str], dtype: DType) -> list[NodeProto]:
-    """Nodes that make a sequence or an optional of tensors, and where there are none, of a type."""
-    nodes, held, of_sequences = list[NodeProto](), [*tensors], "seq(" in one.listed
-    if of_sequences and (tensors or one.listed == "seq("):
-        held = [one.name if one.listed == "seq(" else f"{one.name}_element"]
-        maker = "SequenceConstruct" if tensors else "SequenceEmpty"
-        nodes.append(helper.make_node(maker, tensors, held))
-        if not tensors:
-            nodes[0].attribute.append(helper.make_attribute("dtype", dtype.onnx))
-    if one.listed != "seq(":
-        nodes.append(helper.make_node("Optional", held, [one.name]))
-        nodes[-1].attribute.extend([] if held else [_type(dtype, of_sequences)])
+def _check_expressible(task: Task, lists: Sequence[opset.Parameter]) -> None:
+    """Raise NotExpressible for sequences, or optionals of them, that no model can make or read."""
+    if not any("seq(" in parameter.listed for parameter in lists):
+        return
+    known = opset.in_sequences()
+    dtypes = [tensor.dtype for tensor in task.inputs]
+    for dtype in (*dtypes, *(output.dtype for output in task.outputs)):
+        if dtype and dtype.text not in known:
+            raise NotExpressible(f"no operator takes {dtype} out of a sequence")
+    if opset.plain(task.op.name) == "Optional" and not task.slots:
+        raise NotExpressible("here an optional of no tensors is one without an element")
+
+
+def _making_input(
+    task: Task, node: NodeProto, parameter: opset.Parameter, dtype: DType
+) -> list[NodeProto]:
+    """Return the nodes that make a list of a node's tensors, which then has it as its input.
+
+    None where an optional that may be left out has no tensor, or the tensor itself is stated.
+    """
+    others = [name for name in node.input if opset.place([parameter], name) is None]
+    tensors = [name for name in node.input if name not in others]
+    is_left_out = any(others) or not (tensors or task.dtype)
+    if parameter.listed != "seq(" and is_left_out:
+        return []
+    node.input[:] = [parameter.name, *opset.without_end(others)]
+    return _making(parameter, tensors, dtype)
+
+
+def _taking_output(
+    task: Task,
+    node: NodeProto,
+    schema: opset.Schema,
+    parameter: opset.Parameter,
+    constants: dict[str, Array],
+) -> list[NodeProto]:
+    """Return the nodes that take a node's list apart: its length, then the tensors.
+
+    The list becomes the node's output. What the nodes need is added to `constants`.
+    """
+    length, *tensors = _output_slots(task)
+    name = parameter.name if parameter.option == "variadic" else f"{parameter.name}_sequence"
+    node.output[:] = [name]
+    is_optional = parameter.listed != "seq("
+    if parameter.listed == "optional(" or (is_optional and not tensors):
+        return [
+            helper.make_node("OptionalHasElement", [name], ["present"]),
+            helper.make_node("Cast", ["present"], [length], to=DTYPES["int64"].onnx),
+            *(helper.make_node("OptionalGetElement", [name], [tensor]) for tensor in tensors),
+        ]
+    nodes: list[NodeProto] = []
+    if is_optional:
+        nodes.append(helper.make_node("OptionalGetElement", [name], ["element"]))
+        name = "element"
+    nodes.append(helper.make_node("SequenceLength", [name], [length]))
+    if parameter.option == "single":
+        # An empty sequence shows its type only by a tensor that it takes.
+        dtype = opset.output_dtype(schema, parameter, {}, task.attrs) or DTYPES["float32"]
+        constants["inserted"] = np.empty(0, dtype.numpy)
+        nodes.append(helper.make_node("SequenceInsert", [name, "inserted"], ["longer"]))
+        name = "longer"
+    for number, tensor in enumerate(tensors):
+        constants[f"place_{number}"] = np.array(number)
+        nodes.append(helper.make_node("SequenceAt", [name, f"place_{number}"], [tensor]))
+    return nodes
+
+
+def _making(parameter: opset.Parameter, tensors: Sequence[str], dtype: DType) -> list[NodeProto]:
+    """Return nodes that make a sequence or an optional of tensors, of a type if there are none."""
+    is_sequence = parameter.listed == "seq("
+    is_of_sequence = "seq(" in parameter.listed
+    nodes: list[NodeProto] = []
+    held = [*tensors]
+    if is_of_sequence and (tensors or is_sequence):
+        held = [parameter.name if is_sequence else f"{parameter.name}_element"]
+        if tensors:
+            nodes.append(helper.make_node("SequenceConstruct", tensors, held))
+        else:
+            nodes.append(helper.make_node("SequenceEmpty", [], held, dtype=dtype.onnx))
+    if not is_sequence:
+        optional = helper.make_node("Optional", held, [parameter.name])
+        if not held:
+            optional.attribute.append(_type(dtype, is_of_sequence))
+        nodes.append(optional)
     return nodes
 
 
 def _type(dtype: DType, of_sequence: bool = False) -> AttributeProto:
-    """The attribute of an Optional without an element."""
+    """Return the attribute of an Optional without an element."""
     tensor = helper.make_tensor_type_proto(dtype.onnx, None)
-    found = helper.make_sequence_type_proto(tensor) if of_sequence else tensor
-    return helper.make_attribute("type", found)
+    type_ = helper.make_sequence_type_proto(tensor) if of_sequence else tensor
+    return helper.make_attribute("type", type_)
 
 
 def _state_inferred(model: ModelProto) -> None:
@@ -435,44 +484,33 @@ class WholeModel:
         return prod(one.dim_value for one in tensor.shape.dim) * dtype.numpy.itemsize
 
     def with_branch(self, place: int, *, then: bool) -> bytes | None:
-        """The model with the branch that an If takes in place of the node, or None."""
+        """Return the model with the branch that an If takes in place of the node.
+
+        None for a branch with a sparse constant, or with graphs that give a tensor of the branch
+        another meaning.
+        """
         copy = ModelProto.FromString(self._proto.SerializeToString())
-        for name, each in zip(self.nodes, copy.graph.node, strict=True):
-            each.name = name
+        for name, node in zip(self.nodes, copy.graph.node, strict=True):
+            node.name = name
         node = copy.graph.node.pop(place)
         attribute = "then_branch" if then else "else_branch"
         branch = next(one.g for one in node.attribute if one.name == attribute)
-        own = [*chain.from_iterable(one.output for one in branch.node)]
-        own += [one.name for one in branch.initializer]
+        own = _own_tensors(branch)
         _, *inner = onnx_defs.messages(branch, onnx.GraphProto)
-        hidden = chain.from_iterable(map(_declared, inner))
-        # Not with a sparse constant, or graphs that give a tensor of the branch another meaning.
-        if branch.sparse_initializer or not {*own}.isdisjoint({*hidden} - {""}):
+        hidden = {*chain.from_iterable(map(_declared, inner))} - {""}
+        if branch.sparse_initializer or not hidden.isdisjoint(own):
             return None
-        # What the branch computes is named after the node, so that no name is there twice.
-        prefix = f"{node.name}/"
-        graphs = onnx_defs.messages(copy.graph, onnx.GraphProto)
-        taken = {*chain.from_iterable(map(_declared, graphs))}
-        while any(f"{prefix}{name}" in taken for name in own):
-            prefix += "_"
-        new = {name: f"{prefix}{name}" for name in own if name}
-        # The last outputs of a node may be left out.
-        ends = [(a.name, b) for a, b in zip(branch.output, node.output, strict=False) if b]
-        same = []
-        for a, b in ends:
-            if a in own and new[a] not in node.output:
-                new[a] = b
-            else:
-                same.append(helper.make_node("Identity", [new.get(a, a)], [b]))
-        _rename(branch, new)
+        new_names = _names_in(copy.graph, own, f"{node.name}/")
+        identities = _joined_outputs(branch, node, new_names)
+        _rename(branch, new_names)
         for tensor in branch.initializer:
-            tensor.name = new[tensor.name]
-        for n, one in enumerate(branch.node):
-            one.name = f"{node.name}/{one.name or f'{one.op_type}_{n}'}"
+            tensor.name = new_names[tensor.name]
+        for number, own_node in enumerate(branch.node):
+            own_node.name = f"{node.name}/{own_node.name or f'{own_node.op_type}_{number}'}"
         copy.graph.initializer.extend(branch.initializer)
         later = copy.graph.node[place:]
         del copy.graph.node[place:]
-        copy.graph.node.extend((*branch.node, *same, *later))
+        copy.graph.node.extend((*branch.node, *identities, *later))
         return copy.SerializeToString()
 
     def giving(self, names: Sequence[str], *, alone: bool = False) -> tuple[bytes, list[str]]:
@@ -487,16 +525,56 @@ class WholeModel:
         return copy.SerializeToString(), more
 
 
+def _own_tensors(graph: onnx.GraphProto) -> list[str]:
+    """Return the names of what a graph computes and holds."""
+    return [
+        *chain.from_iterable(node.output for node in graph.node),
+        *(tensor.name for tensor in graph.initializer),
+    ]
+
+
+def _names_in(graph: onnx.GraphProto, names: Iterable[str], prefix: str) -> dict[str, str]:
+    """Return names with a prefix, which is made longer until the graph has none of them."""
+    graphs = onnx_defs.messages(graph, onnx.GraphProto)
+    known = {*chain.from_iterable(map(_declared, graphs))}
+    names = [*names]
+    while any(f"{prefix}{name}" in known for name in names):
+        prefix += "_"
+    return {name: f"{prefix}{name}" for name in names if name}
+
+
+def _joined_outputs(
+    branch: onnx.GraphProto, node: NodeProto, new_names: dict[str, str]
+) -> list[NodeProto]:
+    """Let the outputs of a branch have the names of an If's, in `new_names`.
+
+    Return an Identity for each whose tensor is from around the branch, or has another name already.
+    """
+    identities = []
+    # The last outputs of a node may be left out.
+    for inner, outer in zip(branch.output, node.output, strict=False):
+        if not outer:
+            continue
+        if inner.name in new_names and new_names[inner.name] not in node.output:
+            new_names[inner.name] = outer
+        else:
+            tensor = new_names.get(inner.name, inner.name)
+            identities.append(helper.make_node("Identity", [tensor], [outer]))
+    return identities
+
+
 def _declared(graph: onnx.GraphProto) -> Iterator[str]:
+    """Yield the names of the inputs, initializers and nodes' outputs of a graph."""
     yield from (one.name for one in graph.input)
     yield from (one.name for one in graph.initializer)
     yield from chain.from_iterable(node.output for node in graph.node)
 
 
-def _rename(graph: onnx.GraphProto, new: Mapping[str, str]) -> None:
+def _rename(graph: onnx.GraphProto, new_names: Mapping[str, str]) -> None:
+    """Rename tensors in a graph and in those below; its own outputs keep their names."""
     outer, *inner = onnx_defs.messages(graph, onnx.GraphProto)
     for node in chain.from_iterable(one.node for one in (outer, *inner)):
-        node.input[:] = [new.get(name, name) for name in node.input]
-        node.output[:] = [new.get(name, name) for name in node.output]
+        node.input[:] = [new_names.get(name, name) for name in node.input]
+        node.output[:] = [new_names.get(name, name) for name in node.output]
     for output in chain.from_iterable(one.output for one in inner):
-        output.name = new.get(output.name, output.name)
+        output.name = new_names.get(output.name, output.name)

@@ -197,37 +197,51 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
-    """The model in a file, whole, and `valid` if asked; raises ValueError."""
-    # What it keeps in other files is read into it, and no path leads out of its folder. Large
-    # weights stay where they are, see `weights`.
+    """Return the model in a file, whole, and `valid` if asked; raises ValueError.
+
+    What it keeps in other files is read into it, and no path leads out of its folder. Large weights
+    stay where they are, see `weights`.
+    """
     try:
         folders.check_size(path, _MOST)
         data, places = weights.without(path)
         model = ModelProto.FromString(data)
     except Exception as error:  # protobuf's own DecodeError, or the file cannot be read
-        raise ValueError(f"this is no readable model: {error}") from error
+        raise ValueError(f"this is not a readable model: {error}") from error
     every = [*messages(model, Message)]
-    for field, value in chain.from_iterable(message.ListFields() for message in every):
-        is_name = field.type == field.TYPE_STRING and field.name != "doc_string"
-        # Where a name is no text, protobuf gives its bytes.
-        if is_name and any(isinstance(text, bytes) for text in (value, *value)):
-            raise ValueError("this is no readable model: a name in it is no text in UTF-8")
+    _check_names(every)
     room = _MOST - path.stat().st_size
-    held = {id(one): one for one in model.graph.initializer}
-    placed = dict(zip(held, places, strict=False))
-    for tensor in (one for one in every if isinstance(one, TensorProto)):
-        if place := placed.get(id(tensor)):
-            weights.put_outside(tensor, path, *place)
+    initializers = [*model.graph.initializer]
+    held = {id(tensor) for tensor in initializers}
+    own_places = {
+        id(tensor): place for tensor, place in zip(initializers, places, strict=False) if place
+    }
+    for tensor in every:
+        if not isinstance(tensor, TensorProto):
+            continue
+        if id(tensor) in own_places:
+            weights.put_outside(tensor, path, *own_places[id(tensor)])
         elif weights.is_outside(tensor):
             room -= _fetch(tensor, path.parent, room, may_stay=id(tensor) in held)
         try:
             weights.array(tensor)
         except Exception as error:  # onnx and NumPy raise whatever they stumble over
             why = f"the tensor {tensor.name!r} is damaged: {error}"
-            raise ValueError(f"this is no valid model: {why}") from None
-    if valid and (message := invalid(_for_checker(model))):
-        raise ValueError(f"this is no valid model: {message}")
+            raise ValueError(f"this is not a valid model: {why}") from None
+    message = invalid(_for_checker(model)) if valid else ""
+    if message:
+        raise ValueError(f"this is not a valid model: {message}")
     return model
+
+
+def _check_names(every: Iterable[Message]) -> None:
+    """Raise ValueError where a name in these messages is not text in UTF-8."""
+    for field, value in chain.from_iterable(message.ListFields() for message in every):
+        is_name = field.type == field.TYPE_STRING and field.name != "doc_string"
+        # Then protobuf gives its bytes.
+        if is_name and any(isinstance(text, bytes) for text in (value, *value)):
+            message = "a name in it is not text in UTF-8"
+            raise ValueError(f"this is not a readable model: {message}")
 
 
 def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:

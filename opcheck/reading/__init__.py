@@ -25,7 +25,7 @@ from opcheck.errors import CaseFileError, OpcheckError, Problem
 #: The longest number read. The exact decimal of every float64 fits (1,077 characters), and
 #: Python can print every integer of that length (it stops at 4,300 digits).
 NUMBER_LENGTH: Final = 2000
-#: The plain words that are no numbers and yet no strings.
+#: The plain words that are neither numbers nor strings.
 WORDS: Final[dict[str, PlainScalar]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -77,11 +77,14 @@ PlainScalar: TypeAlias = bool | int | float | str | None
 
 
 class BadScalar(OpcheckError):
-    """A scalar that is no value; the builder adds the place."""
+    """A scalar without a value; the builder adds the place."""
 
 
 def resolve(text: str) -> PlainScalar:
-    """A plain scalar's value; raises BadScalar for -0, beyond float64, over NUMBER_LENGTH."""
+    """Return a plain scalar's value.
+
+    Raises BadScalar for -0, beyond float64, and over NUMBER_LENGTH.
+    """
     if text in WORDS:
         return WORDS[text]
     match = _NUMBER.fullmatch(text) if text[0] in "+-.0123456789" else None
@@ -101,39 +104,45 @@ def resolve(text: str) -> PlainScalar:
 
 
 def tagged(tag: str, text: str) -> PlainScalar:
-    """The value of a scalar under one of TAGS or "!", the mark of a string; raises BadScalar."""
+    """Return the value of a scalar under one of TAGS or "!", the mark of a string.
+
+    Raises BadScalar.
+    """
     word = tag.removeprefix(_CORE)
     if word in ("!", "str"):
         return text
-    value = resolve(f"{text}." if word == "float" and re.fullmatch("[-+]?[0-9]+", text) else text)
+    is_whole = word == "float" and re.fullmatch("[-+]?[0-9]+", text)
+    value = resolve(f"{text}." if is_whole else text)
     if _SPELT[type(value)] != word:
-        raise BadScalar(f"{quoted(text)} is no {shown(tag)}")
+        raise BadScalar(f"{quoted(text)} is not a {shown(tag)}")
     return value
 
 
 def named(value: object) -> str:
-    """Name the type of a value that is no text."""
+    """Name the type of a value that is not a text."""
     if value is None:
         return "null"
-    if isinstance(value, tuple | dict):
-        return "a list" if isinstance(value, tuple) else "a mapping"
+    if isinstance(value, tuple):
+        return "a list"
+    if isinstance(value, dict):
+        return "a mapping"
     return "a truth value" if isinstance(value, bool) else "a number"
 
 
 def shown(tag: str) -> str:
-    """A tag as one writes it."""
+    """Return a tag as one writes it."""
     if tag.startswith(_CORE):
         return "!!" + quoted(tag.removeprefix(_CORE))[1:-1]
     return quoted(tag)[1:-1] if tag.startswith("!") else f"!<{quoted(tag)[1:-1]}>"
 
 
 def place(mark: Any) -> Mark:
-    """A parser's mark, which counts from 0, as ours."""
+    """Return the place of a parser's mark, which counts from 0."""
     return Mark(mark.line + 1, mark.column + 1)
 
 
 def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
-    """PyYAML's error as place, message and hint; `last` is the place where it gives none."""
+    """Return PyYAML's error as place, message and hint; `last` is the place if it gives none."""
     problem = str(getattr(error, "problem", None) or error)
     at = getattr(error, "problem_mark", None)
     began = getattr(error, "context_mark", None)
@@ -144,11 +153,23 @@ def unreadable(error: Exception, text: str, last: Mark) -> Unreadable:
             char = text[at.index : at.index + 1] if at else ""
             if char == "\t":
                 _, message, *hints = _WORDS[0]
-            shown = repr(char) if char.strip() else "the end of the line"
-            message = message.format(began=f"line {start.line}, column {start.column}", char=shown)
+            shown_char = repr(char) if char.strip() else "the end of the line"
+            start_place = f"line {start.line}, column {start.column}"
             hint = _HINTS.get(hints[0], hints[0]) if hints else None
-            return Unreadable(start if _AT_BEGIN.search(problem) else mark, message, hint)
-    return Unreadable(mark, f"no valid YAML: {problem[:120].splitlines()[0]}")
+            return Unreadable(
+                start if _AT_BEGIN.search(problem) else mark,
+                message.format(began=start_place, char=shown_char),
+                hint,
+            )
+    return Unreadable(mark, f"not valid YAML: {problem[:120].splitlines()[0]}")
+
+
+class _Target(NamedTuple):
+    """What an alias stands for: a value, its number of values, and its depth."""
+
+    node: FileNode
+    size: int
+    depth: int
 
 
 class Builder:
@@ -156,58 +177,68 @@ class Builder:
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.last = Mark(1, 1)
-        self._file, self._problems = file, problems
+        self._file = file
+        self._problems = problems
         self._problem_limit = len(problems) + PROBLEM_LIMIT
-        #: Values that aliases may stand for, each with its count of values and its depth; the event
-        #: of one that is not finished.
+        #: Values that aliases may stand for; the event of one that is not finished.
         self._anchors: dict[str, Any] = {}
         #: Values of plain words, of which the same few come again and again.
         self._plain: dict[str, PlainScalar] = dict(WORDS)
         self._count = 0
 
     def build(self, parser: Any) -> FileNode:
-        """The file's only document; raises Unreadable, and the parser's own errors."""
+        """Return the file's only document; raises Unreadable, and the parser's own errors."""
         from yaml import events
 
-        self._next, self._events = parser.get_event, events
-        found: FileNode | None = None
+        self._next = parser.get_event
+        self._events = events
+        document: FileNode | None = None
         for event in iter(self._next, None):
             if type(event) is events.DocumentStartEvent:
                 mark = place(event.start_mark)
-                if found:
+                if document:
                     hint = "a file holds one document: nothing may follow a second '---'"
                     raise Unreadable(mark, "a second document begins here", hint)
                 if event.version not in (None, (1, 2)):
                     raise Unreadable(mark, *_WORDS[-1][1:])
-                found, _ = self._node(self._next(), 0)
-        if not found:
+                document, _ = self._node(self._next(), 0)
+        if not document:
             raise Unreadable(Mark(1, 1), "the file is empty")
-        return found
+        return document
 
     def _node(self, event: Any, depth: int) -> tuple[FileNode, int]:
-        """The value that begins here, within so many lists and mappings; and its own depth."""
-        kind, mark, before, height = type(event), place(event.start_mark), self._count, 0
-        is_alias, size = kind is self._events.AliasEvent, 1
-        if event.anchor and not is_alias:
+        """Return the value that begins here, within so many lists and mappings; and its depth."""
+        mark = place(event.start_mark)
+        before = self._count
+        if type(event) is self._events.AliasEvent:
+            target = self._target(event, mark, depth)
+            self._add(target.size, mark)
+            return target.node, target.depth
+        if event.anchor:
             self._anchors[event.anchor] = event
-        if kind is self._events.ScalarEvent:
+        if type(event) is self._events.ScalarEvent:
             node = FileNode(self._scalar(event, mark), mark, _NO_KEYS)
-        elif is_alias:
-            node, size, height = self._target(event, mark, depth)
+            height = 0
         else:
             node, height = self._collection(event, mark, depth)
+        self._add(1, mark)
+        # The same anchor may have been given again within.
+        if event.anchor and self._anchors[event.anchor] is event:
+            self._anchors[event.anchor] = _Target(node, self._count - before, height)
+        return node, height
+
+    def _add(self, size: int, mark: Mark) -> None:
+        """Count values; raise Unreadable beyond NODE_LIMIT."""
         self._count += size
         if self._count > NODE_LIMIT:
             hint = "an alias counts as much as what it stands for" if self._anchors else None
             raise Unreadable(mark, f"more than {NODE_LIMIT:,} values", hint)
-        # The same anchor may have been given again within.
-        if event.anchor and self._anchors[event.anchor] is event:
-            self._anchors[event.anchor] = node, self._count - before, height
-        return node, height
 
     def _collection(self, event: Any, mark: Mark, depth: int) -> tuple[FileNode, int]:
+        """Return the list or mapping that begins here, and its own depth."""
         self._begin(event, mark, depth)
-        deepest, end = 0, self._events.CollectionEndEvent
+        end = self._events.CollectionEndEvent
+        deepest = 0
         if type(event) is self._events.SequenceStartEvent:
             items: list[FileNode] = []
             while not isinstance(event := self._next(), end):
@@ -229,13 +260,16 @@ class Builder:
         """Check the beginning of a list or a mapping; return which it is."""
         self.last = mark
         self._check_depth(mark, depth + 1)
-        is_mapping, tag = type(event) is self._events.MappingStartEvent, event.tag
-        kind, end = ("mapping", ":map") if is_mapping else ("list", ":seq")
-        if tag and tag != "!" and self._tag_is_known(tag, mark) and not tag.endswith(end):
-            self._problem(mark, f"a {kind} is no {shown(tag)}")
+        is_mapping = type(event) is self._events.MappingStartEvent
+        kind = "mapping" if is_mapping else "list"
+        own_end = ":map" if is_mapping else ":seq"
+        tag = event.tag
+        if tag and tag != "!" and self._tag_is_known(tag, mark) and not tag.endswith(own_end):
+            self._problem(mark, f"a {kind} is not a {shown(tag)}")
         return kind
 
     def _scalar(self, event: Any, mark: Mark) -> PlainScalar:
+        """Return the value of a scalar; 0 with its problem reported."""
         text: str = event.value
         if not (event.style or event.tag) and text in self._plain:
             return self._plain[text]
@@ -244,22 +278,24 @@ class Builder:
             self._problem(mark, f"{quoted(text)} holds half of a surrogate pair")
         try:
             if event.tag:
-                known = event.tag == "!" or self._tag_is_known(event.tag, mark)
-                return tagged(event.tag, text) if known else text
+                is_known = event.tag == "!" or self._tag_is_known(event.tag, mark)
+                return tagged(event.tag, text) if is_known else text
             return text if event.style else self._plain.setdefault(text, resolve(text))
         except BadScalar as bad:
             self._problem(mark, bad.message, bad.hint)
             return 0
 
     def _key(self, event: Any, keys: dict[str, Mark], depth: int) -> str | None:
-        """The key that is read, added to those of its mapping; None where it is refused."""
+        """Return the key that is read, added to those of its mapping; None if it is refused."""
         mark = place(event.start_mark)
         if type(event) is self._events.AliasEvent:
-            value, text = self._target(event, mark, depth)[0].value, f"*{event.anchor}"
+            value = self._target(event, mark, depth).node.value
+            text = f"*{event.anchor}"
         elif type(event) is self._events.ScalarEvent:
-            value, text = self._scalar(event, mark), event.value
+            value = self._scalar(event, mark)
+            text = event.value
             if event.anchor:
-                self._anchors[event.anchor] = FileNode(value, mark), 1, 0
+                self._anchors[event.anchor] = _Target(FileNode(value, mark), size=1, depth=0)
         else:
             kind = self._begin(event, mark, depth)
             # Nothing that follows can be trusted: this is often text that should be in quotes.
@@ -281,16 +317,17 @@ class Builder:
             return value
         return None
 
-    def _target(self, event: Any, mark: Mark, depth: int) -> tuple[FileNode, int, int]:
-        """The value that an alias stands for, its count of values, and its depth."""
+    def _target(self, event: Any, mark: Mark, depth: int) -> _Target:
+        """Return what an alias stands for; raises Unreadable if that is not known."""
         self.last = mark
         name = quoted(f"*{event.anchor}")
         if event.anchor not in self._anchors:
             hint = "text that begins with * needs quotes"
             raise Unreadable(mark, f"{name} stands for nothing named before it", hint)
-        if not isinstance(target := self._anchors[event.anchor], tuple):
+        target = self._anchors[event.anchor]
+        if not isinstance(target, _Target):
             raise Unreadable(mark, f"{name} stands within the very thing it names")
-        self._check_depth(mark, depth + target[2])
+        self._check_depth(mark, depth + target.depth)
         return target
 
     def _check_depth(self, mark: Mark, depth: int) -> None:
@@ -298,6 +335,7 @@ class Builder:
             raise Unreadable(mark, f"more than {DEPTH_LIMIT} lists and mappings within each other")
 
     def _tag_is_known(self, tag: str, mark: Mark) -> bool:
+        """Return True for one of TAGS; report any other."""
         if tag not in TAGS:
             hint = "case files are plain data: remove the tag"
             self._problem(mark, f"the tag {shown(tag)} is not allowed", hint)
@@ -338,16 +376,18 @@ def read_text(
     """Read a text that came from `file`, as `read_file` does; by libyaml, or all in Python."""
     import yaml
 
-    known, builder = len(problems), Builder(file, problems)
+    known = len(problems)
+    builder = Builder(file, problems)
     in_python = in_python or not yaml.__with_libyaml__
+    loader = yaml.SafeLoader if in_python else yaml.CSafeLoader
     try:
-        return builder.build((yaml.SafeLoader if in_python else yaml.CSafeLoader)(_checked(text)))
-    except Unreadable as why:
-        stop = why
+        return builder.build(loader(_checked(text)))
+    except Unreadable as error:
+        stop = error
     # The pure Python parser lets ValueError and OverflowError out for absurd escapes and versions.
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         if "nesting depth" in str(error) and not in_python:
-            # libyaml looks ahead, and has a limit of its own, far beyond the one that says where.
+            # libyaml looks ahead, and has a limit of its own, far beyond the one with a place.
             del problems[known:]
             return read_text(text, file, problems, in_python=True)
         stop = unreadable(error, text, builder.last)
@@ -388,7 +428,8 @@ def decoded(data: bytes) -> str:
     save = "save it as UTF-8"
     if is_wide(data):
         raise Unreadable(Mark(1, 1), WIDE, save)
-    if (zero := data.find(b"\0")) >= 0:
+    zero = data.find(b"\0")
+    if zero >= 0:
         mark = _place(data[:zero].decode(errors="replace"))
         raise Unreadable(mark, "this is a binary file (it holds a NUL byte)")
     try:
@@ -400,13 +441,14 @@ def decoded(data: bytes) -> str:
 
 
 def _checked(text: str) -> str:
-    """The text without its byte order mark. Raises Unreadable for text that is not parsed."""
+    """Return the text without its byte order mark; raises Unreadable if it cannot be parsed."""
     if len(text) > FILE_LIMIT:
         raise _too_large(len(text))
     text = text.removeprefix("\ufeff")
-    if found := _CONTROL.search(text):
-        mark = _place(text[: found.start()])
-        code = ord(found[0])
+    control = _CONTROL.search(text)
+    if control:
+        mark = _place(text[: control.start()])
+        code = ord(control[0])
         written = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
         hint = f"write {written} within double quotes if it is meant"
         raise Unreadable(mark, f"the control character U+{code:04X} is not allowed", hint)
@@ -422,14 +464,18 @@ def _too_large(size: int) -> Unreadable:
 
 
 def _place(before: str) -> Mark:
-    """The place that follows `before`, which begins the file."""
-    breaks = list(re.finditer("\r\n|[\n\r\x85\u2028\u2029]", before.removeprefix("\ufeff")))
+    """Return the place that follows `before`, which begins the file."""
+    before = before.removeprefix("\ufeff")
+    breaks = list(re.finditer("\r\n|[\n\r\x85\u2028\u2029]", before))
     line_start = breaks[-1].end() if breaks else 0
-    return Mark(len(breaks) + 1, len(before.removeprefix("\ufeff")) - line_start + 1)
+    return Mark(len(breaks) + 1, len(before) - line_start + 1)
 
 
 def shipped_folder(name: str) -> Path:
-    """A folder of what ships with opcheck: inside the package or, in a checkout, next to it."""
+    """Return a folder of what ships with opcheck.
+
+    It is inside the package or, in a checkout, next to it.
+    """
     package = Path(opcheck.__file__).parent
     inside = package / f"_{Path(name).name}"
     return inside if inside.is_dir() else package.parent / name
@@ -468,9 +514,9 @@ def shipped_name(file: Path) -> str:
 
 @cache
 def operators_in(shipped: Path) -> tuple[str, ...]:
-    """The operators that a shipped file says it is of; the rest of it is not looked at."""
-    found = re.search(r"^op: *(?:\[([^]]+)\]|(\S+))", shipped.read_text("utf-8"), re.MULTILINE)
-    return tuple((found[1] or found[2]).replace(",", " ").split()) if found else ()
+    """Return the operators that the head of a shipped file names; the rest is not looked at."""
+    stated = re.search(r"^op: *(?:\[([^]]+)\]|(\S+))", shipped.read_text("utf-8"), re.MULTILINE)
+    return tuple((stated[1] or stated[2]).replace(",", " ").split()) if stated else ()
 
 
 class Mark(NamedTuple):
@@ -491,9 +537,9 @@ class FileNode:
     keys: dict[str, Mark] = field(default_factory=dict)
 
     def plain(self) -> Any:
-        """The value as fresh lists, dicts and scalars; recursive, as files are not deep."""
+        """Return the value as fresh lists, dicts and scalars; recursive, as files are not deep."""
         value = self.value
-        # Most items are scalars, of which none need be asked.
+        # Most items are scalars, which are returned without a call.
         if isinstance(value, tuple):
             return [n.plain() if type(n.value) in (tuple, dict) else n.value for n in value]
         if isinstance(value, dict):
@@ -511,7 +557,7 @@ class FileNode:
         return self.value if isinstance(self.value, tuple) else ()
 
     def get(self, *path: str | int) -> FileNode | None:
-        """The value at a path; None where that leads nowhere."""
+        """Return the value at a path; None where that leads nowhere."""
         node: FileNode | None = self
         for step in path:
             if node is None:
@@ -523,18 +569,23 @@ class FileNode:
         return node
 
     def without(self, keys: Collection[str]) -> FileNode:
-        """The mapping without some of its keys."""
+        """Return the mapping without some of its keys."""
         kept = {key: value for key, value in self.entries.items() if key not in keys}
         return FileNode(kept, self.mark, self.keys)
 
     def at(self, path: Sequence[str | int], *, key: bool = False) -> Mark:
-        """The start of `path`, or with `key` of its last key; steps to nowhere are skipped."""
-        node, mark = self, self.mark
+        """Return the start of `path`, or with `key` of its last key; missing steps are skipped."""
+        node = self
+        mark = self.mark
         for number, step in enumerate(path, 1):
-            if below := node.get(step):
-                is_key = key and number == len(path) and isinstance(step, str)
-                mark = node.keys.get(str(step), node.mark) if is_key else below.mark
-                node = below
+            below = node.get(step)
+            if below is None:
+                continue
+            if key and number == len(path) and isinstance(step, str):
+                mark = node.keys.get(step, node.mark)
+            else:
+                mark = below.mark
+            node = below
         return mark
 
 
@@ -560,5 +611,5 @@ class Unreadable(OpcheckError):
 
 
 def quoted(text: str) -> str:
-    """A file's text for use in a message: in quotes, shortened, and harmless to a terminal."""
+    """Return a file's text for use in a message: in quotes, shortened, harmless to a terminal."""
     return repr(text if len(text) <= 60 else text[:59] + "…")

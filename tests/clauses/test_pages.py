@@ -118,7 +118,7 @@ def test_only_the_file_of_the_operator_is_read(monkeypatch):
     load_pages.cache_clear()
     assert pages_of.__wrapped__("", "LpPool") == pages_of("", "LpPool")
     assert pages_of.__wrapped__("ai.onnx.ml", "ZipMap")
-    assert read == ["pools.lp_pool.clauses.yaml"]
+    assert read == ["lp_pool.clauses.yaml"]
 
 
 FILE = """\

@@ -68,7 +68,7 @@ def test_no_path_leads_out_of_the_folder(tmp_path, where):
 @pytest.mark.parametrize(
     ("entries", "told"),
     [
-        ({"offset": 4}, "no valid model"),  # too few bytes are left for three numbers
+        ({"offset": 4}, "not a valid model"),  # too few bytes are left for three numbers
         ({"offset": -4}, "bytes from -4 on"),
         ({"length": 1 << 50}, "bytes from 0 on, of 12"),
         ({"offset": "x"}, "is no number"),
@@ -90,7 +90,7 @@ def test_an_invalid_model_is_one_only_where_it_may_be(tmp_path):
     misspelt.graph.node[0].op_type = "Rleu"
     for proto, why in ((misspelt, "No Op registered for Rleu"), (empty, "The model does not have")):
         path.write_bytes(proto.SerializeToString())
-        with pytest.raises(ValueError, match=f"this is no valid model: {why}"):
+        with pytest.raises(ValueError, match=f"this is not a valid model: {why}"):
             read_model(path)
         assert read_model(path, valid=False) == proto
 
@@ -100,7 +100,7 @@ def test_names_that_are_no_texts_are_refused(tmp_path, valid):
     path = tmp_path / "model.onnx"
     for proto, name in ((relu(), b"Relu"), (with_weights("w.bin"), b"w.bin")):
         path.write_bytes(proto.SerializeToString().replace(name, b"\xff" + name[1:]))
-        with pytest.raises(ValueError, match="a name in it is no text in UTF-8"):
+        with pytest.raises(ValueError, match="a name in it is not text in UTF-8"):
             read_model(path, valid=valid)
 
 
@@ -148,5 +148,5 @@ def test_models_of_different_tasks_differ(other) -> None:
 def test_what_is_no_model_is_told(tmp_path: Path, data: bytes, valid: bool) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match="this is no readable model"):
+    with pytest.raises(ValueError, match="this is not a readable model"):
         read_model(path, valid=valid)

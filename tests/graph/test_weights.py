@@ -114,7 +114,7 @@ def test_a_graph_in_two_parts_is_one(tmp_path):
 def test_a_file_that_is_cut_off_is_no_model(keep, tmp_path):
     path = written(net(), tmp_path)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ValueError, match="no readable model"):
+    with pytest.raises(ValueError, match="not a readable model"):
         test_data.read_model(path)
 
 
@@ -134,7 +134,7 @@ REFUSED = {
 def test_what_onnx_refuses_of_an_initializer_is_no_valid_model_wherever_it_lies(change, tmp_path):
     model = net()
     REFUSED[change](model)
-    with pytest.raises(ValueError, match="no valid model"):
+    with pytest.raises(ValueError, match="not a valid model"):
         test_data.read_model(written(model, tmp_path))
 
 
@@ -163,7 +163,7 @@ def test_weights_of_a_type_that_is_none_are_no_valid_model(large, tmp_path):
     model = onnx.load(path, load_external_data=False)
     model.graph.initializer[0].data_type = 77
     path.write_bytes(model.SerializeToString())
-    with pytest.raises(ValueError, match="no valid model: the tensor 'w' is damaged: 77"):
+    with pytest.raises(ValueError, match="not a valid model: the tensor 'w' is damaged: 77"):
         test_data.read_model(path)
 
 

@@ -227,7 +227,7 @@ def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, 
     ],
 )
 def test_a_tag_that_its_value_does_not_fit_is_reported(text: str) -> None:
-    assert the_problem(text).message.endswith("is no " + text.split()[0])
+    assert the_problem(text).message.endswith("is not a " + text.split()[0])
 
 
 @both_parsers

@@ -32,8 +32,8 @@ pytestmark = pytest.mark.usefixtures("parser")
         ("{a: 1}\n{b: 2}\n", 2, 1, "after the end of the document", "brackets"),
         ("a: *\n", 1, 5, "a name must follow & and *", "quotes"),
         ("a: !x!y z\n", 1, 4, "the tag here is not allowed", "quotes"),
-        ("a: !<x y", 1, 7, "no valid YAML", ""),
-        ("a: |x\n b", 1, 5, "no valid YAML", ""),
+        ("a: !<x y", 1, 7, "not valid YAML", ""),
+        ("a: |x\n b", 1, 5, "not valid YAML", ""),
     ],
 )
 def test_a_syntax_error_is_one_sentence_with_its_place_and_help(text, line, column, message, hint):

@@ -283,7 +283,7 @@ def test_a_model_without_data_is_told(tmp_path):
     assert told(folder) == ["test_a: there is a model, and no test_data_set_0"]
     (folder / "model.onnx").unlink()
     (folder / "test_data_set_0").mkdir()
-    assert told(folder)[0].startswith("model.onnx: this is no readable model")
+    assert told(folder)[0].startswith("model.onnx: this is not a readable model")
 
 
 def test_a_data_set_without_outputs_is_damaged(folder):
@@ -422,7 +422,7 @@ def test_a_model_that_cannot_be_read_is_named_and_not_the_folder_of_its_inputs(t
     path = tmp_path / "m.onnx"
     path.write_bytes(b"no model")
     caught = error_of(UsageError, load_all, [path], {}, inputs=tmp_path)
-    assert caught.message.startswith(f"{path}: this is no readable model")
+    assert caught.message.startswith(f"{path}: this is not a readable model")
 
 
 def test_integers_are_small_and_booleans_either(tmp_path):
@@ -464,7 +464,7 @@ def test_shapes_that_are_not_declared_are_told(tmp_path):
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"op: Relu"])
 def test_what_is_no_model_is_told(tmp_path, data):
-    assert problem(at(tmp_path / "m.onnx", data)).startswith("this is no ")
+    assert problem(at(tmp_path / "m.onnx", data)).startswith("this is not a ")
 
 
 def test_a_missing_model_is_told(tmp_path):

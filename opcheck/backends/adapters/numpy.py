@@ -10,7 +10,7 @@ from opcheck.backends.base import Backend, Bare, TaskCall, own_part
 from opcheck.backends.connect import lead_dtype
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import evaluate
-from opcheck.engine.node import graph_of
+from opcheck.engine.graphs import graph_of
 from opcheck.errors import InvalidNode, NotSupported, decline
 from opcheck.grouping import sure
 from opcheck.model import GRAPH, Array, BackendInfo, Task

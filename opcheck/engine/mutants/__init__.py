@@ -1,76 +1,116 @@
 """Mutants of every operator: what its schema, its formula and its own file make of it."""
 
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.mutants import elements, rows, schema, tensors, windows
-from opcheck.engine.mutants.mutant import Accepting, Mutant, evaluated
+from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, evaluated
 from opcheck.engine.node import operator_of
-from opcheck.engine.operators import located
+from opcheck.engine.operators import Operator, OwnMutant, located
 from opcheck.errors import WrongOperator
 from opcheck.model import OpVersion
+from opcheck.opset import Schema
 from opcheck.opset.direct_ml import LOWERED
 
 __all__ = ["Mutant", "causes_of", "guards_of", "mutants_of"]
 
+#: Mutants of all operators, those of functions that a formula may call first.
+_GENERAL: tuple[Mutant, ...] = (
+    *rows.FAULTS,
+    *elements.FAULTS,
+    *tensors.FAULTS,
+    *windows.FAULTS,
+    *elements.CASTS,
+    *windows.MUTANTS,
+    *tensors.MUTANTS,
+)
+
 
 @cache
 def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """The mutants of a version, the most specific first; none where the engine lacks it."""
+    """Return the mutants of a version, the most specific first; none without a formula."""
     operator = operator_of(op)
     if operator is None:
         return ()
-    known = opset.versions(op.domain, op.name)[op.since]
-    attributes, gives_booleans = known.attributes, known.outputs[0].types == {"tensor(bool)"}
-    optional = {name for name, one in attributes.items() if not one.required}
-    needed = {"", *attributes, *("*" for name in optional - {*operator.ignores})}
+    own = [mutant for mutant in operator.mutants if mutant.since == op.since]
+    of_schema = tuple(schema.mutants(op, operator))
+    _check_names(operator, own, of_schema)
+    mutants: dict[tuple[str, str], Mutant] = {}
+    for mutant in chain(map(_of_own, own), of_schema, _general(op, operator)):
+        # An own one takes the place of a general one of that name, as Softmax's `nan_skipped` does.
+        if (mutant.name, "") not in mutants:
+            mutants.setdefault((mutant.name, mutant.primitive), mutant)
+    return tuple(mutants.values())
+
+
+def _check_names(operator: Operator, own: Sequence[OwnMutant], of_schema: Sequence[Mutant]) -> None:
+    """Raise WrongOperator if an operator's file declares a mutant that its schema makes too."""
+    names = {mutant.name for mutant in of_schema}
+    for mutant in own:
+        if mutant.name in names:
+            problem = f"the schema makes a mutant {mutant.name!r} already"
+            raise WrongOperator(f"{located(mutant.function)}: {operator.name}: {problem}")
+
+
+def _of_own(own: OwnMutant) -> Mutant:
+    """Return a mutant that an operator's file declares."""
+    answer: AnswerFunction = partial(evaluated, own.function, None)
+    if own.of_validity:
+        answer = Accepting(answer)
+    return Mutant(own.name, own.text, answer, only=own.only)
+
+
+def _general(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
+    """Yield the mutants of all operators that a version can have."""
+    version = opset.versions(op.domain, op.name)[op.since]
+    if not version.inputs and not version.by_value:
+        return  # SequenceEmpty has no elements.
+    gives_booleans = version.outputs[0].types == {"tensor(bool)"}
+    attributes = _attributes_needed(version, operator)
     # Windows may be read wrongly under any names.
     below = LOWERED[op.name].members if op.name in LOWERED else ()
-    general = (
-        mutant
-        for mutant in (
-            *chain(*(one.FAULTS for one in (rows, elements, tensors, windows))),
-            *chain(elements.CASTS, windows.MUTANTS, tensors.MUTANTS),
-        )
-        if not (mutant.rounded and operator.exact)
-        and not (mutant.unbounded and operator.high is not None)
-        and not (mutant.of_numbers and gives_booleans)
-        and not (mutant.of_values and operator.of_shapes)
-        and (mutant.needs in needed or (mutant.primitive and mutant.needs in below))
-        # SequenceEmpty has no elements.
-        and (known.inputs or known.by_value)
-    )
-    found: dict[tuple[str, str], Mutant] = {}
-    own = [one for one in operator.mutants if one.since == op.since]
-    made = tuple(schema.mutants(op, operator))
-    names = {mutant.name for mutant in made}
-    for one in (one for one in own if one.name in names):
-        wrong = f"{operator.name}: the schema makes a mutant {one.name!r} already"
-        raise WrongOperator(f"{located(one.function)}: {wrong}")
-    answers = [(one, partial(evaluated, one.function, None)) for one in own]
-    repaired = ((one, Accepting(how) if one.of_validity else how) for one, how in answers)
-    ours = (Mutant(one.name, one.text, how, only=one.only) for one, how in repaired)
-    for mutant in chain(ours, made, general):
-        # Its own takes the place of a general one of that name, as Softmax's `nan_skipped` does.
-        if (mutant.name, "") not in found:
-            found.setdefault((mutant.name, mutant.primitive), mutant)
-    return tuple(found.values())
+    for mutant in _GENERAL:
+        is_of_member = bool(mutant.primitive) and mutant.needs in below
+        if mutant.needs not in attributes and not is_of_member:
+            continue
+        if _can_differ(mutant, operator, gives_booleans=gives_booleans):
+            yield mutant
+
+
+def _attributes_needed(version: Schema, operator: Operator) -> set[str]:
+    """Return what `Mutant.needs` may be for a version."""
+    optional = {name for name, attribute in version.attributes.items() if not attribute.required}
+    has_optional = bool(optional - {*operator.ignores})
+    return {"", *version.attributes, *(["*"] if has_optional else [])}
+
+
+def _can_differ(mutant: Mutant, operator: Operator, *, gives_booleans: bool) -> bool:
+    """Return False for a mutant about something that an operator does not have."""
+    if mutant.rounded and operator.exact:
+        return False
+    if mutant.unbounded and operator.high is not None:
+        return False
+    if mutant.of_numbers and gives_booleans:
+        return False
+    return not (mutant.of_values and operator.of_shapes)
 
 
 @cache
 def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """The mutants that name causes of failures.
+    """Return the mutants that name causes of failures.
 
-    Those that `mutants_of` lacks are not asked of suites: in many operators no case can show them.
+    Those that `mutants_of` does not have are not asked of suites: in many operators no case can
+    show them.
     """
-    named = mutants_of(op)
-    return (*rows.CAUSES, *named, *tensors.CAUSES) if named else ()
+    mutants = mutants_of(op)
+    return (*rows.CAUSES, *mutants, *tensors.CAUSES) if mutants else ()
 
 
 @cache
 def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """The mutants of an operator version that are wrong only on one path of kernels.
+    """Return the mutants of a version that are wrong only on one path of kernels.
 
     They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """

@@ -29,12 +29,12 @@ AnswerFunction: TypeAlias = Callable[[Node], Sequence[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Accepting:
-    """The right answer, and to an invalid node what `repair` makes of it."""
+    """Gives the right answer, and to an invalid node what `repair` makes of it."""
 
     repair: AnswerFunction
 
     def __call__(self, node: Node) -> Sequence[Any]:
-        """The outputs."""
+        """Return the outputs."""
         try:
             return node.right
         except InvalidNode:
@@ -112,25 +112,28 @@ class Mutant:
 
 
 def evaluated(formula: Formula | None, faults: Faults | None, node: Node) -> Sequence[Any]:
-    """Answers of a wrong plain evaluation, and the right ones wherever it makes no difference.
+    """Return the answers of a wrong plain evaluation, and right ones where nothing differs.
 
     The plain one rounds between operations, and may leave the range of its arithmetic there. That
     is no part of the mistake.
     """
-    made = evaluate(node, formula, faults)
+    wrong = evaluate(node, formula, faults)
     if not node.is_legal:
-        return made
-    if all(map(dtypes.identical, made, node.plain)):
+        return wrong
+    if all(map(dtypes.identical, wrong, node.plain)):
         return node.right
-    return [_different(*each) for each in zip(made, node.plain, node.right, strict=True)]
+    outputs = zip(wrong, node.plain, node.right, strict=True)
+    return [_right_where_same(of_mutant, plain, right) for of_mutant, plain, right in outputs]
 
 
-def _different(made: Any, plain: Any, right: Any) -> Any:
-    if made.shape != right.shape or made.dtype != right.dtype or made.dtype.hasobject:
-        return made
-    bits = f"V{made.dtype.itemsize}"
-    same = np.ascontiguousarray(made).view(bits) == np.ascontiguousarray(plain).view(bits)
-    return np.where(same.reshape(made.shape) | ((made != made) & (plain != plain)), right, made)
+def _right_where_same(wrong: Any, plain: Any, right: Any) -> Any:
+    """Return the right elements where the wrong and the plain ones are the same bits, or NaN."""
+    if wrong.shape != right.shape or wrong.dtype != right.dtype or wrong.dtype.hasobject:
+        return wrong
+    bits = f"V{wrong.dtype.itemsize}"
+    has_same_bits = np.ascontiguousarray(wrong).view(bits) == np.ascontiguousarray(plain).view(bits)
+    are_nan = (wrong != wrong) & (plain != plain)
+    return np.where(has_same_bits.reshape(wrong.shape) | are_nan, right, wrong)
 
 
 def faulty(
@@ -143,25 +146,36 @@ def faulty(
     calls: str = "",
     **where: Any,
 ) -> Mutant:
-    """The formula with a function of `opcheck.numbers`, or a helper that formulas share, wrong.
+    """Return the formula with a function of `opcheck.numbers`, or a helper of formulas, wrong.
 
-    It concerns the formulas that call the function, or as `calls` says, as in "add of tensors".
+    Attributes of a mutant are keywords. It concerns the formulas that call the function, or as
+    `calls` names it, as in "add of tensors".
     """
-    answer = partial(evaluated, None, {primitive: fault})
+    answer: AnswerFunction = partial(evaluated, None, {primitive: fault})
+    if of_validity:
+        answer = Accepting(answer)
     return Mutant(
-        name, text, Accepting(answer) if of_validity else answer, calls or primitive, only, **where
+        name=name, text=text, answer=answer, primitive=calls or primitive, only=only, **where
     )
 
 
 def faulty_where(when: Callable[[Node], Any], name: str, fault: FaultFunction) -> AnswerFunction:
-    """The fault of some nodes alone."""
-    return lambda node: evaluate(node, faults={name: fault}) if when(node) else node.right
+    """Return an answer with the fault in nodes for which `when` is true, and right elsewhere."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        return evaluate(node, faults={name: fault}) if when(node) else node.right
+
+    return answer
 
 
 def faults(
     primitive: str, fault: Callable[..., Any], *rows: MutantRow | Mutant, **where: Any
 ) -> tuple[Mutant, ...]:
-    """Mutants of one function, or rows that have in place of a fault what `fault` takes first."""
+    """Return mutants of one function.
+
+    rows: a name, a text, what `fault` takes first, and the dtypes if not all; or mutants as they
+    are.
+    """
 
     def mutant(name: str, text: str, change: Any, only: Only = None) -> Mutant:
         return faulty(primitive, name, text, partial(fault, change), only, **where)
@@ -170,12 +184,16 @@ def faults(
 
 
 def reading(name: str, text: str, read: Callable[[Node], Node], **where: Any) -> Mutant:
-    """The right answer to another node than the one that is asked."""
-    return Mutant(name, text, lambda node: read(node).right, **where)
+    """Return a mutant that answers another node than the one that is asked, and that right."""
+
+    def answer(node: Node) -> Sequence[Any]:
+        return read(node).right
+
+    return Mutant(name, text, answer, **where)
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
-    """The right answer, but for nodes that are refused though they are legal."""
+    """Return a mutant that refuses legal nodes for which `when` is true."""
 
     def read(node: Node) -> Node:
         reject(node.is_legal and when(node), text)
@@ -188,13 +206,17 @@ def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -
 class StatefulMutant:
     """One way to break the promise that runs do not touch each other.
 
-    `name` and `text` are as a mutant's; `habit` spoils a right run. `of_values`: it shows on other
-    data alone. `of_inputs`: it is about inputs.
+    Attributes:
+        name: As a mutant's.
+        text: As a mutant's.
+        habit: Spoils a right run: returns its outputs, from the right outputs of all runs so far
+            and the inputs of this one.
+        of_values: It shows on other data alone.
+        of_inputs: It is about inputs.
     """
 
     name: str
     text: str
-    #: The outputs of a run, from the right outputs of all runs so far and the inputs of this one.
     habit: Callable[[list[list[Any]], Sequence[Any]], Sequence[Any]]
     of_values: bool = False
     of_inputs: bool = False
@@ -205,22 +227,34 @@ def _copies(outputs: Sequence[Any]) -> list[Any]:
 
 
 def _overwrites_its_input(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
+    """Spoil the first input, and return right outputs."""
     inputs[0][...] = 0
     inputs[0].reshape(-1)[:1] = 1
     return runs[-1]
 
 
-def _returns_its_only_buffer(runs: list[list[Any]], _: Any) -> Sequence[Any]:
+def _returns_its_only_buffer(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
+    """Write the outputs over those of the first run, and return these."""
     for buffer, out in zip(runs[0], runs[-1], strict=True):
         buffer.reshape(-1)[...] = out.reshape(-1)
     return runs[0]
 
 
-def _adds_up(runs: list[list[Any]], _: Any) -> Sequence[Any]:
-    """The sums; of booleans, which hold one bit, without the carry."""
+def _returns_the_first_outputs(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
+    """Return the first run's outputs."""
+    return _copies(runs[0])
+
+
+def _adds_up(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
+    """Return the sums of all runs; of booleans, which hold one bit, without the carry."""
     added = [np.bitwise_xor if out.dtype == np.bool_ else np.add for out in runs[0]]
     with np.errstate(all="ignore"):
         return [*map(reduce, added, zip(*map(_copies, runs), strict=True))]
+
+
+def _negates_later_runs(runs: list[list[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
+    """Return other values in all runs but the first."""
+    return [*map(another, runs[-1])] if len(runs) > 1 else runs[0]
 
 
 #: By what shows them: the second run alone, the first answer afterwards, or the input.
@@ -234,20 +268,20 @@ STATEFUL: tuple[StatefulMutant, ...] = (
     StatefulMutant(
         "stale_answer",
         "later runs gave the first run's answer",
-        lambda runs, _: _copies(runs[0]),
+        _returns_the_first_outputs,
         of_values=True,
     ),
     StatefulMutant("adds_up", "every run added to the last answer", _adds_up),
     StatefulMutant(
         "second_run_negated",
         "runs after the first were wrong",
-        lambda runs, _: [*map(another, runs[-1])] if len(runs) > 1 else runs[0],
+        _negates_later_runs,
     ),
 )
 
 
 def another(out: Any) -> Any:
-    """Another value in place of each but NaN, an infinity and -0.5."""
+    """Return another value in place of each but NaN, an infinity and -0.5."""
     if out.dtype.hasobject:
         return out + "."
     return ~out if out.dtype.kind in "biu" else -out - 1

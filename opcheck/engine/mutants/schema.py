@@ -358,6 +358,7 @@ def _converted(declared: str | None, value: Typed) -> Any:
 
 
 def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) -> Iterator[Mutant]:
+    """Yield mutants that compute another version, or take what came with a later one."""
     # Versions that share a formula, or whose formulas differ in readings alone, are one mutant.
     formulas = {since: without_readings(formula) for since, formula in known.formulas.items()}
     distinct = {formula: since for since, formula in reversed(formulas.items())}
@@ -369,35 +370,38 @@ def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) ->
     own = every[op.since]
     if any(schema.attributes.keys() - own.attributes.keys() for schema in later):
         text = "attributes of a later version were taken already"
-        yield Mutant(
-            "later_attributes_accepted",
-            text,
-            Accepting(
-                lambda node: (
-                    next(
-                        (
-                            node.at(s.op.since)
-                            for s in later
-                            if node.attrs.keys() <= s.attributes.keys()
-                        ),
-                        node,
-                    ).right
-                )
-            ),
-        )
-    if not own.inputs:
+        answer = partial(_at_first_that_declares, later)
+        yield Mutant("later_attributes_accepted", text, Accepting(answer))
+    if own.inputs:
+        yield from _of_other_types(own, later)
+
+
+def _at_first_that_declares(later: Sequence[Schema], node: Node) -> Sequence[Any]:
+    """Return the answer of the first of these versions that declares a node's attributes."""
+    for schema in later:
+        if node.attrs.keys() <= schema.attributes.keys():
+            return node.at(schema.op.since).right
+    return node.right
+
+
+#: Types in whose place others are computed, the likeliest first.
+_BY_WAY_OF = ("float32", "int32", "uint32", "bool", "int64", "int8")
+
+
+def _of_other_types(own: Schema, later: Sequence[Schema]) -> Iterator[Mutant]:
+    """Yield mutants that accept element types that the version does not have."""
+    declared = own.inputs[own.lead].types
+    of_later = frozenset().union(*(schema.inputs[schema.lead].types for schema in later))
+    new = (of_later - declared) & {dtype.text for dtype in dtypes.DTYPES.values()}
+    via = next((name for name in _BY_WAY_OF if dtypes.DTYPES[name].text in declared), "")
+    if not via:
         return
-    first = own.inputs[own.lead]
-    new = frozenset().union(*(schema.inputs[schema.lead].types for schema in later)) - first.types
-    new &= {dtype.text for dtype in dtypes.DTYPES.values()}
     for name, words, accepted in (
         ("later_types", "a type that came with a later version was", new),
-        ("integers", "integers and booleans were", _texts("int", "bool") - first.types - new),
-        ("other_floats", "other floating types were", _texts("float") - first.types - new),
+        ("integers", "integers and booleans were", _texts("int", "bool") - declared - new),
+        ("other_floats", "other floating types were", _texts("float") - declared - new),
     ):
-        legal = ("float32", "int32", "uint32", "bool", "int64", "int8")
-        via = next((d for d in legal if dtypes.DTYPES[d].text in first.types), "")
-        if accepted and via:
+        if accepted:
             text = f"{words} taken, and computed by way of {via}"
             yield Mutant(f"{name}_accepted", text, Accepting(partial(_by_way_of, via, accepted)))
 
@@ -531,60 +535,104 @@ def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
 
 
 def _conditions(schema: Schema, operator: Operator) -> Iterator[Condition]:
-    images = "kernel_shape" in schema.attributes
-    groups = next((name for name in ("group", "num_groups") if name in schema.attributes), "")
+    """Yield the conditions by which kernels of an operator may choose their path."""
+    has_kernel = "kernel_shape" in schema.attributes
     yield Condition(
-        "many_elements",
-        f"a tensor had {_MANY} elements or more",
-        lambda node: any(x.size >= _MANY for x in (*node.tensors, *node.right)),
-        "size",
+        "many_elements", f"a tensor had {_MANY} elements or more", _has_many_elements, "size"
     )
-    for rank in range(3 if images else 2, 6):
-        yield Condition(
-            f"rank_{rank}", f"the rank was {rank}", partial(_is, rank, lambda node: node.rank)
-        )
-    for attribute in (it for it in schema.attributes.values() if it.name not in operator.ignores):
-        yield from _of_attribute(attribute)
-    if images:
-        yield Condition(
-            "images", "there were two spatial axes or more", lambda node: node.rank > 3, "rank"
-        )
-        for size, word in ((1, "ones"), (3, "threes")):
-            yield Condition(
-                f"kernel_of_{word}",
-                f"the kernel was {size} along every axis",
-                partial(
-                    _is,
-                    {size},
-                    lambda node: {*(node.attrs.get("kernel_shape") or _filters(node).shape[2:])},
-                ),
-                "kernel",
-            )
-    if groups:
-        yield from _of_channels(groups, filtered=images)
+    for rank in range(3 if has_kernel else 2, 6):
+        yield Condition(f"rank_{rank}", f"the rank was {rank}", partial(_is, rank, _rank))
+    for attribute in schema.attributes.values():
+        if attribute.name not in operator.ignores:
+            yield from _of_attribute(attribute)
+    if has_kernel:
+        yield from _of_images()
+    for name in ("group", "num_groups"):
+        if name in schema.attributes:
+            yield from _of_channels(name, filtered=has_kernel)
+            break
+    yield from _of_every_input(schema)
+    yield from _of_output_count(schema)
+    yield from _of_output_type(schema)
+    if not operator.exact and not schema.graphs:
+        yield from _of_magnitudes(schema)
+
+
+def _rank(node: Node) -> int:
+    return node.rank
+
+
+def _has_many_elements(node: Node) -> bool:
+    return any(x.size >= _MANY for x in (*node.tensors, *node.right))
+
+
+def _has_images(node: Node) -> bool:
+    return node.rank > 3  # N×C×D1×D2
+
+
+def _kernel_sizes(node: Node) -> set[int]:
+    """Return the different sizes of a kernel along its axes."""
+    kernel: Any = node.attrs.get("kernel_shape") or _filters(node).shape[2:]
+    return {*kernel}
+
+
+def _of_images() -> Iterator[Condition]:
+    """Yield conditions on the windows over a tensor N×C×D1×…×Dn."""
+    yield Condition("images", "there were two spatial axes or more", _has_images, "rank")
+    for size, word in ((1, "ones"), (3, "threes")):
+        text = f"the kernel was {size} along every axis"
+        yield Condition(f"kernel_of_{word}", text, partial(_is, {size}, _kernel_sizes), "kernel")
+
+
+def _of_every_input(schema: Schema) -> Iterator[Condition]:
+    """Yield conditions on each input; of several variadic ones, on the first."""
+    of_lead = schema.inputs[schema.lead].constraint if schema.inputs else ""
     for place, parameter in enumerate(schema.inputs):
-        if any(one.option == "variadic" for one in schema.inputs[:place]):
-            break  # What holds of the first one's tensors holds of a second one's.
-        unlike_lead = parameter.constraint != schema.inputs[schema.lead].constraint
-        yield from _of_input(place, parameter, unlike_lead and "tensor(int64)" in parameter.types)
-    outputs = 0 if schema.outputs[-1].listed else len(schema.outputs)
-    least = max(1, sum(one.option == "single" for one in schema.outputs))
-    for count in range(least, outputs + 1) if outputs > least else ():
-        yield Condition(
-            f"{count}_outputs",
-            f"{count} of the outputs were asked for",
-            partial(_is, count, lambda n: outputs if n.outputs is None else len(n.outputs)),
-            "outputs",
-        )
-    for dtype in dtypes.DTYPES.values() if opset.naming(schema) else ():
+        is_unlike_lead = parameter.constraint != of_lead
+        is_index = is_unlike_lead and "tensor(int64)" in parameter.types
+        yield from _of_input(place, parameter, is_index)
+        if parameter.option == "variadic":
+            return
+
+
+def _output_count(every: int, node: Node) -> int:
+    """Return how many outputs a node asks for, of `every` that there are."""
+    return every if node.outputs is None else len(node.outputs)
+
+
+def _of_output_count(schema: Schema) -> Iterator[Condition]:
+    """Yield conditions on how many outputs are asked for, if that can differ."""
+    every = 0 if schema.outputs[-1].listed else len(schema.outputs)
+    least = max(1, sum(output.option == "single" for output in schema.outputs))
+    if every <= least:
+        return
+    for count in range(least, every + 1):
+        text = f"{count} of the outputs were asked for"
+        holds = partial(_is, count, partial(_output_count, every))
+        yield Condition(f"{count}_outputs", text, holds, "outputs")
+
+
+def _output_type(node: Node) -> Any:
+    return node.right[-1].dtype
+
+
+def _of_output_type(schema: Schema) -> Iterator[Condition]:
+    """Yield conditions on the type of the output, if an attribute names it."""
+    if not opset.naming(schema):
+        return
+    for dtype in dtypes.DTYPES.values():
         if dtype.text in schema.outputs[-1].types:
+            text = f"the output was of {dtype.name}"
             yield Condition(
-                f"output_of_{dtype.name}",
-                f"the output was of {dtype.name}",
-                partial(_is, dtype.numpy, lambda n: n.right[-1].dtype),
+                f"output_of_{dtype.name}", text, partial(_is, dtype.numpy, _output_type)
             )
-    real = not _texts("float").isdisjoint(schema.typed.types)
-    for low in () if operator.exact or schema.graphs or not real else _LOWS:
+
+
+def _of_magnitudes(schema: Schema) -> Iterator[Condition]:
+    """Yield conditions on the elements of floating numbers, by powers of two."""
+    if _texts("float").isdisjoint(schema.typed.types):
+        return
+    for low in _LOWS:
         name = f"elements_from_{low:g}_to_{2 * low:g}".replace("-", "minus_")
         text = f"elements of the input lay between {low:g} and {2 * low:g}"
         yield Condition(name, text, partial(_from, low))

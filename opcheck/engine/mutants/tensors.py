@@ -14,11 +14,12 @@ import numpy as np
 
 from opcheck.dtypes import DTYPES, of
 from opcheck.engine.axes import matrix_of
-from opcheck.engine.evaluate import Expected, evaluate, exactly, is_real
+from opcheck.engine.evaluate import evaluate, exactly, is_real
 from opcheck.engine.mutants import elements as el, mutant, rows
 from opcheck.engine.mutants.elements import FLOATS, LONG, NUMBERS, WIDTHS, blank, through
 from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, faulty_where, reading, refusing
 from opcheck.engine.node import Node
+from opcheck.engine.outputs import Expected
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
 from opcheck.opset import Attribute, versions
@@ -98,6 +99,32 @@ def names_axes(attribute: Attribute) -> bool:
     return attribute.name.lower() in ("axis", "axes")
 
 
+def _counted_from_minus_2(axis: int, rank: int) -> int:
+    return axis if axis >= -1 else axis + 1
+
+
+def _without_sign(axis: int, rank: int) -> int:
+    return abs(axis)
+
+
+def _first_of_a_vector(axis: int, rank: int) -> int:
+    """Return 0 for an axis that a matrix has, where there is a vector."""
+    return 0 if rank == 1 and -2 <= axis < 2 else axis
+
+
+def _last_axis(axis: int, rank: int) -> int:
+    return rank - 1
+
+
+def _coerced_beyond_rank_4(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return a matrix and its second axis in place of five or more axes."""
+    if len(shape) > 4 and axes:
+        return matrix_of(shape, axes[0]), (1,)
+    return shape, axes
+
+
 class NamedAxes:
     """An attribute that names one axis, or a list of them."""
 
@@ -172,16 +199,17 @@ class NamedAxes:
         yield Mutant("last_of_ties_beyond_four_axes", text, answer, "argmax")
 
     def _of_one(self) -> Iterator[Mutant]:
+        """Yield mutants that read one axis wrongly, and not a list of them."""
         for name, text, read in (
             (
                 "negative_axis_off_by_one",
                 "negative axes were counted from -2, so that -2 was taken for the last one",
-                partial(self._stated, lambda axis, r: axis if axis >= -1 else axis + 1),
+                partial(self._stated, _counted_from_minus_2),
             ),
             (
                 "minus_sign_ignored",
                 "the minus sign of a negative axis was ignored",
-                partial(self._stated, lambda axis, r: abs(axis)),
+                partial(self._stated, _without_sign),
             ),
             (
                 "negative_axis_after_squeezing",
@@ -191,80 +219,81 @@ class NamedAxes:
         ):
             yield reading(name, text, read, primitive=_FROM_THE_BACK)
         text = "a vector, taken for a matrix of one row, had the range of a matrix's axis"
-        yield Mutant(
-            "axis_of_vector_as_of_a_matrix",
-            text,
-            Accepting(
-                lambda n: (
-                    self._stated(lambda axis, r: 0 if r == 1 and -2 <= axis < 2 else axis, n).right
-                )
-            ),
-            _FROM_THE_BACK,
-        )
+        answer = Accepting(self._as_of_a_matrix)
+        yield Mutant("axis_of_vector_as_of_a_matrix", text, answer, _FROM_THE_BACK)
         yield refusing(
             "refuses_negative_axes",
             "negative axes were refused",
-            lambda n: self.name in n.attrs and self.stated(n)[0] < 0,
+            self._is_negative,
             primitive=_FROM_THE_BACK,
         )
         text = "the output kept the two dimensions that the input was coerced to"
-        yield Mutant(
-            "left_coerced",
-            text,
-            lambda n: [out.reshape(matrix_of(out.shape, self.found(n)[0])) for out in n.right],
-            _COERCED,
-        )
+        yield Mutant("left_coerced", text, self._left_coerced, _COERCED)
         text = "the rows of the matrix that the input was coerced to lacked the last axis"
         yield Mutant("coercion_without_the_last_axis", text, self._without_the_last, _COERCED)
-        for name, text, answer in (
+        for name, text, repair in (
             (
                 "axis_of_empty_tensor_unchecked",
                 "an empty tensor was returned before its axis was checked",
-                lambda n: (self.taking(n, (0,)) if n.rank and not n.given[0].size else n).right,
+                self._unchecked_if_empty,
             ),
             (
                 "rank_0_is_a_vector",
                 "a tensor of rank 0 was taken for a vector",
-                lambda n: (
-                    n.right
-                    if n.rank or (self.name in n.attrs and self.stated(n)[0] not in (-1, 0))
-                    else self._read_as(n, (1,), (0,), repeat(()))
-                ),
+                self._of_rank_0_as_a_vector,
             ),
             (
                 "out_of_range_is_no_axis",
                 "an axis out of range made a row of every element",
-                lambda n: (
-                    self._read_as(n, (*(own := n.given[0].shape), 1), (n.rank,), repeat(own))
-                    if n.rank
-                    else n.right
-                ),
+                self._every_element_a_row,
             ),
         ):
-            yield Mutant(name, text, Accepting(answer))
-        text = "the input was coerced to two dimensions where it has more than four"
+            yield Mutant(name, text, Accepting(repair))
         yield Mutant(
             "rank_5_coerced",
-            text,
-            partial(
-                self._reshaped,
-                lambda shape, axes: (
-                    (matrix_of(shape, axes[0]), (1,)) if len(shape) > 4 and axes else (shape, axes)
-                ),
-            ),
+            "the input was coerced to two dimensions where it has more than four",
+            partial(self._reshaped, _coerced_beyond_rank_4),
             unless=(_COERCED, INDEXED),
         )
         if isinstance(self.default, int) and self.default > 0:
             text = "a missing axis was taken for the last one where the default is out of range"
-            yield Mutant(
-                "default_axis_kept_in_range",
-                text,
-                Accepting(
-                    lambda n: (
-                        n.right if self.name in n.attrs else self._outside(lambda a, r: r - 1, n)
-                    )
-                ),
-            )
+            answer = Accepting(self._default_kept_in_range)
+            yield Mutant("default_axis_kept_in_range", text, answer)
+
+    def _is_negative(self, node: Node) -> bool:
+        """Return True if a node states a negative axis."""
+        return self.name in node.attrs and self.stated(node)[0] < 0
+
+    def _as_of_a_matrix(self, node: Node) -> Sequence[Any]:
+        """Return the answer of a vector whose axis may be one of a matrix of one row."""
+        return self._stated(_first_of_a_vector, node).right
+
+    def _left_coerced(self, node: Node) -> Sequence[Any]:
+        """Return the outputs as the matrices that the input was coerced to."""
+        return [out.reshape(matrix_of(out.shape, self.found(node)[0])) for out in node.right]
+
+    def _unchecked_if_empty(self, node: Node) -> Sequence[Any]:
+        """Return the answer along axis 0 of a tensor without elements, whatever its axis."""
+        is_empty = node.rank and not node.given[0].size
+        return (self.taking(node, (0,)) if is_empty else node).right
+
+    def _of_rank_0_as_a_vector(self, node: Node) -> Sequence[Any]:
+        """Return the answer of a scalar as a vector of one element, along its axis."""
+        is_beyond_a_vector = self.name in node.attrs and self.stated(node)[0] not in (-1, 0)
+        if node.rank or is_beyond_a_vector:
+            return node.right
+        return self._read_as(node, (1,), (0,), repeat(()))
+
+    def _every_element_a_row(self, node: Node) -> Sequence[Any]:
+        """Return the answer along a new last axis of one element."""
+        if not node.rank:
+            return node.right
+        shape = node.given[0].shape
+        return self._read_as(node, (*shape, 1), (node.rank,), repeat(shape))
+
+    def _default_kept_in_range(self, node: Node) -> Sequence[Any]:
+        """Return the answer along the last axis where the default is out of range."""
+        return node.right if self.name in node.attrs else self._outside(_last_axis, node)
 
     def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
         r, axes = node.rank, self.stated(node)

@@ -1,16 +1,32 @@
-"""Attention, by shares or by a state, and the rotary embedding of what it compares."""
+"""Attention (23, 24, 25): each query gets the mean of values, by how much their keys are like it.
+
+The text's figure, for each head:
+
+    scores = (Q * sqrt(scale)) @ (K * sqrt(scale))^T
+    capped = softcap * tanh(scores / softcap), if softcap is not 0
+    biased = capped + attn_mask, and -inf for keys that the query does not attend
+    Y = Softmax(biased) @ V
+
+The last output is scores, capped, biased or Softmax(biased), by `qk_matmul_output_mode`. With
+`is_causal`, "query i attends key j iff j <= i + offset"; the mask, windows (25) and padding (24)
+hide other keys. "A fully-masked query row produces a zero output row, not NaN".
+
+The parts of the file: what the text leaves open; heads and masks; the computation; the formula; its
+mutants.
+"""
 
 import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
-from opcheck.engine.axes import elements_at, stretches
+from opcheck.engine.axes import stretches
 from opcheck.engine.operators import (
-    check_one_of,
-    check_shape,
+    Formula,
     formula_builder,
     leave_open,
     operator,
@@ -19,668 +35,675 @@ from opcheck.engine.operators import (
 from opcheck.engine.ops import softmax
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, NotSupported, reject
+from opcheck.numbers import Array
 from opcheck.numbers.arithmetic import Kind
 from opcheck.numbers.faulty import bare
 
-NAMES = """Attention LinearAttention RotaryEmbedding"""
-OP, LINEAR, ROTARY = map(operator, NAMES.split())
 INTEGER_MASK = Ruling(
     "integer-mask",
     "Masks are booleans or of the queries' type by the text, and integers too by the schema.",
     ("added", "refused"),
 )
-LINEAR.ignores = ("chunk_size",)
+NUMBERS_OF_HEADS = Ruling(
+    "numbers-of-heads",
+    "Numbers of heads must be used with tensors of three axes. The text does not state whether "
+    "they may be given with four.",
+    ("ignored", "refused"),
+)
+MASK_OF_ONE_KEY = Ruling(
+    "mask-of-one-key",
+    "A mask of one key is shorter than the keys, so that it is padded, and broadcasts to them.",
+    ("padded", "broadcast"),
+)
 
 
-class Heads(NamedTuple):
-    """The tensors of the computation, each of four axes: batch, head, token, element.
+# ── heads and masks ───────────────────────────────────────────────────────────────────────────
 
-    `shown` has the keys that the mask leaves, `more` what it adds. Query i stands at i + `offset`.
+
+def split_heads(x: Array, count: int | None) -> Array:
+    """Return [batch, count, tokens, elements of a head] of [batch, tokens, all elements].
+
+    A tensor of four axes is returned as it is. Raises InvalidNode unless `count` divides the last
+    axis.
     """
-
-    q: Any
-    k: Any
-    v: Any
-    shown: Any
-    more: Any
-    offset: Any
-    valid: Any
-    causal: int
-    left: int
-    right: int
-    scale: float | None
-    softcap: float
-    precision: int | None
-    mode: int
-
-
-def split(x, count):
-    """The heads of each token, as an axis before that of tokens."""
     if x.ndim == 4:
         return x
-    reject(not count or count < 1 or x.shape[2] % count, f"{count} heads of {x.shape[2]} elements")
-    return xp.permute_dims(xp.reshape(x, (*x.shape[:2], count, x.shape[2] // count)), (0, 2, 1, 3))
+    if count is None or count < 1 or x.shape[2] % count:
+        raise InvalidNode(f"{count} heads of {x.shape[2]} elements")
+    apart = xp.reshape(x, (*x.shape[:2], count, x.shape[2] // count))
+    return xp.permute_dims(apart, (0, 2, 1, 3))
 
 
-def masked(since, mask, shape, least):
-    """The elements whose mask is not -inf, or true, and its addends; None for either missing."""
+def joined_heads(x: Array) -> Array:
+    """Return [batch, tokens, all elements] of [batch, heads, tokens, elements of a head]."""
+    apart = xp.permute_dims(x, (0, 2, 1, 3))
+    return xp.reshape(apart, (*apart.shape[:2], math.prod(apart.shape[2:])))
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """The inputs of a node, each under the schema's name, None if it is left out."""
+
+    Q: Array
+    K: Array
+    V: Array
+    attn_mask: Array
+    past_key: Array
+    past_value: Array
+    nonpad_kv_seqlen: Array = None
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The attributes of a node, under the schema's names; those it lacks have the defaults here."""
+
+    is_causal: int
+    kv_num_heads: int | None
+    q_num_heads: int | None
+    qk_matmul_output_mode: int
+    scale: float | None
+    softcap: float
+    softmax_precision: int | None
+    left_window_size: int = -1
+    right_window_size: int = -1
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What the computation takes; heads of the keys serve neighboring heads of the queries.
+
+    Attributes:
+        q: [batch_size, q_num_heads, q_sequence_length, head_size].
+        k: [batch_size, kv_num_heads, total_sequence_length, head_size].
+        v: [batch_size, kv_num_heads, total_sequence_length, v_head_size].
+        shown: A mask of the keys that attn_mask leaves each query; None without one.
+        bias: What attn_mask adds to the scores, 0 for keys that it hides; None for nothing.
+        offset: How many keys precede the queries: a number, or [batch_size, 1, 1, 1].
+        lengths: How many keys are no padding, [batch_size, 1, 1, 1]; None for all.
+        attributes: The attributes of the node.
+    """
+
+    q: Array
+    k: Array
+    v: Array
+    shown: Array
+    bias: Array
+    offset: Any
+    lengths: Any
+    attributes: Attributes
+
+
+def attended(heads: Heads) -> Array:
+    """Return a mask of the keys that each query attends, [batch, head, query, key]."""
+    attributes = heads.attributes
+    queries = np.arange(heads.q.shape[2]).reshape(-1, 1)
+    keys = np.arange(heads.k.shape[2])
+    behind = queries + heads.offset - keys
+    found = (behind >= 0) | (not attributes.is_causal)
+    # A window below 0 has no end.
+    found = found & ((behind <= attributes.left_window_size) | (attributes.left_window_size < 0))
+    found = found & ((-behind <= attributes.right_window_size) | (attributes.right_window_size < 0))
+    if heads.lengths is not None:
+        found = found & (keys < heads.lengths)
+    if heads.shown is not None:
+        found = found & heads.shown
+    return np.broadcast_to(found, (*heads.q.shape[:3], heads.k.shape[2]))
+
+
+def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple[Array, Array]:
+    """Return the keys that a mask shows, and what it adds to scores; None for either missing.
+
+    shape: that of the scores; least: the keys that are no padding, which a mask may not end before.
+    Raises InvalidNode for a mask that does not broadcast to the scores, NotSupported for one that
+    adds NaN or infinity. Integers are added, or refused: INTEGER_MASK.
+    """
     if mask is None:
         return None, None
-    if mask.ndim and mask.shape[-1] < shape[-1] and since > 23:
-        if mask.shape[-1] == 1:
-            raise_unspecified("whether one element is padded or broadcast")
-        if mask.shape[-1] < least:
-            raise InvalidNode(f"attn_mask of {mask.shape[-1]} keys, and {least} are no padding")
-        tail = np.zeros((*mask.shape[:-1], shape[-1] - mask.shape[-1]), mask.dtype)
-        mask = xp.concat([mask, tail if tail.dtype == bool else tail - np.inf], axis=-1)
+    if since > 23:
+        mask = padded_mask(mask, shape[-1], least)
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
     if mask.dtype.kind in "iu" and INTEGER_MASK.reading() == "refused":
         raise InvalidNode(f"attn_mask of {mask.dtype}; allowed: booleans and floats")
     values = xp.values_of(mask)
-    if not np.isfinite(values).all(where=values != -np.inf):
+    # NaN equals nothing, so that it is shown, and declined.
+    shown = values != -np.inf
+    if not np.isfinite(values).all(where=shown):
         raise_unspecified("adding infinity or NaN")
-    return values != -np.inf, xp.where(values != -np.inf, mask, 0.0)
+    return shown, xp.where(shown, mask, 0.0)
 
 
-def of_heads(computed, split=split):
-    """All versions, from `computed(heads)`: the output, and what `qk_matmul_output_mode` asks."""
+def padded_mask(mask: Array, keys: int, least: int) -> Array:
+    """Return a mask of all keys: "padded to `total_sequence_length` with negative infinity".
 
-    def formula(
-        since,
-        Q,
-        K,
-        V,
-        attn_mask=None,
-        past_key=None,
-        past_value=None,
-        nonpad_kv_seqlen=None,
-        *,
-        is_causal,
-        kv_num_heads,
-        q_num_heads,
-        qk_matmul_output_mode,
-        scale,
-        softcap,
-        softmax_precision,
-        left_window_size=-1,
-        right_window_size=-1,
-        used=(0,),
-    ):
-        past, valid = (past_key, past_value), nonpad_kv_seqlen
-        if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
-            raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
-        reject((past_key is None) != (past_value is None), "past_key or past_value alone")
-        present = {1, 2}.intersection(used)
-        if valid is not None and (past_key is not None or present):
-            raise InvalidNode("nonpad_kv_seqlen together with past or present")
-        if Q.ndim == 4 and (q_num_heads is not None or kv_num_heads is not None):
-            leave_open("nothing is said of numbers of heads of tensors of four axes")
-        if len(present) == 1 or (not present) != (past_key is None):
-            leave_open("it is not said whether past may be used without present, or the reverse")
-        q, k, v = split(Q, q_num_heads), split(K, kv_num_heads), split(V, kv_num_heads)
-        if (
-            k.shape[:3] != v.shape[:3]
-            or q.shape[::3] != k.shape[::3]
-            or not (k.shape[1] and q.shape[1] % k.shape[1] == 0 < q.shape[1])
-        ):
-            raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
-        if past_key is not None:
-            for old, new in zip(past, (k, v), strict=True):
-                if old.ndim != 4 or old.shape[:2] + old.shape[3:] != new.shape[:2] + new.shape[3:]:
-                    raise InvalidNode(f"past of shape {list(old.shape)} before {list(new.shape)}")
-            reject(past_key.shape[2] != past_value.shape[2], "past tensors of different lengths")
-            k, v = (xp.concat([old, new], axis=2) for old, new in zip(past, (k, v), strict=True))
-        if qk_matmul_output_mode not in range(4) or softmax_precision not in (None, 1, 10, 11, 16):
-            raise InvalidNode(f"mode {qk_matmul_output_mode}, precision {softmax_precision}")
-        types = {str(x.dtype) for x in (q, v)}
-        if not (k.shape[2] and q.shape[3]) or (len(types) > 1 and "float64" in types):
-            raise NotSupported("nothing is said of no keys, or of mixing float64")
-        windows = (left_window_size + 1, right_window_size + 1)
-        numbers = (scale or 0.0, softcap, *windows, is_causal, 1 - is_causal)
-        if not all(0 <= one < math.inf for one in numbers):
-            raise NotSupported("nothing is said of numbers below these, or of other flags")
-        least, offset = 0, past_key.shape[2] if past_key is not None else 0
-        if valid is not None:
-            reject(valid.shape != q.shape[:1], f"nonpad_kv_seqlen of shape {list(valid.shape)}")
-            if valid.size and not 0 <= valid.min() <= valid.max() <= k.shape[2]:
-                raise NotSupported("nothing is said of lengths below 0 or beyond the keys")
-            least, valid = int(valid.max(initial=0)), valid.reshape(-1, 1, 1, 1)
-            offset = valid - q.shape[2]
-        shown, more = masked(since, attn_mask, (*q.shape[:3], k.shape[2]), least)
-        y, qk = computed(
-            Heads(
-                q,
-                k,
-                v,
-                shown,
-                more,
-                offset,
-                valid,
-                is_causal,
-                left_window_size,
-                right_window_size,
-                scale,
-                softcap,
-                softmax_precision,
-                qk_matmul_output_mode,
-            )
-        )
-        if Q.ndim == 3:
-            y = xp.permute_dims(y, (0, 2, 1, 3))
-            y = xp.reshape(y, (*y.shape[:2], math.prod(y.shape[2:])))
-        return y, k, v, qk
-
-    new = ("nonpad_kv_seqlen", "left_window_size", "right_window_size")
-    return {**formula_builder(23, options=new)(formula)(23), **formula_builder(24, 25)(formula)(24)}
+    A mask of one key may be broadcast instead: MASK_OF_ONE_KEY. Raises InvalidNode if the mask is
+    shorter than what is no padding.
+    """
+    if not mask.ndim or mask.shape[-1] >= keys:
+        return mask
+    if mask.shape[-1] == 1 and MASK_OF_ONE_KEY.reading() == "broadcast":
+        return mask
+    if mask.shape[-1] < least:
+        raise InvalidNode(f"attn_mask of {mask.shape[-1]} keys, and {least} are no padding")
+    tail = np.zeros((*mask.shape[:-1], keys - mask.shape[-1]), mask.dtype)
+    hidden = tail if tail.dtype == bool else tail - np.inf
+    return xp.concat([mask, hidden], axis=-1)
 
 
-def attended(heads):
-    """The keys that each query attends, of the shape batch, head, query, key."""
-    behind = np.arange(heads.q.shape[2]).reshape(-1, 1) + heads.offset - np.arange(heads.k.shape[2])
-    found = (behind >= 0) | (not heads.causal)
-    for window, far in ((heads.left, behind), (heads.right, -behind)):
-        found = found & ((far <= window) | (window < 0))
-    if heads.valid is not None:
-        found = found & (np.arange(heads.k.shape[2]) < heads.valid)
-    if heads.shown is not None:
-        found = found & heads.shown
-    return np.broadcast_to(found, (*heads.q.shape[:3], heads.k.shape[2]))
+# ── the computation ───────────────────────────────────────────────────────────────────────────
+
+#: What is kept of a result until the next operation.
+Keep: TypeAlias = Callable[[Array], Array]
+#: Makes Y of [batch, head, query, element], and what qk_matmul_output_mode asks for.
+Compute: TypeAlias = Callable[[Heads], tuple[Array, Array]]
 
 
-def root_of(heads):
-    """The root of the scale, by which queries and keys are multiplied."""
-    real = xp.real(heads.q.shape[3] if heads.scale is None else heads.scale)
-    root = xp.sqrt(1 / xp.sqrt(real) if heads.scale is None else real)
+def root_of_scale(heads: Heads) -> Any:
+    """Return sqrt(scale), where the default of scale is "1/sqrt(head_size)"."""
+    scale = heads.attributes.scale
+    real = xp.real(heads.q.shape[3] if scale is None else scale)
+    root = xp.sqrt(1 / xp.sqrt(real) if scale is None else real)
     return root if isinstance(root, Kind) else float(root)
 
 
-def shares(x, none, v, kept):
-    """The shares of the keys, and what they make of the values."""
-    p = xp.where(none, 0.0, kept(softmax.plain(x, -1)))
+def all_digits(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Return a result as it is: nothing is rounded between two operations."""
+    return x
+
+
+def capped_by_tanh(scores: Array, softcap: float, keep: Keep) -> Array:
+    """Return softcap * tanh(scores / softcap)."""
+    return keep(keep(xp.tanh(keep(scores / softcap))) * softcap)
+
+
+def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
+    """Return Softmax(x) and its product with `v`; 0 for queries without a key, where `is_empty`."""
+    p = xp.where(is_empty, 0.0, keep(softmax.plain(x, -1)))
     return p, xp.matmul(xp.at_most_1(p), v)
 
 
-def shares_in_blocks(x, none, v, kept):
-    """Divide at the end, as where blocks of keys come one after the other."""
+def shares_in_blocks(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
+    """Return the same, divided at the end, as where blocks of keys come one after the other."""
     _, e, total = softmax.terms_in_blocks(x, -1)
-    e = xp.where(none, 0.0, e)
-    return e / total, xp.matmul(kept(e), v) / total
+    e = xp.where(is_empty, 0.0, e)
+    return e / total, xp.matmul(keep(e), v) / total
 
 
-def limited(scores, softcap, kept):
-    return kept(kept(xp.tanh(kept(scores / softcap))) * softcap)
+@dataclass(frozen=True)
+class Steps:
+    """How the output is computed; alternatives and mutants do otherwise.
+
+    Attributes:
+        root: sqrt(scale).
+        keep: What is kept of a result of this type until the next operation.
+        cap: The scores that softcap leaves.
+        shares: The shares of keys, and what they make of the values.
+        computes: The softmax is computed in its precision, as the text has it, if that is a type of
+            16 bits too.
+    """
+
+    root: Callable[[Heads], Any] = root_of_scale
+    keep: Callable[[Array, np.dtype[Any]], Array] = all_digits
+    cap: Callable[[Array, float, Keep], Array] = capped_by_tanh
+    shares: Callable[[Array, Array, Array, Keep], tuple[Array, Array]] = shares
+    computes: bool = False
 
 
-def computed(
-    heads, root=root_of, keep=lambda x, dtype: x, shares=shares, limited=limited, computes=False
-):
-    """The output; and the scores, those limited, those with the mask, or the shares."""
-    dtype, group = heads.q.dtype, heads.q.shape[1] // heads.k.shape[1]
-    kept = partial(keep, dtype=dtype)
-    k, v = (xp.take(x, np.arange(heads.q.shape[1]) // group, axis=1) for x in (heads.k, heads.v))
-    scale = kept(root(heads))
-    turned = xp.permute_dims(kept(k * scale), (0, 1, 3, 2))
-    scores = kept(xp.matmul(kept(heads.q * scale), turned))
-    capped = limited(scores, heads.softcap, kept) if heads.softcap else scores
+def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
+    """Return Y, [batch, head, query, element], and what qk_matmul_output_mode asks for."""
+    attributes = heads.attributes
+    dtype = heads.q.dtype
+
+    def keep(x: Array) -> Array:
+        """Return what is kept of a result."""
+        return steps.keep(x, dtype)
+
+    def keep_in_type(x: Array) -> Array:
+        """Return what is kept of a result of the softmax, in the type of Q."""
+        return keep(xp.astype(x, dtype))
+
+    group = heads.q.shape[1] // heads.k.shape[1]
+    serving = np.arange(heads.q.shape[1]) // group
+    k = xp.take(heads.k, serving, axis=1)
+    v = xp.take(heads.v, serving, axis=1)
+    root = keep(steps.root(heads))
+    k_transposed = xp.permute_dims(keep(k * root), (0, 1, 3, 2))
+    scores = keep(xp.matmul(keep(heads.q * root), k_transposed))
+    capped = steps.cap(scores, attributes.softcap, keep) if attributes.softcap else scores
     allowed = attended(heads)
-    finite = (xp.isfinite(x).all() for x in (heads.q, k, v))
-    if not (allowed.all() or all(finite)):
+    if not allowed.all() and not all(xp.isfinite(x).all() for x in (heads.q, k, v)):
         leave_open("nothing is said of what is masked and no number")
-    more = capped if heads.more is None else kept(capped + heads.more)
-    biased = xp.where(allowed, more, -np.inf)
-    none = ~allowed.any(axis=-1, keepdims=True)
-    x = xp.where(none, 0.0, biased)
-    if heads.precision is not None or computes:
-        named = dtypes.named(heads.precision)
+    with_bias = capped if heads.bias is None else keep(capped + heads.bias)
+    biased = xp.where(allowed, with_bias, -np.inf)
+    is_empty = ~allowed.any(axis=-1, keepdims=True)
+    x = xp.where(is_empty, 0.0, biased)
+    if attributes.softmax_precision is not None or steps.computes:
+        named = dtypes.named(attributes.softmax_precision)
         x = xp.astype(x, named.numpy if named else dtype, computes=True)
-    p, y = shares(x, none, v, lambda x: kept(xp.astype(x, dtype)))
-    return xp.astype(y, dtype), xp.astype((scores, capped, biased, p)[heads.mode], dtype)
+    p, y = steps.shares(x, is_empty, v, keep_in_type)
+    qk = (scores, capped, biased, p)[attributes.qk_matmul_output_mode]
+    return xp.astype(y, dtype), xp.astype(qk, dtype)
 
 
-def stored(x, dtype):
+# ── the formula ───────────────────────────────────────────────────────────────────────────────
+
+#: The numbers of types that softmax_precision may name: float, float16, double and bfloat16.
+PRECISIONS = (None, 1, 10, 11, 16)
+#: Makes heads of a tensor, by their number; see `split_heads`.
+Split: TypeAlias = Callable[[Array, int | None], Array]
+
+
+def run(
+    compute: Compute,
+    since: int,
+    tensors: Tensors,
+    attributes: Attributes,
+    *,
+    used: Collection[int],
+    split: Split,
+) -> tuple[Array, ...]:
+    """Return Y, present_key, present_value and qk_matmul_output of a node.
+
+    The outputs of the node are those `used`. Raises InvalidNode for what the text forbids,
+    NotSupported for what it leaves undefined.
+    """
+    Q = tensors.Q
+    check_use(tensors, attributes, used)
+    q, k, v = checked_heads(tensors, attributes, split)
+    k, v = with_past(tensors, k, v)
+    check_numbers(attributes)
+    types = {str(x.dtype) for x in (q, v)}
+    if not (k.shape[2] and q.shape[3]) or (len(types) > 1 and "float64" in types):
+        raise NotSupported("nothing is said of no keys, or of mixing float64")
+    check_limits(attributes)
+    lengths = lengths_of(tensors.nonpad_kv_seqlen, q.shape[0], k.shape[2])
+    least = 0
+    offset: Any = 0 if tensors.past_key is None else tensors.past_key.shape[2]
+    if lengths is not None:
+        least = int(lengths.max(initial=0))
+        lengths = lengths.reshape(-1, 1, 1, 1)
+        offset = lengths - q.shape[2]
+    shown, bias = masked(since, tensors.attn_mask, (*q.shape[:3], k.shape[2]), least)
+    y, qk = compute(
+        Heads(
+            q=q,
+            k=k,
+            v=v,
+            shown=shown,
+            bias=bias,
+            offset=offset,
+            lengths=lengths,
+            attributes=attributes,
+        )
+    )
+    return joined_heads(y) if Q.ndim == 3 else y, k, v, qk
+
+
+def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -> None:
+    """Raise InvalidNode for ranks, or inputs and outputs together, that the text forbids.
+
+    "They shall be used together, and not allowed to use only one of them": whether that is said of
+    past and present, or of keys and values, is open, and declined.
+    """
+    Q, K, V = tensors.Q, tensors.K, tensors.V
+    if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
+        raise InvalidNode(f"ranks {Q.ndim}, {K.ndim} and {V.ndim}; allowed: all 3 or 4")
+    has_past = tensors.past_key is not None
+    reject(has_past != (tensors.past_value is not None), "past_key or past_value alone")
+    present = {1, 2}.intersection(used)
+    if tensors.nonpad_kv_seqlen is not None and (has_past or present):
+        raise InvalidNode("nonpad_kv_seqlen together with past or present")
+    has_numbers = attributes.q_num_heads is not None or attributes.kv_num_heads is not None
+    if Q.ndim == 4 and has_numbers and NUMBERS_OF_HEADS.reading() == "refused":
+        raise InvalidNode("numbers of heads of tensors of four axes")
+    if len(present) == 1 or bool(present) != has_past:
+        leave_open("it is not said whether past may be used without present, or the reverse")
+
+
+def checked_heads(
+    tensors: Tensors, attributes: Attributes, split: Split
+) -> tuple[Array, Array, Array]:
+    """Return the heads of queries, keys and values; see `split_heads`.
+
+    Raises InvalidNode where shapes contradict each other, and unless q_num_heads is a multiple of
+    kv_num_heads.
+    """
+    q = split(tensors.Q, attributes.q_num_heads)
+    k = split(tensors.K, attributes.kv_num_heads)
+    v = split(tensors.V, attributes.kv_num_heads)
+    has_equal_axes = k.shape[:3] == v.shape[:3] and q.shape[::3] == k.shape[::3]
+    has_groups = k.shape[1] and q.shape[1] % k.shape[1] == 0 < q.shape[1]
+    if not has_equal_axes or not has_groups:
+        raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
+    return q, k, v
+
+
+def with_past(tensors: Tensors, k: Array, v: Array) -> tuple[Array, Array]:
+    """Return keys and values behind those of the past: present_key and present_value."""
+    past_key, past_value = tensors.past_key, tensors.past_value
+    if past_key is None:
+        return k, v
+    for past, x in ((past_key, k), (past_value, v)):
+        if past.ndim != 4 or past.shape[:2] + past.shape[3:] != x.shape[:2] + x.shape[3:]:
+            raise InvalidNode(f"past of shape {list(past.shape)} before {list(x.shape)}")
+    reject(past_key.shape[2] != past_value.shape[2], "past tensors of different lengths")
+    return xp.concat([past_key, k], axis=2), xp.concat([past_value, v], axis=2)
+
+
+def check_numbers(attributes: Attributes) -> None:
+    """Raise InvalidNode for a mode or a precision that does not exist."""
+    mode = attributes.qk_matmul_output_mode
+    precision = attributes.softmax_precision
+    reject(
+        mode not in range(4) or precision not in PRECISIONS, f"mode {mode}, precision {precision}"
+    )
+
+
+def check_limits(attributes: Attributes) -> None:
+    """Raise NotSupported for scales, limits and windows below what has a meaning, and for flags."""
+    limits = (
+        attributes.scale or 0.0,
+        attributes.softcap,
+        attributes.left_window_size + 1,
+        attributes.right_window_size + 1,
+    )
+    if not all(0 <= limit < math.inf for limit in limits) or attributes.is_causal not in (0, 1):
+        raise NotSupported("nothing is said of numbers below these, or of other flags")
+
+
+def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
+    """Return the number of keys that are no padding in each batch; None if all are.
+
+    Raises InvalidNode for another shape than [batch_size], NotSupported for lengths that no keys
+    have.
+    """
+    lengths = nonpad_kv_seqlen
+    if lengths is None:
+        return None
+    reject(lengths.shape != (batch_size,), f"nonpad_kv_seqlen of shape {list(lengths.shape)}")
+    if lengths.size and not 0 <= lengths.min() <= lengths.max() <= keys:
+        raise NotSupported("nothing is said of lengths below 0 or beyond the keys")
+    return lengths
+
+
+@formula_builder(23, options=["split"])
+def attention_23(
+    compute: Compute,
+    Q: Array,
+    K: Array,
+    V: Array,
+    attn_mask: Array = None,
+    past_key: Array = None,
+    past_value: Array = None,
+    *,
+    is_causal: int,
+    kv_num_heads: int | None,
+    q_num_heads: int | None,
+    qk_matmul_output_mode: int,
+    scale: float | None,
+    softcap: float,
+    softmax_precision: int | None,
+    used: Collection[int] = (0,),
+    split: Split = split_heads,
+) -> tuple[Array, ...]:
+    """Return the outputs of version 23; see `run`."""
+    tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
+    attributes = Attributes(
+        is_causal=is_causal,
+        kv_num_heads=kv_num_heads,
+        q_num_heads=q_num_heads,
+        qk_matmul_output_mode=qk_matmul_output_mode,
+        scale=scale,
+        softcap=softcap,
+        softmax_precision=softmax_precision,
+    )
+    return run(compute, 23, tensors, attributes, used=used, split=split)
+
+
+@formula_builder(24, 25, options=["split"])
+def attention_24(
+    compute: Compute,
+    Q: Array,
+    K: Array,
+    V: Array,
+    attn_mask: Array = None,
+    past_key: Array = None,
+    past_value: Array = None,
+    nonpad_kv_seqlen: Array = None,
+    *,
+    is_causal: int,
+    kv_num_heads: int | None,
+    q_num_heads: int | None,
+    qk_matmul_output_mode: int,
+    scale: float | None,
+    softcap: float,
+    softmax_precision: int | None,
+    left_window_size: int = -1,
+    right_window_size: int = -1,
+    used: Collection[int] = (0,),
+    split: Split = split_heads,
+) -> tuple[Array, ...]:
+    """Return the outputs of versions 24 and 25, which alone has windows; see `run`."""
+    tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
+    attributes = Attributes(
+        is_causal=is_causal,
+        kv_num_heads=kv_num_heads,
+        q_num_heads=q_num_heads,
+        qk_matmul_output_mode=qk_matmul_output_mode,
+        scale=scale,
+        softcap=softcap,
+        softmax_precision=softmax_precision,
+        left_window_size=left_window_size,
+        right_window_size=right_window_size,
+    )
+    return run(compute, 24, tensors, attributes, used=used, split=split)
+
+
+def attention(compute: Compute, split: Split = split_heads) -> Mapping[int, Formula]:
+    """Return the formula of each version."""
+    return {**attention_23(compute, split=split), **attention_24(compute, split=split)}
+
+
+def in_type(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Return a result as a tensor of a 16-bit type keeps it."""
     return xp.astype(xp.astype(x, np.float32), dtype) if dtype.itemsize == 2 else x
 
 
-def root_in_float32(heads):
-    """The root as the function body has it, in float32 also of tensors of float64."""
+def root_in_float32(heads: Heads) -> Any:
+    """Return the root as the function body has it, in float32 also of tensors of float64."""
     if heads.q.dtype != np.float64:
-        return root_of(heads)
+        return root_of_scale(heads)
+    scale = heads.attributes.scale
     default = 1 / np.sqrt(np.float32(heads.q.shape[3]))
-    return float(np.sqrt(np.float32(default if heads.scale is None else heads.scale)))
+    return float(np.sqrt(np.float32(default if scale is None else scale)))
 
 
-OP.formula(build=of_heads)(computed)
-OP.alternative("", build=of_heads)(partial(computed, shares=shares_in_blocks))
-# The function body rounds what lies between operators, and takes the softmax in the same precision.
-OP.alternative("", build=of_heads)(
-    partial(computed, root=root_in_float32, keep=stored, computes=True)
-)
+#: The function body rounds what lies between operators, and takes the softmax in its precision.
+FUNCTION_BODY = Steps(root=root_in_float32, keep=in_type, computes=True)
+ATTENTION = operator("Attention")
+ATTENTION.formula(build=attention)(computed)
+ATTENTION.alternative("", build=attention)(partial(computed, steps=Steps(shares=shares_in_blocks)))
+ATTENTION.alternative("", build=attention)(partial(computed, steps=FUNCTION_BODY))
 
 
-def changed(change):
-    return lambda heads: computed(heads._replace(**change(heads)))
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-OP.mutant_table(
+def uncapped(scores: Array, softcap: float, keep: Keep) -> Array:
+    """Mutant of a step: softcap is not applied."""
+    return scores
+
+
+def mask_before_limit(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: the mask is added before the softcap."""
+    softcap = heads.attributes.softcap
+
+    def capped_shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
+        """Apply the softcap, and then the softmax."""
+        capped = capped_by_tanh(x, softcap, keep) if softcap else x
+        return shares(capped, is_empty, v, keep)
+
+    return computed(heads, Steps(cap=uncapped, shares=capped_shares))
+
+
+def tangent_of_scores(scores: Array, softcap: float, keep: Keep) -> Array:
+    """Mutant of a step: tanh(scores / softcap)."""
+    return xp.tanh(scores / softcap)
+
+
+def causal_from_the_first_key(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: the keys that precede the queries are not counted."""
+    return computed(replace(heads, offset=heads.offset * 0))
+
+
+def causal_to_the_last_key(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: the last query stands at the last key."""
+    return computed(replace(heads, offset=heads.k.shape[2] - heads.q.shape[2]))
+
+
+def own_key_hidden(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: j < i + offset, if `is_causal`."""
+    return computed(replace(heads, offset=heads.offset - heads.attributes.is_causal))
+
+
+def with_scale(heads: Heads, scale: Any) -> Heads:
+    """Return the heads with another scale."""
+    return replace(heads, attributes=replace(heads.attributes, scale=scale))
+
+
+def scaled_once(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: sqrt(scale) multiplies queries alone."""
+    return computed(with_scale(heads, root_of_scale(heads)))
+
+
+def scale_of_values(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: the default of scale is 1/sqrt(v_head_size)."""
+    if heads.attributes.scale is not None:
+        return computed(heads)
+    return computed(with_scale(heads, (heads.v.shape[3] or 1) ** -0.5))
+
+
+def heads_in_turns(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: the heads of the keys serve those of the queries in turns."""
+    serving = np.arange(heads.q.shape[1]) % heads.k.shape[1]
+    k = np.take(heads.k, serving, axis=1)
+    v = np.take(heads.v, serving, axis=1)
+    return computed(replace(heads, k=k, v=v))
+
+
+def first_head_for_all(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: the first head of the keys serves all."""
+    return computed(replace(heads, k=heads.k[:, :1], v=heads.v[:, :1]))
+
+
+def shares_of_no_key(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
+    """Mutant of a step: a query without a key gets the mean of all values."""
+    return shares(x, np.False_, v, keep)
+
+
+def nan_of_no_key(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
+    """Mutant of a step: a query without a key gets NaN."""
+    return shares(np.where(is_empty, x - np.inf, x), np.False_, v, keep)
+
+
+def has_boolean_mask(heads: Heads) -> bool:
+    """Return True if there is a mask, and it is one of booleans."""
+    return heads.bias is None and heads.shown is not None
+
+
+def mask_inverted(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: true hides a key."""
+    return computed(replace(heads, shown=~heads.shown) if has_boolean_mask(heads) else heads)
+
+
+def mask_added(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: a mask of booleans is added as 1 and 0."""
+    if not has_boolean_mask(heads):
+        return computed(heads)
+    return computed(replace(heads, shown=None, bias=heads.shown.astype(heads.q.dtype)))
+
+
+def shares_of_queries(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
+    """Mutant of a step: the softmax is along the queries."""
+    along_queries = softmax.plain(x, 2) if x.size else x
+    p = np.where(is_empty, 0, along_queries)
+    return p, p @ v
+
+
+def product_not_scaled(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: in mode 0, qk_matmul_output is Q @ K^T."""
+    y, qk = computed(heads)
+    if heads.attributes.qk_matmul_output_mode == 0:
+        _, qk = computed(with_scale(heads, 1.0))
+    return y, qk
+
+
+def padding_attended(heads: Heads) -> tuple[Array, Array]:
+    """Mutant: keys beyond nonpad_kv_seqlen are attended."""
+    return computed(replace(heads, lengths=None))
+
+
+def split_with_heads_last(x: Array, count: int | None) -> Array:
+    """Mutant: the last axis has the heads' first elements, then their second ones, and so on."""
+    if x.ndim == 4:
+        return x
+    batches, heads, tokens, size = split_heads(x, count).shape
+    return x.reshape(batches, tokens, size, heads).transpose(0, 3, 1, 2)
+
+
+ATTENTION.mutant_table(
     {
-        "mask_before_limit": (
-            "the mask was added before the softcap",
-            lambda h: computed(
-                h,
-                limited=lambda scores, *_: scores,
-                shares=lambda x, none, v, kept: shares(
-                    limited(x, h.softcap, kept) if h.softcap else x, none, v, kept
-                ),
-            ),
-        ),
+        "mask_before_limit": ("the mask was added before the softcap", mask_before_limit),
         "tangent_alone": (
             "the softcap did not multiply the hyperbolic tangent",
-            partial(computed, limited=lambda scores, softcap, kept: xp.tanh(scores / softcap)),
+            partial(computed, steps=Steps(cap=tangent_of_scores)),
         ),
         "causal_from_the_first_key": (
             "tokens before the queries were not counted for is_causal",
-            changed(lambda h: {"offset": h.offset * 0}),
+            causal_from_the_first_key,
         ),
         "causal_to_the_last_key": (
             "for is_causal the last query stood at the last key",
-            changed(lambda h: {"offset": h.k.shape[2] - h.q.shape[2]}),
+            causal_to_the_last_key,
         ),
-        "own_key_hidden": (
-            "under is_causal a query did not attend its own key",
-            changed(lambda h: {"offset": h.offset - h.causal}),
-        ),
-        "scaled_once": (
-            "the root of the scale multiplied queries alone",
-            changed(lambda h: {"scale": root_of(h)}),
-        ),
+        "own_key_hidden": ("under is_causal a query did not attend its own key", own_key_hidden),
+        "scaled_once": ("the root of the scale multiplied queries alone", scaled_once),
         "scale_of_values": (
             "the default of scale was made of the values' size",
-            changed(lambda h: {"scale": (h.v.shape[3] or 1) ** -0.5} if h.scale is None else {}),
+            scale_of_values,
         ),
         "heads_in_turns": (
             "the heads of the keys served those of the queries in turns",
-            changed(
-                lambda h: {
-                    name: np.take(x, np.arange(h.q.shape[1]) % x.shape[1], axis=1)
-                    for name, x in (("k", h.k), ("v", h.v))
-                }
-            ),
+            heads_in_turns,
         ),
-        "first_head_for_all": (
-            "the first head of the keys served all",
-            changed(lambda h: {"k": h.k[:, :1], "v": h.v[:, :1]}),
-        ),
+        "first_head_for_all": ("the first head of the keys served all", first_head_for_all),
         "masked_rows_uniform": (
             "a query without a key got the mean of all values",
-            partial(computed, shares=lambda x, none, v, kept: shares(x, False, v, kept)),
+            partial(computed, steps=Steps(shares=shares_of_no_key)),
         ),
         "masked_rows_nan": (
             "a query without a key got NaN",
-            partial(
-                computed,
-                shares=lambda x, none, v, kept: shares(
-                    np.where(none, x - np.inf, x), False, v, kept
-                ),
-            ),
+            partial(computed, steps=Steps(shares=nan_of_no_key)),
         ),
-        "mask_inverted": (
-            "true hid a key",
-            changed(
-                lambda h: {"shown": ~h.shown} if h.more is None and h.shown is not None else {}
-            ),
-        ),
-        "mask_added": (
-            "a mask of booleans was added as 1 and 0",
-            changed(
-                lambda h: (
-                    {"shown": None, "more": h.shown.astype(h.q.dtype)}
-                    if h.more is None and h.shown is not None
-                    else {}
-                )
-            ),
-        ),
+        "mask_inverted": ("true hid a key", mask_inverted),
+        "mask_added": ("a mask of booleans was added as 1 and 0", mask_added),
         "over_queries": (
             "shares were those of the queries, not of the keys",
-            partial(
-                computed,
-                shares=lambda x, none, v, kept: (
-                    p := np.where(none, 0, softmax.plain(x, 2) if x.size else x),
-                    p @ v,
-                ),
-            ),
+            partial(computed, steps=Steps(shares=shares_of_queries)),
         ),
         "product_not_scaled": (
             "qk_matmul_output in mode 0 was not scaled",
-            lambda h: (computed(h)[0], computed(h._replace(scale=1.0) if h.mode == 0 else h)[1]),
+            product_not_scaled,
         ),
     },
-    build=of_heads,
+    build=attention,
 )
-OP.mutant(
-    "keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended", build=of_heads
-)(changed(lambda h: {"valid": None}))
-OP.mutant(
+ATTENTION.mutant(
+    "keys beyond nonpad_kv_seqlen were attended", 24, 25, name="padding_attended", build=attention
+)(padding_attended)
+ATTENTION.mutant(
     "the heads' first elements came first, then their second ones, and so on",
     name="heads_last",
-    build=lambda split: of_heads(computed, split),
-)(
-    lambda x, count: (
-        x
-        if x.ndim == 4
-        else split(x, count)
-        .swapaxes(1, 2)
-        .reshape(*x.shape[:2], x.shape[2] // count, count)
-        .transpose(0, 3, 1, 2)
-    )
-)
-
-
-# LinearAttention: queries of a state, to which each token adds its key times its value.
-GATED, DELTA = ("gated", "gated_delta"), ("delta", "gated_delta")
-
-
-@formula_builder(27, options=["order"])
-def of_tokens(
-    recurrence,
-    query,
-    key,
-    value,
-    past_state=None,
-    decay=None,
-    beta=None,
-    *,
-    kv_num_heads,
-    q_num_heads,
-    scale,
-    update_rule,
-    order=lambda heads, count: np.arange(heads),
-):
-    """Version 27, from `recurrence(q, k, v, state, g, beta)`: what queries get, and the state.
-
-    Each has the axes batch, head, token, element; of `state`: batch, head, key, value. Queries have
-    an axis more, behind that of heads, of those that share a key. `g` or `beta` may be None.
-    """
-    check_one_of("update_rule", update_rule, "linear", *GATED, "delta")
-    if not query.ndim == key.ndim == value.ndim == 3:
-        raise InvalidNode(f"ranks {query.ndim}, {key.ndim} and {value.ndim}; allowed: 3")
-    q, k, v = split(query, q_num_heads), split(key, kv_num_heads), split(value, kv_num_heads)
-    batches, heads, tokens, size = q.shape
-    shape, state = (batches, kv_num_heads, tokens), (batches, kv_num_heads, size, v.shape[3])
-    if heads % kv_num_heads or k.shape != (*shape, size) or v.shape[:3] != shape:
-        raise InvalidNode(f"heads of the shapes {[list(x.shape) for x in (q, k, v)]}")
-    check_shape("past_state", past_state, state)
-    parts = []
-    for x, rules, lasts in (
-        (decay, GATED, [(kv_num_heads,), (kv_num_heads * size,)]),
-        (beta, DELTA, [(kv_num_heads,), (1,)]),
-    ):
-        reject(x is None and update_rule in rules, f"rule {update_rule} without decay or beta")
-        if x is not None and (x.shape[:2] != query.shape[:2] or x.shape[2:] not in lasts):
-            raise InvalidNode(f"decay or beta of shape {list(x.shape)}")
-        if x is not None and update_rule not in rules:
-            leave_open("nothing is said of decay or beta where the rule has none")
-        parts.append(x if x is None or update_rule in rules else None)
-    if not size or not math.isfinite(scale):
-        raise_unspecified("keys of no elements, or of such scales")
-    g, rate = (x if x is None else split(x, min(x.shape[2], kv_num_heads)) for x in parts)
-    past = np.zeros(state, np.float32) if past_state is None else past_state
-    group = (batches, kv_num_heads, heads // kv_num_heads, tokens, size)
-    q = xp.reshape(xp.take(q, order(heads, kv_num_heads), axis=1), group)
-    kind = query.dtype if past_state is None else past_state.dtype
-    y, now = recurrence(q, k, v, xp.astype(past, kind), g, rate)
-    y = y * (scale or 1 / xp.sqrt(xp.real(size)))
-    y = xp.reshape(xp.permute_dims(y, (0, 3, 1, 2, 4)), (batches, tokens, heads, v.shape[3]))
-    y = xp.take(y, np.argsort(order(heads, kv_num_heads)), axis=2)
-    y = xp.reshape(y, (batches, tokens, heads * v.shape[3]))
-    return xp.astype(y, query.dtype), xp.astype(now, kind)
-
-
-@LINEAR.formula(build=of_tokens)
-def by_token(q, k, v, state, g, beta, gate=xp.exp, early=False, undecayed=False):
-    states, errors = [state], []
-    for t in range(k.shape[2]):
-        old, column = state, xp.expand_dims(k[:, :, t], axis=3)
-        state = state if g is None else state * gate(xp.expand_dims(g[:, :, t], axis=3))
-        row = v[:, :, t : t + 1]
-        if beta is not None:
-            known = xp.matmul(k[:, :, t : t + 1], old if undecayed else state)
-            row = beta[:, :, t : t + 1] * (row - known)
-        state = state + column * row
-        if beta is not None:
-            state, error = xp.parted(state)
-            errors.append(error)
-        states.append(state)
-    # One product for all tokens takes a fraction of the time of one for each.
-    seen = xp.expand_dims(xp.stack(states, axis=2), axis=2)[:, :, :, (0 if early else 1) :]
-    y = xp.squeeze(xp.matmul(xp.expand_dims(q, axis=4), seen[:, :, :, : k.shape[2]]), axis=4)
-    if errors and errors[0] is not None:
-        of_y, of_state = as_they_spread(
-            errors, *(None if x is None else xp.values_of(x) for x in (q, k, g, beta))
-        )
-        return y + of_y, state + of_state
-    return y, state
-
-
-def as_they_spread(errors, q, k, g, beta):
-    """The errors of answers and of the last state, from those that each token adds to the state.
-
-    A delta rule multiplies the state by a matrix, which makes it smaller where keys have a length
-    of 1: what a token adds is multiplied by the product of all later matrices.
-    """
-    batches, heads, group, tokens, size = q.shape
-    # Rows that multiply the state: queries, one token after the other from the last, and the last.
-    rows = np.zeros((batches, heads, tokens, group, size))
-    last, total = np.broadcast_to(np.eye(size), (batches, heads, size, size)), cast(Any, 0.0)
-    for t in reversed(range(tokens)):
-        rows[:, :, t] = q[:, :, :, t]
-        every = np.concat([rows.reshape(batches, heads, -1, size), last], axis=2)
-        every = np.where(np.isfinite(every), every, 0.0)
-        total = total + xp.matmul(every, errors[t])
-        key = k[:, :, t, :, None]
-        every = every - (every @ key) * (beta[:, :, t, :, None] * key.swapaxes(2, 3))
-        every = every if g is None else every * np.exp(g[:, :, t, None])
-        rows, last = every[:, :, :-size].reshape(rows.shape), every[:, :, -size:]
-    of_y = xp.reshape(total[:, :, :-size], (batches, heads, tokens, group, total.shape[3]))
-    return xp.permute_dims(of_y, (0, 1, 3, 2, 4)), total[:, :, -size:]
-
-
-@LINEAR.alternative("", build=of_tokens)
-def at_once(q, k, v, state, g, beta):
-    """As chunks that are computed in parallel, without the states between."""
-    if not k.shape[2]:
-        return by_token(q, k, v, state, g, beta)
-    none = np.zeros((1, 1, k.shape[2], 1), np.float32)
-    total = none if g is None else xp.cumulative_sum(g, axis=2)
-    gone = xp.exp(total)
-    between = xp.expand_dims(total, axis=3) - xp.expand_dims(total, axis=2)
-    lower = np.tril(np.ones((k.shape[2], k.shape[2], 1), bool))
-    share = xp.where(lower, xp.exp(xp.where(lower, between, 0.0)), 0.0)
-    spread = xp.expand_dims(k, axis=2) * share
-    with_k = xp.sum(xp.expand_dims(k, axis=3) * spread, axis=-1)
-    known, rows, errors = xp.matmul(k * gone, state), list[Any](), list[Any]()
-    for t in range(0 if beta is None else k.shape[2]):
-        row = v[:, :, t : t + 1] - known[:, :, t : t + 1]
-        if rows:
-            row = row - xp.matmul(with_k[:, :, t : t + 1, :t], xp.concat(rows, axis=2))
-        row, error = xp.parted(beta[:, :, t : t + 1] * row)
-        rows.append(row)
-        errors.append(error)
-    row = xp.concat(rows, axis=2) if rows else v
-    if errors and errors[0] is not None:
-        # Each row has those before it in it.
-        inverse = np.linalg.inv(
-            np.eye(k.shape[2]) + np.tril(xp.values_of(beta) * xp.values_of(with_k), -1)
-        )
-        row = row + xp.matmul(inverse, xp.concat(errors, axis=2))
-    with_q = xp.sum(xp.expand_dims(q, axis=4) * xp.expand_dims(spread, axis=2), axis=-1)
-    y = xp.matmul(q * xp.expand_dims(gone, axis=2), xp.expand_dims(state, axis=2))
-    last = xp.permute_dims(spread[:, :, -1], (0, 1, 3, 2))
-    now = state * xp.permute_dims(gone[:, :, -1:], (0, 1, 3, 2)) + xp.matmul(last, row)
-    return y + xp.matmul(with_q, xp.expand_dims(row, axis=2)), now
-
-
-LINEAR.mutant_table(
-    {
-        "state_read_too_early": (
-            "queries read the state before their own token was added",
-            partial(by_token, early=True),
-        ),
-        "error_of_the_old_state": (
-            "delta rules compared values with the state before its decay",
-            partial(by_token, undecayed=True),
-        ),
-        "decay_not_exponential": (
-            "the state was multiplied by the decay, not by e to its power",
-            partial(by_token, gate=lambda g: g),
-        ),
-        "rate_of_values_alone": (
-            "beta multiplied values, and not what the state has of them",
-            lambda q, k, v, s, g, beta: by_token(q, k, v if beta is None else v / beta, s, g, beta),
-        ),
-        "first_decay_for_all": (
-            "the first decay of a head served for all of its keys",
-            lambda q, k, v, s, g, beta: by_token(q, k, v, s, g if g is None else g[..., :1], beta),
-        ),
-        "state_forgotten": (
-            "the state was that of the first token alone",
-            lambda q, k, v, state, g, beta: (
-                by_token(q, k, v, state, g, beta)[0],
-                by_token(
-                    q,
-                    k[:, :, :1],
-                    v[:, :, :1],
-                    state,
-                    None if g is None else g[:, :, :1],
-                    None if beta is None else beta[:, :, :1],
-                )[1],
-            ),
-        ),
-    },
-    build=of_tokens,
-)
-LINEAR.mutant(
-    "the heads of the keys served those of the queries in turns",
-    name="heads_in_turns",
-    build=partial(
-        of_tokens, order=lambda heads, count: np.arange(heads).reshape(-1, count).T.ravel()
-    ),
-)(by_token)
-
-
-# RotaryEmbedding: pairs of elements of each head turned by an angle of the token's place.
-@formula_builder(23, options=["at"])
-def of_pairs(
-    turned,
-    X,
-    cos_cache,
-    sin_cache,
-    position_ids=None,
-    *,
-    interleaved,
-    num_heads,
-    rotary_embedding_dim,
-    at=lambda positions: positions,
-):
-    """Version 23, from `turned(x, cos, sin, size, apart)` of the heads of each token."""
-    reject(X.ndim not in (3, 4), f"X of rank {X.ndim}; allowed: 3, 4")
-    if X.ndim == 3 and (num_heads is None or num_heads < 1 or X.shape[2] % num_heads):
-        raise InvalidNode(f"num_heads {num_heads} of X {list(X.shape)}")
-    if interleaved not in (0, 1):
-        leave_open("nothing is said of flags other than 0 and 1")
-    whole = X.shape[2] // num_heads if X.ndim == 3 else X.shape[3]
-    size = rotary_embedding_dim or whole
-    if whole % 2 or size % 2 or not 0 <= size <= whole:
-        raise InvalidNode(f"{size} of {whole} elements to be turned; allowed: even numbers")
-    swapped = partial(xp.permute_dims, axes=(0, 2, 1, 3))
-    x = swapped(X) if X.ndim == 4 else xp.reshape(X, (*X.shape[:2], num_heads, whole))
-    tables, first = (cos_cache, sin_cache), x.shape[:2]
-    if position_ids is not None:
-        if position_ids.shape != first or any(t.ndim != 2 for t in tables):
-            raise InvalidNode(f"position_ids {list(position_ids.shape)} of {list(first)}")
-        ids = at(position_ids)
-        tables = tuple(xp.take(t, elements_at(ids, t.shape[0], back=True), axis=0) for t in tables)
-    if any(t.shape != (*first, size // 2) for t in tables):
-        raise InvalidNode(f"caches of the shapes {[list(t.shape) for t in tables]}")
-    y = turned(x, *(xp.expand_dims(t, axis=2) for t in tables), size, interleaved)
-    return swapped(y) if X.ndim == 4 else xp.reshape(y, X.shape)
-
-
-@ROTARY.formula(build=of_pairs)
-def turned(x, cos, sin, size, apart):
-    """The first `size` elements turned: a pair is neighbors, or else elements half of it apart."""
-    order = ordered(x, size, apart)
-    a, b, rest = (xp.take(x, one, axis=3) for one in np.split(order, (size // 2, size)))
-    y = xp.concat([cos * a - sin * b, sin * a + cos * b, rest], axis=3)
-    return xp.take(y, np.argsort(order), axis=3)
-
-
-def ordered(x, size, apart):
-    """The places of the first of each pair, then those of the second, then those of the rest."""
-    places = np.arange(x.shape[3])
-    pairs = places[:size].reshape((-1, 2) if apart else (2, -1))
-    return np.concat([(pairs.T if apart else pairs).ravel(), places[size:]])
-
-
-def exchanged(x, size, apart):
-    """The two of each pair in each other's place."""
-    order, places = ordered(x, size, apart), np.arange(x.shape[3])
-    places[order[:size]] = np.roll(order[:size], size // 2)
-    return np.take(x, places, axis=3)
-
-
-ROTARY.mutant_table(
-    {
-        "pairs_exchanged": (
-            "the two elements of each pair were exchanged",
-            lambda x, cos, sin, *rest: turned(exchanged(x, *rest), cos, sin, *rest),
-        ),
-        "results_exchanged": (
-            "the two results of each pair were exchanged",
-            lambda x, cos, sin, *rest: exchanged(turned(x, cos, sin, *rest), *rest),
-        ),
-        "turned_back": (
-            "angles were taken the other way round",
-            lambda x, cos, sin, *rest: turned(x, cos, -sin, *rest),
-        ),
-        "written_in_halves": (
-            "of neighbors that are a pair the results were written half apart",
-            lambda x, cos, sin, *rest: np.take(
-                turned(x, cos, sin, *rest), ordered(x, *rest), axis=3
-            ),
-        ),
-        "last_elements_turned": (
-            "the last elements were turned where not all are",
-            lambda x, cos, sin, size, apart: np.roll(
-                turned(np.roll(x, size, axis=3), cos, sin, size, apart), -size, axis=3
-            ),
-        ),
-        "rest_zero": (
-            "elements that are not turned were left zero",
-            lambda x, cos, sin, size, apart: (
-                turned(x, cos, sin, size, apart) * (np.arange(x.shape[3]) < size).astype(x.dtype)
-            ),
-        ),
-        "first_token_for_all": (
-            "the angle of the first token served for all",
-            lambda x, cos, sin, *rest: turned(x, cos[:, :1], sin[:, :1], *rest),
-        ),
-        "first_batch_for_all_angles": (
-            "the angles of the first batch served for all",
-            lambda x, cos, sin, *rest: turned(x, cos[:1], sin[:1], *rest),
-        ),
-        "angles_of_heads": (
-            "the angle was that of the head's number, where there are as many tokens",
-            lambda x, cos, sin, *rest: turned(
-                x, *(t.swapaxes(1, 2) if x.shape[1] == x.shape[2] else t for t in (cos, sin)), *rest
-            ),
-        ),
-    },
-    build=of_pairs,
-)
-ROTARY.mutant(
-    "positions were ignored, and tokens counted from 0",
-    name="places_in_order",
-    build=partial(of_pairs, at=lambda x: x * 0 + np.arange(x.shape[1])),
-)(turned)
+    build=partial(attention, computed),
+)(split_with_heads_last)

@@ -1,4 +1,4 @@
-"""If, Loop, Scan and SequenceMap; their graphs come as functions: see `engine.node.Subgraph`."""
+"""If, Loop, Scan and SequenceMap; their graphs come as functions: see `engine.graphs.Subgraph`."""
 
 from itertools import count
 

@@ -14,8 +14,9 @@ from opcheck.engine.operators import (
     raise_unspecified,
     signature_of,
 )
-from opcheck.engine.ops.pools import ENDS, TIES
+from opcheck.engine.ops.pools import COUNTED_WINDOW, DROPPED_WINDOW, ENDS, INDEX_OF_TIES, TIES
 from opcheck.engine.ops.quantization import LONG_ZERO
+from opcheck.engine.readings import deciding
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
 from opcheck.opset.direct_ml import LOWERED
@@ -55,7 +56,8 @@ def renamed(one, functions):
             given[1] = given[1].astype(np.int64)
         named = attributes_for(function, part.onnx, Node(part.onnx.op, (), stated, [outputs - 1]))
         # The pages of pools, and of quantized numbers, decide what ONNX's text does not.
-        with xp.setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
+        decided = deciding(COUNTED_WINDOW, DROPPED_WINDOW, INDEX_OF_TIES)
+        with decided, xp.setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
             stack = inputs[0].shape[:-2] if part.fits == "matrices" else ()
             if not stack:
                 found = function(*given, **named)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from opcheck import numbers as xp
-from opcheck.engine.node import body_formula
+from opcheck.engine.graphs import body_formula
 from opcheck.engine.operators import check_one_of, formula_builder, operator
 from opcheck.engine.rulings import with_limit
 from opcheck.model import OpVersion

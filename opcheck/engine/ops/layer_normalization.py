@@ -1,80 +1,180 @@
-"""LayerNormalization (17): the axes from `axis` on are brought to mean 0 and variance 1."""
+"""LayerNormalization (17): the axes from `axis` on are brought to mean 0 and variance 1.
 
+The text's two stages, the first of which is computed in the type that `stash_type` names:
+
+    Mean = ReduceMean<axes=normalized_axes>(X)
+    D = Sub(X, Mean)
+    Var = ReduceMean<axes=normalized_axes>(D * D)
+    InvStdDev = Reciprocal(Sqrt(Var + epsilon))
+    Normalized = D * InvStdDev
+
+    Y = Normalized * Scale + B
+
+How the variance is made, and 1 over its root, is shared with the other normalizations.
+
+The parts of the file: the formula; its mutants.
+"""
+
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import Any, TypeAlias
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
-from opcheck.engine.operators import operator
+from opcheck.engine.operators import Formula, formula_builder, operator
 from opcheck.engine.ops.normalizations import by_deviation, folded, stashed, two_pass
+from opcheck.engine.readings import Ruling
+from opcheck.numbers import Array
+
+#: Makes InvStdDev of a tensor, the axes to be normalized, which are kept, and epsilon.
+InvStdDevOf: TypeAlias = Callable[[Array, tuple[int, ...], float], Array]
+
+STASH_TYPE_OF_NO_MEAN = Ruling(
+    "stash-type-of-no-mean",
+    "stash_type names the type of Mean and InvStdDev, float or bfloat16, and the precision of "
+    "stage one. The text does not state whether it may be another where neither is asked for.",
+    ("refused", "computed"),
+)
+#: The numbers of types that Mean and InvStdDev may have: float and bfloat16.
+STASH_TYPES = (1, 16)
+#: The numbers of other floating types: float16 and double.
+OTHER_STASH_TYPES = (10, 11)
+
+
+# ── the formula ───────────────────────────────────────────────────────────────────────────────
+
+
+def axes_from(axis: int, rank: int) -> tuple[int, ...]:
+    """Return the normalized axes: "[axis, ..., rank of X - 1]"."""
+    return tuple(range(from_either_end(axis, rank), rank))
+
+
+@formula_builder(17, options=["normalized_axes", "computes", "folds"])
+def layer_normalization(
+    inv_std_dev: InvStdDevOf,
+    X: Array,
+    Scale: Array,
+    B: Array = None,
+    *,
+    axis: int,
+    epsilon: float,
+    stash_type: int,
+    used: Collection[int] = (0,),
+    normalized_axes: Callable[[int, int], tuple[int, ...]] = axes_from,
+    computes: bool = False,
+    folds: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Return Y in the shape of X, and Mean and InvStdDev with the normalized axes of length 1.
+
+    Scale and B broadcast to X. Raises InvalidNode where they do not, for an axis that X does not
+    have, and for another `stash_type` than `stash_types` has. With `computes`, stage two is
+    computed in the type of X, also of 16 bits; one that `folds` is a product and a sum.
+    """
+    axes = normalized_axes(axis, X.ndim)
+    for name, operand in (("Scale", Scale), ("B", B)):
+        if operand is not None:
+            stretches(name, operand, X)
+    x = stashed(X, stash_type, *stash_types(stash_type, used))
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    inverse = inv_std_dev(x, axes, epsilon)
+    if folds:
+        wide_scale = xp.astype(Scale, x.dtype)
+        wide_bias = 0 if B is None else xp.astype(B, x.dtype)
+        y = xp.astype(folded(x, mean, inverse, wide_scale, wide_bias), X.dtype, computes=computes)
+    else:
+        y = xp.astype((x - mean) * inverse, X.dtype, computes=computes) * Scale
+        y = y if B is None else y + B
+    return y, xp.astype(mean, x.dtype), xp.astype(inverse, x.dtype)
+
+
+def stash_types(stash_type: int, used: Collection[int]) -> tuple[int, ...]:
+    """Return what stash_type may be, by the outputs that are asked for: STASH_TYPE_OF_NO_MEAN."""
+    needs_only_y = not {1, 2}.intersection(used)
+    is_open = needs_only_y and stash_type in OTHER_STASH_TYPES
+    if is_open and STASH_TYPE_OF_NO_MEAN.reading() == "computed":
+        return STASH_TYPES + OTHER_STASH_TYPES
+    return STASH_TYPES
+
 
 OP = operator("LayerNormalization")
-
-
-def by_inverse(inverse_of, computes=False, folds=False, alone=False):
-    """Version 17, from `inverse_of(x, axes, epsilon)`: 1 over the standard deviation."""
-
-    def formula(X, Scale, B=None, *, axis, epsilon, stash_type):
-        axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
-        axes = axes[:1] if alone else axes
-        for name, operand in (("Scale", Scale), ("B", B)):
-            if operand is not None:
-                stretches(name, operand, X)
-        # Stage one, in float32 or bfloat16.
-        x = stashed(X, stash_type, 1, 16)
-        mean = xp.mean(x, axis=axes, keepdims=True)
-        inverse = inverse_of(x, axes, epsilon)
-        if folds:
-            wide = (0 if part is None else xp.astype(part, x.dtype) for part in (Scale, B))
-            y = xp.astype(folded(x, mean, inverse, *wide), X.dtype, computes=computes)
-        else:
-            y = xp.astype((x - mean) * inverse, X.dtype, computes=computes) * Scale
-            y = y if B is None else y + B
-        return y, *(xp.astype(part, x.dtype) for part in (mean, inverse))
-
-    return {17: formula}
-
-
-by_deviation(OP, by_inverse, "where the variance is E[x²] − E[x]², which cancels")
+by_deviation(OP, layer_normalization, "where the variance is E[x²] − E[x]², which cancels")
 OP.alternative(
-    "where it is folded into x·a + b, which cancels", build=partial(by_inverse, folds=True)
+    "where it is folded into x·a + b, which cancels",
+    build=partial(layer_normalization, folds=True),
 )(two_pass)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def first_axis_from(axis: int, rank: int) -> tuple[int, ...]:
+    """Mutant: `axis` alone is normalized."""
+    return axes_from(axis, rank)[:1]
 
 
 OP.mutant(
     "`axis` alone was normalized, and not the axes after it",
     name="one_axis",
-    build=partial(by_inverse, alone=True),
+    build=partial(layer_normalization, normalized_axes=first_axis_from),
 )(two_pass)
 
 
-@OP.mutant("the variance was taken along the last axis alone", build=by_inverse)
-def last_axis_alone(x, axes, epsilon):
+@OP.mutant("the variance was taken along the last axis alone", build=layer_normalization)
+def last_axis_alone(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+    """Mutant: the variance is that along the last axis."""
     return xp.broadcast_to(two_pass(x, axes[-1:], epsilon), x.shape)
 
 
-def outputs(change):
-    """Version 17 with its three outputs changed."""
-    return {
-        17: lambda X, Scale, B=None, **attrs: change(
-            *OP.formulas[17](X, Scale, B, **attrs), from_either_end(attrs["axis"], X.ndim)
-        )
-    }
+#: Changes Y, Mean and InvStdDev; the last argument is the first of the normalized axes.
+Change: TypeAlias = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
+
+
+def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
+    """Return the formula with its three outputs changed."""
+
+    def formula(X: Array, Scale: Array, B: Array = None, **attrs: Any) -> tuple[Array, ...]:
+        """Return the changed outputs."""
+        axis = from_either_end(attrs["axis"], X.ndim)
+        y, mean, inverse = OP.formulas[17](X, Scale, B, **attrs)
+        return change(y, mean, inverse, axis)
+
+    return {17: formula}
+
+
+def deviation_in_place_of_inverse(
+    y: Array, mean: Array, inverse: Array, axis: int
+) -> tuple[Array, Array, Array]:
+    """Mutant: InvStdDev is the standard deviation."""
+    return y, mean, 1 / inverse
+
+
+def variance_in_place_of_inverse(
+    y: Array, mean: Array, inverse: Array, axis: int
+) -> tuple[Array, Array, Array]:
+    """Mutant: InvStdDev is the variance."""
+    return y, mean, 1 / (inverse * inverse)
+
+
+def axes_dropped(y: Array, mean: Array, inverse: Array, axis: int) -> tuple[Array, Array, Array]:
+    """Mutant: Mean and InvStdDev lose the normalized axes."""
+    kept = mean.shape[:axis]
+    return y, xp.reshape(mean, kept), xp.reshape(inverse, kept)
 
 
 OP.mutant_table(
     {
         "deviation_in_place_of_inverse": (
             "InvStdDev held the standard deviation",
-            lambda y, mean, inverse, axis: (y, mean, 1 / inverse),
+            deviation_in_place_of_inverse,
         ),
         "variance_in_place_of_inverse": (
             "InvStdDev held the variance",
-            lambda y, mean, inverse, axis: (y, mean, 1 / (inverse * inverse)),
+            variance_in_place_of_inverse,
         ),
         "axes_dropped": (
             "Mean and InvStdDev lost the axes that were normalized",
-            lambda y, *parts: (y, *(xp.reshape(x, x.shape[: parts[-1]]) for x in parts[:-1])),
+            axes_dropped,
         ),
     },
-    build=outputs,
+    build=with_outputs_changed,
 )

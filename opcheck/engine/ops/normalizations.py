@@ -16,6 +16,7 @@ from opcheck.engine.operators import (
     operator,
     raise_unspecified,
 )
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
 from opcheck.grouping import sure
 
@@ -23,6 +24,12 @@ NAMES = """BatchNormalization GroupNormalization InstanceNormalization LRN LpNor
 MeanVarianceNormalization RMSNormalization"""
 BATCH, GROUP, INSTANCE, LRN, LP, MEAN_VARIANCE, RMS = map(operator, NAMES.split())
 LP.low, LP.high = -1.0, 1.0
+EMPTY_GROUPS = Ruling(
+    "empty-groups",
+    "The text of GroupNormalization has an output in the shape of X, and its function body cannot "
+    "reshape an empty X.",
+    ("empty", "refused"),
+)
 #: What a warning says of both.
 FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², which cancels"
 #: Of tensors with a batch axis and a channel axis.
@@ -369,6 +376,8 @@ def by_groups(normalized, X, scale, bias, *, num_groups, epsilon, stash_type, co
         raise InvalidNode(f"X {list(X.shape)} has no {num_groups} equal groups of channels")
     check_shape("scale", scale, X.shape[1:2])
     check_shape("bias", bias, X.shape[1:2])
+    if not X.size and EMPTY_GROUPS.reading() == "refused":
+        raise InvalidNode(f"X {list(X.shape)} is empty")
     # Stage one, in float32, float16, float64 or bfloat16.
     x = stashed(X, stash_type, 1, 10, 11, 16)
     y = xp.astype(normalized(x, num_groups, epsilon), X.dtype, computes=computes)

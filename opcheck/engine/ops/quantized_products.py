@@ -1,335 +1,666 @@
-"""Products of numbers in few bits: MatMul and Conv of integers, and requantized."""
+"""MatMulInteger and ConvInteger, QLinearMatMul and QLinearConv: products of numbers in few bits.
 
+All versions, with a product that is MatMul's or Conv's:
+
+- MatMulInteger, ConvInteger: Y = (A - a_zero_point) * (B - b_zero_point), in int32;
+- QLinearMatMul, QLinearConv: y = saturate(round(sums * (a_scale * b_scale / y_scale)) +
+  y_zero_point), of the same sums, and a bias in their unit.
+
+The parts of the file: what the texts leave open; scales and zero points beside their tensor; sums
+of products; the operators of integers; requantizing, and the operators with scales; mutants of
+sums; mutants of scales.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
-from opcheck.engine.operators import formula_builder, leave_open, operator
-from opcheck.engine.ops.conv import conv, matmul, products
+from opcheck.engine.axes import Windows
+from opcheck.engine.operators import Operator, formula_builder, leave_open, operator
+from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
+    ONE_ELEMENT_AS_A_SCALAR,
     TO_INTEGERS,
     UNSIGNED,
+    Convert,
     Target,
+    converted,
     quantized,
     real,
     same_bits,
 )
+from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 from opcheck.numbers.plain import values_of as exact_values
 
 NAMES = """ConvInteger MatMulInteger QLinearConv QLinearMatMul"""
-CONV, MATMUL, Q_CONV, Q_MATMUL = (operator(n, exact="Integer" in n) for n in NAMES.split())
 
-#: Of two operands the axis that has a scale or zero point for each entry, None where none has.
-MATRICES, FILTERS = (-2, -1), (None, 0)
+CONV_INTEGER = operator("ConvInteger", exact=True)
+MATMUL_INTEGER = operator("MatMulInteger", exact=True)
+QLINEAR_CONV = operator("QLinearConv")
+QLINEAR_MATMUL = operator("QLinearMatMul")
+
+# ── what the texts leave open ─────────────────────────────────────────────────────────────────
+
+SHAPE_OF_SCALES = Ruling(
+    "shape-of-scales",
+    "The text does not state whether scales or zero points may have another shape that stretches"
+    " to the one it names.",
+    ("stretched", "refused"),
+)
 
 
-def beside(one, x, axis):
-    """A scale or zero point beside `x`: one number, or one for each entry of `axis`."""
+# ── scales and zero points ────────────────────────────────────────────────────────────────────
+
+#: The axis of a tensor that has a scale, or zero point, for each entry: the rows or columns of
+#: matrices, filters, or none.
+Entries: TypeAlias = int | None
+ROWS, COLUMNS, FILTERS, NONE = -2, -1, 0, None
+#: From a scale or zero point, its tensor and its entries to one that broadcasts to the tensor.
+Place: TypeAlias = Callable[[Array, Array, Entries], Array]
+
+
+def beside(one: Array, x: Array, entries: Entries) -> Array:
+    """Return a scale or zero point so that it broadcasts to `x`: a scalar, or one for each entry.
+
+    Raises InvalidNode for a shape that does not stretch to the entries; of others SHAPE_OF_SCALES.
+    """
     if not one.ndim:
         return one
-    if axis in MATRICES:
-        full = tuple(
-            length if x.ndim > 1 and (n - x.ndim == axis or n - x.ndim < -2) else 1
-            for n, length in enumerate(x.shape)
-        )
-        vector, shape = x.ndim == 2, (-1, *[1] * (-1 - axis))
-    else:
-        full = (x.shape[0] if x.ndim and axis == 0 else 1, *[1] * (x.ndim - 1))
-        vector, shape = axis == 0, (-1, *full[1:])
-    made = xp.reshape(one, shape) if one.ndim == 1 and x.ndim > 1 else one
-    most, fits = (x.ndim, x.shape) if axis in MATRICES else (1, full)
-    ends = zip(made.shape[::-1], fits[::-1], strict=False)
-    if one.ndim > most or any(length not in (1, other) for length, other in ends):
+    place = beside_matrices if entries in (ROWS, COLUMNS) else beside_filters
+    found, is_stated = place(one, x, entries)
+    if not is_stated:
+        is_refused = SHAPE_OF_SCALES.reading() == "refused"
+        reject(is_refused, f"scales or zero points {list(one.shape)} for {list(x.shape)}")
+    return found
+
+
+def beside_matrices(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]:
+    """Return what broadcasts to matrices, or to stacks of them, and True if the text names it.
+
+    "It could be a scalar or a 1-D tensor …, or an N-D tensor" with a 1 in place of the other axis.
+    """
+    full = tuple(
+        length if x.ndim > 1 and (n - x.ndim == entries or n - x.ndim < -2) else 1
+        for n, length in enumerate(x.shape)
+    )
+    of_rows = (-1, 1) if entries == ROWS else (-1,)
+    found = xp.reshape(one, of_rows) if one.ndim == 1 and x.ndim > 1 else one
+    check_stretches(one, x, found.shape, x.shape)
+    end = full[x.ndim - found.ndim :]
+    if any(length not in (1, of_full) for length, of_full in zip(found.shape, end, strict=True)):
+        leave_open("nothing is said of scales or zero points of each element")
+    rank = 1 if x.ndim == 2 else x.ndim
+    return found, found.shape == end and one.ndim == rank
+
+
+def beside_filters(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]:
+    """Return what broadcasts to filters, or to an input, and True if the text names it.
+
+    "It's a scalar or a 1-D tensor", of filters alone.
+    """
+    has_filters = x.ndim and entries == FILTERS
+    full = (x.shape[0] if has_filters else 1, *[1] * (x.ndim - 1))
+    found = xp.reshape(one, (-1, *full[1:])) if one.ndim == 1 and x.ndim > 1 else one
+    if one.ndim > 1:
         raise InvalidNode(f"scales or zero points {list(one.shape)} for {list(x.shape)}")
-    right = made.shape == full[x.ndim - made.ndim :]
-    if not right or (one.ndim != 1 if vector else axis not in MATRICES or one.ndim != x.ndim):
-        leave_open("nothing is said of scales or zero points of such a shape")
-    return made
+    check_stretches(one, x, found.shape, full)
+    return found, found.shape == full[x.ndim - found.ndim :] and entries == FILTERS
 
 
-def less(x, zero, axis, place=beside):
-    wide, shift = (
-        one
-        if one is None
-        else one.astype(np.int64)
-        if one.dtype.kind in "iu"
-        else xp.astype(exact_values(one), np.float64)
-        for one in (x, zero)
-    )
-    return wide if zero is None else wide - place(shift, x, axis)
+def check_stretches(one: Array, x: Array, shape: Sequence[int], wanted: Sequence[int]) -> None:
+    """Raise InvalidNode unless `one`, beside `x` and of a shape there, broadcasts to the wanted."""
+    pairs = zip(shape[::-1], wanted[::-1], strict=False)
+    is_wrong = len(shape) > len(wanted) or any(n not in (1, m) for n, m in pairs)
+    reject(is_wrong, f"scales or zero points {list(one.shape)} for {list(x.shape)}")
 
 
-def summed(product, axes, x, w, x_zero, w_zero, without=less, more=None):
-    """Sums of products of numbers `without` their zero points, and terms added by mistake."""
-    a, b = without(x, x_zero, axes[0]), without(w, w_zero, axes[1])
-    y = product(a, b)
-    if not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all():
-        leave_open("sums beyond 32 bits")
-    return y if more is None else y + more(product, x, w, a, b)
+def wide(x: Array) -> Array:
+    """Return numbers of few bits as int64 or float64."""
+    if x.dtype.kind in "iu":
+        return x.astype(np.int64)
+    return xp.astype(exact_values(x), np.float64)
 
 
-def of_matrices(x, w, multiply=xp.matmul):
-    return matrix_product(multiply, x, w)
+# ── sums of products ──────────────────────────────────────────────────────────────────────────
+
+#: The product of two tensors; a third argument multiplies matrices.
+Product: TypeAlias = Callable[..., Array]
+#: A tensor without its zero point, which may be None, and has these entries.
+Difference: TypeAlias = Callable[[Array, Array, Entries], Array]
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Both operands of a product.
+
+    Attributes:
+        product: MatMul's or Conv's.
+        raw: The operands, as numbers of few bits.
+        differences: The same without their zero points.
+    """
+
+    product: Product
+    raw: tuple[Array, Array]
+    differences: tuple[Array, Array]
+
+
+def less(x: Array, zero: Array, entries: Entries, place: Place = beside) -> Array:
+    """Return x - zero_point, in int64 or float64."""
+    if zero is None:
+        return wide(x)
+    return wide(x) - place(wide(zero), x, entries)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How sums of products are made; mutants do otherwise.
+
+    Attributes:
+        difference: Subtracts a zero point.
+        error: What is added by mistake, from the factors; None for nothing.
+    """
+
+    difference: Difference = less
+    error: Callable[[Factors], Array] | None = None
+
+    def factors(
+        self,
+        product: Product,
+        entries: tuple[Entries, Entries],
+        operands: tuple[Array, Array],
+        zeros: tuple[Array, Array],
+    ) -> Factors:
+        """Return both operands, with and without their zero points."""
+        first = self.difference(operands[0], zeros[0], entries[0])
+        second = self.difference(operands[1], zeros[1], entries[1])
+        return Factors(product, operands, (first, second))
+
+    def of(self, factors: Factors) -> Array:
+        """Return the sums of products.
+
+        "The production MUST never overflow. The accumulation may overflow if and only if in 32
+        bits."
+        """
+        y = factors.product(*factors.differences)
+        if not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all():
+            leave_open("sums beyond 32 bits")
+        return y if self.error is None else y + self.error(factors)
+
+
+def of_matrices(a: Array, b: Array, multiply: Callable[[Array, Array], Array] = xp.matmul) -> Array:
+    """Return MatMul's product."""
+    product: Array = matrix_product(multiply, a, b)
+    return product
+
+
+def of_windows(
+    windows: Windows,
+    group: int,
+    x: Array,
+    w: Array,
+    multiply: Callable[[Array, Array], Array] = matmul,
+) -> Array:
+    """Return Conv's product, without a bias."""
+    by_filters = partial(products, windows, group, multiply=multiply)
+    return xp.bilinear(w, x, by_filters, prod(w.shape[1:]))
+
+
+# ── MatMulInteger and ConvInteger ─────────────────────────────────────────────────────────────
 
 
 @formula_builder(10)
-def matmul_integer(options, A, B, a_zero_point=None, b_zero_point=None):
-    y = summed(of_matrices, MATRICES, A, B, a_zero_point, b_zero_point, **options)
-    return y.astype(np.int32)
-
-
-def convolved(step, x, w, B=None, **attrs):
-    """`step(product)` of a product that convolves."""
-
-    def convolution(X, W, B, windows, group):
-        def product(a, b, multiply=matmul):
-            times = partial(products, windows, group, multiply=multiply)
-            return xp.bilinear(b, a, times, prod(W.shape[1:]))
-
-        return step(product)
-
-    return conv(convolution)[11](x, w, B, **attrs)
+def matmul_integer(
+    sums: Sums, A: Array, B: Array, a_zero_point: Array = None, b_zero_point: Array = None
+) -> Array:
+    """Return (A - a_zero_point) @ (B - b_zero_point) in int32; zero points of rows and columns."""
+    zeros = a_zero_point, b_zero_point
+    factors = sums.factors(of_matrices, (ROWS, COLUMNS), (A, B), zeros)
+    return sums.of(factors).astype(np.int32)
 
 
 @formula_builder(10)
-def conv_integer(options, x, w, x_zero_point=None, w_zero_point=None, **attrs):
-    y = convolved(
-        lambda product: summed(product, FILTERS, x, w, x_zero_point, w_zero_point, **options),
-        x,
-        w,
-        **attrs,
+def conv_integer(
+    sums: Sums,
+    x: Array,
+    w: Array,
+    x_zero_point: Array = None,
+    w_zero_point: Array = None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] | None,
+    group: int,
+    kernel_shape: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Array:
+    """Return the convolution of x - x_zero_point and w - w_zero_point, in int32.
+
+    Padding holds the zero point, and so 0 of the difference.
+    """
+    attributes = Attributes(
+        kernel_shape=kernel_shape,
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        auto_pad=auto_pad,
+        group=group,
     )
-    return y.astype(np.int32)
+    windows = windows_of_filters(x, w, None, attributes, OPEN_SIZES)
+    product = partial(of_windows, windows, group)
+    factors = sums.factors(product, (NONE, FILTERS), (x, w), (x_zero_point, w_zero_point))
+    return sums.of(factors).astype(np.int32)
 
 
-RIGHT: Any = {}
-MATMUL.formula(build=matmul_integer)(RIGHT)
-CONV.formula(build=conv_integer)(RIGHT)
+MATMUL_INTEGER.formula(build=matmul_integer)(Sums())
+CONV_INTEGER.formula(build=conv_integer)(Sums())
 
 
-def by_factor(product, x, w, sums, bias, a, b, y):
-    exact = sums if bias is None else sums + bias
+# ── requantizing ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A tensor with its scale and zero point, and which entries have their own."""
+
+    x: Array
+    scale: Array
+    zero: Array
+    entries: Entries = None
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """Sums of products with all that an output follows from.
+
+    Attributes:
+        factors: What is multiplied.
+        scales_of_factors: The scale of each factor, which broadcasts to it.
+        sums: The sums of products of differences.
+        bias: What is added to the sums, None for nothing.
+        a, b: The scales of the factors, which broadcast to the sums.
+        y: The scale of the output.
+    """
+
+    factors: Factors
+    scales_of_factors: tuple[Array, Array]
+    sums: Array
+    bias: Array
+    a: Array
+    b: Array
+    y: Array
+
+    def with_bias(self) -> Array:
+        """Return the sums, and the bias if there is one."""
+        return self.sums if self.bias is None else self.sums + self.bias
+
+
+#: The quotients that are rounded and saturate.
+Quotients: TypeAlias = Callable[[Accumulated], Array]
+
+
+def by_factor(found: Accumulated) -> Array:
+    """Return the sums times a_scale * b_scale / y_scale, as float32 has it or anything finer."""
+    exact = found.with_bias()
+    factor = found.a * found.b / found.y
     if isinstance(exact, xp.Number):
-        return exact * (a * b / y)
-    made = real(exact)
-    lost = exact.astype(np.float32) != exact
-    return (xp.inexact(made, lost) if lost.any() else made) * (a * b / y)
+        return exact * factor
+    y = real(exact)
+    is_lost = exact.astype(np.float32) != exact
+    return (xp.inexact(y, is_lost) if is_lost.any() else y) * factor
 
 
-def dequantized(product, x, w, sums, bias, a, b, y):
-    """Sums of products of floats, over the output's scale."""
-    found = product(x, w)
-    return (found if bias is None else found + real(bias) * (a * b)) / y
+def dequantized(found: Accumulated) -> Array:
+    """Return sums of products of real numbers, over the output's scale."""
+    first, second = found.factors.differences
+    a, b = found.scales_of_factors
+    y = found.factors.product(real(first) * a, real(second) * b)
+    if found.bias is not None:
+        y = y + real(found.bias) * (found.a * found.b)
+    return y / found.y
+
+
+@dataclass(frozen=True)
+class Requantizer:
+    """How an output with a scale is made; mutants do otherwise.
+
+    Attributes:
+        quotients: The numbers that are rounded.
+        convert: Rounds them, adds the zero point and saturates; see `quantized`.
+        place: Puts a scale beside its tensor.
+        sums: The sums of products.
+    """
+
+    quotients: Quotients = by_factor
+    convert: Convert = converted
+    place: Place = beside
+    sums: Sums = Sums()
+
+
+#: From the scales of both factors and these to scales that broadcast to the sums.
+Onto: TypeAlias = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
 
 
 def requantized(
-    product,
-    axes,
-    onto,
-    x,
-    w,
-    y,
-    bias=None,
-    sure=False,
+    how: Requantizer,
+    product: Product,
+    onto: Onto,
     *,
-    way=by_factor,
-    finish=quantized,
-    place=beside,
-    without=less,
-    more=None,
-):
-    """Sums of products in the numbers of an output; each has its scale and zero point."""
-    if any(scale.shape != zero.shape for *_, scale, zero in (x, w, y)):
-        raise InvalidNode("a scale and its zero point have different shapes")
-    (x, x_scale, x_zero), (w, w_scale, w_zero) = x, w
-    sums = summed(product, axes, x, w, x_zero, w_zero, without, more)
-    if y[0].ndim:
-        reject(y[0].size != 1, f"scales {list(y[0].shape)} of an output; allowed: one")
-        leave_open("it is not said whether one element makes a scalar")
-    y_scale, y_zero = (xp.reshape(one, ()) for one in y)
-    a, b = place(x_scale, x, axes[0]), place(w_scale, w, axes[1])
-    scales = *onto(a, b, x, w), y_scale
-    values = [np.asarray(xp.values_of(one), np.float64) for one in scales]
-    if not all(((abs(one) > 2.0**-40) & (abs(one) < 2.0**40)).all() for one in values):
+    first: Scaled,
+    second: Scaled,
+    output: Scaled,
+    bias: Array = None,
+    is_exact: bool = False,
+) -> Array:
+    """Return sums of products in the numbers of an output.
+
+    output: its scale and zero point, which are scalars; `x` is not used. If `is_exact`, float32
+    holds sums and products with powers of two, in any order.
+    """
+    for tensor in (first, second, output):
+        if tensor.scale.shape != tensor.zero.shape:
+            raise InvalidNode("a scale and its zero point have different shapes")
+    entries = first.entries, second.entries
+    operands = first.x, second.x
+    factors = how.sums.factors(product, entries, operands, (first.zero, second.zero))
+    sums = how.sums.of(factors)
+    if output.scale.ndim:
+        shape = list(output.scale.shape)
+        reject(output.scale.size != 1, f"scales {shape} of an output; allowed: one")
+        is_refused = ONE_ELEMENT_AS_A_SCALAR.reading() == "refused"
+        reject(is_refused, f"a scale of shape {shape}; allowed: a scalar")
+    a = how.place(first.scale, first.x, first.entries)
+    b = how.place(second.scale, second.x, second.entries)
+    found = Accumulated(
+        factors,
+        (a, b),
+        sums,
+        bias,
+        *onto(a, b, first.x, second.x),
+        xp.reshape(output.scale, ()),
+    )
+    scales = [np.asarray(xp.values_of(scale), np.float64) for scale in (found.a, found.b, found.y)]
+    if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
         leave_open("nothing is said of scales that are 0, or that may leave the range of products")
-    if way is dequantized:
-        x, w = real(less(x, x_zero, axes[0])) * a, real(less(w, w_zero, axes[1])) * b
-    first, second, third = (np.frexp(one)[0] == 0.5 for one in values)
-    out = dtypes.of(y_zero)
+    a_is_power, b_is_power, y_is_power = (np.frexp(x)[0] == 0.5 for x in scales)
+    zero = xp.reshape(output.zero, ())
+    out = dtypes.of(zero)
     assert out is not None  # The schema lists the types of zero points.
-    return finish(
-        [way(product, x, w, sums, bias, *scales)],
-        exact_values(y_zero),
+    return quantized(
+        [how.quotients(found)],
+        exact_values(zero),
         Target(out),
-        sure & first & second & third,
+        is_exact & a_is_power & b_is_power & y_is_power,
+        how.convert,
     )
 
 
-def over_matrices(a, b, x, w):
-    """The scales of rows and columns beside a product, which has no axis for a vector."""
-    a = xp.reshape(a, a.shape[:-1]) if w.ndim == 1 and a.ndim else a
-    return a, xp.reshape(b, (*b.shape[:-2], *b.shape[-1:])) if x.ndim == 1 and b.ndim else b
+def onto_matrices(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]:
+    """Return the scales of rows and columns beside a product, which has no axis of a vector."""
+    if w.ndim == 1 and a.ndim:
+        a = xp.reshape(a, a.shape[:-1])
+    if x.ndim == 1 and b.ndim:
+        b = xp.reshape(b, (*b.shape[:-2], *b.shape[-1:]))
+    return a, b
+
+
+def onto_channels(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]:
+    """Return the scales beside N×M×O1×…×On; those of filters are M×1×…×1."""
+    return a, xp.reshape(b, b.shape[:-1]) if b.ndim else b
+
+
+# ── QLinearMatMul and QLinearConv ─────────────────────────────────────────────────────────────
 
 
 @formula_builder(10, 21)
-def qlinear_matmul(how, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
-    # Sums and products with powers of two that float32 holds exactly, in any order.
-    sure = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
-    operands = (a, a_scale, a_zero_point), (b, b_scale, b_zero_point), (y_scale, y_zero_point)
-    return requantized(of_matrices, MATRICES, over_matrices, *operands, None, sure, **how)
+def qlinear_matmul(
+    how: Requantizer,
+    a: Array,
+    a_scale: Array,
+    a_zero_point: Array,
+    b: Array,
+    b_scale: Array,
+    b_zero_point: Array,
+    y_scale: Array,
+    y_zero_point: Array,
+) -> Array:
+    """Return the product of both matrices, or stacks of them, in the numbers of y."""
+    # So few products of 8 bits have a sum that float32 holds.
+    is_exact = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
+    return requantized(
+        how,
+        of_matrices,
+        onto_matrices,
+        first=Scaled(a, a_scale, a_zero_point, ROWS),
+        second=Scaled(b, b_scale, b_zero_point, COLUMNS),
+        output=Scaled(None, y_scale, y_zero_point),
+        is_exact=is_exact,
+    )
 
 
 @formula_builder(10)
 def qlinear_conv(
-    options,
-    x,
-    x_scale,
-    x_zero_point,
-    w,
-    w_scale,
-    w_zero_point,
-    y_scale,
-    y_zero_point,
-    B=None,
-    **attrs,
-):
-    operands = (x, x_scale, x_zero_point), (w, w_scale, w_zero_point), (y_scale, y_zero_point)
+    how: Requantizer,
+    x: Array,
+    x_scale: Array,
+    x_zero_point: Array,
+    w: Array,
+    w_scale: Array,
+    w_zero_point: Array,
+    y_scale: Array,
+    y_zero_point: Array,
+    B: Array = None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] | None,
+    group: int,
+    kernel_shape: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Array:
+    """Return the convolution in the numbers of y; B is in the unit of the sums."""
+    attributes = Attributes(
+        kernel_shape=kernel_shape,
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        auto_pad=auto_pad,
+        group=group,
+    )
+    windows = windows_of_filters(x, w, B, attributes, OPEN_SIZES)
     bias = None if B is None else B.astype(np.int64).reshape(-1, *[1] * (x.ndim - 2))
-    return convolved(
-        lambda product: requantized(
-            product,
-            FILTERS,
-            lambda a, b, x, w: (a, xp.reshape(b, b.shape[:-1]) if b.ndim else b),
-            *operands,
-            bias,
-            **options,
-        ),
-        x,
-        w,
-        B,
-        **attrs,
+    return requantized(
+        how,
+        partial(of_windows, windows, group),
+        onto_channels,
+        first=Scaled(x, x_scale, x_zero_point, NONE),
+        second=Scaled(w, w_scale, w_zero_point, FILTERS),
+        output=Scaled(None, y_scale, y_zero_point),
+        bias=bias,
     )
 
 
-FLOATS: Any = {"way": dequantized}
-for op, by in ((Q_MATMUL, qlinear_matmul), (Q_CONV, qlinear_conv)):
-    # The texts say what numbers stand for, and not when they are scaled.
-    op.formula_and_alternatives(by, RIGHT, FLOATS)
+# The texts state what numbers stand for, and not when they are scaled.
+for _operator, _versions in ((QLINEAR_MATMUL, qlinear_matmul), (QLINEAR_CONV, qlinear_conv)):
+    _operator.formula_and_alternatives(_versions, Requantizer(), Requantizer(dequantized))
 
 
-def with_other(change, x, zero, axis):
-    return less(x, zero, axis) if zero is None else change(x, beside(zero, x, axis))
+# ── mutants of sums ───────────────────────────────────────────────────────────────────────────
 
 
-def crossed(one, x, axis):
-    """In squares, the values of rows for columns, and the other way round."""
-    square = axis in MATRICES and one.ndim == 1 and x.shape[:1] == x.shape[1:]
-    return beside(one, x, -3 - axis if square else axis)
+def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
+    """Mutant: x + zero_point."""
+    if zero is None:
+        return less(x, None, entries)
+    return x.astype(np.int64) + beside(zero, x, entries)
 
 
-def first(one, x, axis):
-    return beside(one, x, axis)[(slice(0, 1),) * one.ndim]
+def differences_wrap(x: Array, zero: Array, entries: Entries) -> Array:
+    """Mutant: the difference is taken in the tensor's own type."""
+    if zero is None:
+        return less(x, None, entries)
+    return (x - beside(zero, x, entries)).astype(x.dtype).astype(np.int64)
 
 
-def in_pairs(a, b):
+def differences_saturate(x: Array, zero: Array, entries: Entries) -> Array:
+    """Mutant: the difference is cut to the tensor's own type."""
+    if zero is None:
+        return less(x, None, entries)
+    difference = x.astype(np.int64) - beside(zero, x, entries)
+    return np.clip(difference, *dtypes.limits(dtypes.of(x)))
+
+
+def signs_mistaken(x: Array, zero: Array, entries: Entries) -> Array:
+    """Mutant: signed numbers are read as unsigned ones, and those as signed."""
+    zero = None if zero is None else same_bits(zero, **UNSIGNED)
+    return less(same_bits(x, **UNSIGNED), zero, entries)
+
+
+def first_entry(one: Array, x: Array, entries: Entries) -> Array:
+    """Mutant of a place: the first entry's scale or zero point is that of all."""
+    return beside(one, x, entries)[(slice(0, 1),) * one.ndim]
+
+
+def crossed(one: Array, x: Array, entries: Entries) -> Array:
+    """Mutant of a place: in squares, rows have the values of columns, and the other way round."""
+    is_square = entries in (ROWS, COLUMNS) and one.ndim == 1 and x.shape[:1] == x.shape[1:]
+    if not is_square:
+        return beside(one, x, entries)
+    return beside(one, x, COLUMNS if entries == ROWS else ROWS)
+
+
+def products_of_zero_points(factors: Factors) -> Array:
+    """Mutant of sums: what is missing without the product of both zero points."""
+    (x, w), (a, b) = factors.raw, factors.differences
+    return -factors.product(wide(x) - a, wide(w) - b)
+
+
+def padded_with_0(factors: Factors) -> Array:
+    """Mutant of sums: the error of padding with 0 in place of the zero point."""
+    (x, _), (a, b) = factors.raw, factors.differences
+    zeros = wide(x) - a
+    of_filters = b.sum(axis=tuple(range(1, b.ndim))).reshape(-1, *[1] * (b.ndim - 2))
+    return factors.product(zeros, b) - zeros.ravel()[:1].sum() * of_filters
+
+
+def saturated_pairs(factors: Factors) -> Array:
+    """Mutant of sums: the error where pairs of raw products saturate, as in AVX2's vpmaddubsw."""
+    x, w = factors.raw
+    if x.dtype != np.uint8 or w.dtype != np.int8:
+        return 0
+    return factors.product(wide(x), wide(w), in_pairs) - factors.product(
+        wide(x), wide(w), np.matmul
+    )
+
+
+def in_pairs(a: Array, b: Array) -> Array:
+    """Return a @ b with pairs of products that saturate in 16 bits."""
     terms = a[..., :, :, None] * b[..., None, :, :]
     pairs = np.add.reduceat(terms, np.arange(0, terms.shape[-2], 2), axis=-2)
     return np.clip(pairs, -1 << 15, (1 << 15) - 1).sum(axis=-2)
 
 
-def lost_in_pairs(product, x, w, a, b):
-    """The error where the pairs are of raw numbers, as in AVX2's vpmaddubsw."""
-    raw = [less(one, None, None) for one in (x, w)]
-    fits = x.dtype == np.uint8 and w.dtype == np.int8
-    return product(*raw, in_pairs) - product(*raw, np.matmul) if fits else 0
-
-
-def around(product, x, w, a, b):
-    """The error of padding with 0 in place of the zero point."""
-    zeros = less(x, None, None) - a
-    of_all = b.sum(axis=tuple(range(1, b.ndim)))
-    return product(zeros, b) - zeros.ravel()[:1].sum() * of_all.reshape(-1, *[1] * (b.ndim - 2))
-
-
-#: Mistakes by which sums of products go wrong.
-SUMS: Any = {
-    "zero_points_added": (
-        "zero points were added",
-        {"without": partial(with_other, lambda x, zero: x.astype(np.int64) + zero)},
-    ),
+#: Mutants of sums, by name: a text, and the sums.
+SumsTable: TypeAlias = Mapping[str, tuple[str, Sums]]
+OF_SUMS: SumsTable = {
+    "zero_points_added": ("zero points were added", Sums(difference=zero_points_added)),
     "differences_wrap": (
         "differences wrapped around in 8 bits",
-        {
-            "without": partial(
-                with_other, lambda x, zero: (x - zero).astype(x.dtype).astype(np.int64)
-            )
-        },
+        Sums(difference=differences_wrap),
     ),
     "differences_saturate": (
         "differences were cut to 8 bits",
-        {
-            "without": partial(
-                with_other,
-                lambda x, zero: np.clip(x.astype(np.int64) - zero, *dtypes.limits(dtypes.of(x))),
-            )
-        },
+        Sums(difference=differences_saturate),
     ),
     "signs_mistaken": (
         "signed numbers were taken for unsigned ones, and those for signed",
-        {
-            "without": lambda x, zero, axis: less(
-                same_bits(x, **UNSIGNED),
-                zero if zero is None else same_bits(zero, **UNSIGNED),
-                axis,
-            )
-        },
+        Sums(difference=signs_mistaken),
     ),
     "first_zero_point_for_all": (
         "the first zero point served for all",
-        {"without": partial(less, place=first)},
+        Sums(difference=partial(less, place=first_entry)),
     ),
     "no_product_of_zero_points": (
         "the products of both zero points were left out",
-        {
-            "more": lambda product, x, w, a, b: (
-                -product(*(less(raw, None, None) - one for raw, one in ((x, a), (w, b))))
-            )
-        },
+        Sums(error=products_of_zero_points),
     ),
 }
-OF_ROWS: Any = {
+OF_ROWS: SumsTable = {
     "zero_points_crossed": (
         "zero points of rows went to columns, and the other way, in squares",
-        {"without": partial(less, place=crossed)},
+        Sums(difference=partial(less, place=crossed)),
     )
 }
-OF_PADDING: Any = {"padded_with_0": ("padding was 0 in place of the zero point", {"more": around})}
-PAIRS: Any = {
+OF_PADDING: SumsTable = {
+    "padded_with_0": ("padding was 0 in place of the zero point", Sums(error=padded_with_0))
+}
+OF_PAIRS: SumsTable = {
     "pairs_saturate": (
         "products were added in pairs that saturate in 16 bits",
-        {"more": lost_in_pairs},
+        Sums(error=saturated_pairs),
     )
 }
 
 
-def factor(change):
-    return {
-        "way": lambda product, x, w, sums, bias, a, b, y: (
-            (sums if bias is None else sums + bias) * change(a, b, y)
-        )
-    }
+# ── mutants of scales ─────────────────────────────────────────────────────────────────────────
 
 
-#: Mistakes by which requantizing goes wrong.
-SCALES: Any = {
+def no_output_zero_point(q: Array, zero: Array, out: Target) -> Array:
+    """Mutant: the output's zero point is not added."""
+    return converted(q, zero * 0, out)
+
+
+def multiplied_by_output_scale(found: Accumulated) -> Array:
+    """Mutant: the output's scale multiplies."""
+    return found.with_bias() * (found.a * found.b * found.y)
+
+
+def first_scale_ignored(found: Accumulated) -> Array:
+    """Mutant: the first factor has no scale."""
+    return found.with_bias() * (found.b / found.y)
+
+
+def second_scale_ignored(found: Accumulated) -> Array:
+    """Mutant: the second factor has no scale."""
+    return found.with_bias() * (found.a / found.y)
+
+
+def output_scale_ignored(found: Accumulated) -> Array:
+    """Mutant: the output has no scale."""
+    return found.with_bias() * (found.a * found.b)
+
+
+def factor_in(kind: Any, found: Accumulated) -> Array:
+    """Mutant: the factor is rounded to a type of 16 bits."""
+    factor = found.a * found.b / found.y
+    return found.with_bias() * factor.astype(kind).astype(np.float32)
+
+
+def bias_not_scaled(found: Accumulated) -> Array:
+    """Mutant: the bias is in the output's unit."""
+    bias = 0 if found.bias is None else found.bias
+    return found.sums * (found.a * found.b / found.y) + bias
+
+
+def first_bias_for_all(found: Accumulated) -> Array:
+    """Mutant: each filter has the first one's bias."""
+    bias = None if found.bias is None else found.bias[:1]
+    return by_factor(replace(found, bias=bias))
+
+
+#: Mutants of outputs with scales, by name: a text, and the requantizer.
+ScalesTable: TypeAlias = Mapping[str, tuple[str, Requantizer]]
+OF_SCALES: ScalesTable = {
     **{
-        name: (text, {"finish": partial(quantized, convert=TO_INTEGERS[same][1])})
+        name: (text, Requantizer(convert=TO_INTEGERS[same][1]))
         for name, text, same in (
             ("halves_away_from_zero", "halves were rounded away from 0", "ties_away_ints"),
             ("halves_up", "halves were rounded up", "ties_up_ints"),
@@ -345,61 +676,81 @@ SCALES: Any = {
     },
     "no_output_zero_point": (
         "the output's zero point was ignored",
-        {"finish": lambda quotients, zero, *of: quantized(quotients, zero * 0, *of)},
+        Requantizer(convert=no_output_zero_point),
     ),
     "multiplied_by_output_scale": (
         "the output's scale multiplied",
-        factor(lambda a, b, y: a * b * y),
+        Requantizer(multiplied_by_output_scale),
     ),
-    "first_scale_ignored": ("the first operand's scale was ignored", factor(lambda a, b, y: b / y)),
+    "first_scale_ignored": (
+        "the first operand's scale was ignored",
+        Requantizer(first_scale_ignored),
+    ),
     "second_scale_ignored": (
         "the second operand's scale was ignored",
-        factor(lambda a, b, y: a / y),
+        Requantizer(second_scale_ignored),
     ),
-    "output_scale_ignored": ("the output's scale was ignored", factor(lambda a, b, y: a * b)),
-    "first_scale_for_all": ("the first scale served for all", {"place": first}),
+    "output_scale_ignored": (
+        "the output's scale was ignored",
+        Requantizer(output_scale_ignored),
+    ),
+    "first_scale_for_all": (
+        "the first scale served for all",
+        Requantizer(place=first_entry),
+    ),
     **{
         f"factor_in_{kind.__name__}": (
             f"the factor was rounded to {kind.__name__}",
-            factor(lambda a, b, y, kind=kind: (a * b / y).astype(kind).astype(np.float32)),
+            Requantizer(partial(factor_in, kind)),
         )
         for kind in (np.float16, ml_dtypes.bfloat16)
     },
 }
-OF_BIAS: Any = {
+SCALES_OF_ROWS: ScalesTable = {
+    "scales_crossed": (
+        "scales of rows went to columns, and the other way",
+        Requantizer(place=crossed),
+    )
+}
+OF_BIAS: ScalesTable = {
     "bias_not_scaled": (
         "the bias was added to the output's numbers",
-        {
-            "way": lambda product, x, w, sums, bias, a, b, y: (
-                sums * (a * b / y) + (0 if bias is None else bias)
-            )
-        },
+        Requantizer(bias_not_scaled),
     ),
     "first_bias_for_all": (
         "of the bias the first element served for all",
-        {
-            "way": lambda product, x, w, sums, bias, *scales: by_factor(
-                product, x, w, sums, None if bias is None else bias[:1], *scales
-            )
-        },
+        Requantizer(first_bias_for_all),
     ),
 }
-for op, by, table in (
-    (MATMUL, matmul_integer, OF_ROWS),
-    (CONV, conv_integer, OF_PADDING),
-    (
-        Q_MATMUL,
-        qlinear_matmul,
-        {
-            **OF_ROWS,
-            **SCALES,
-            "scales_crossed": (
-                "scales of rows went to columns, and the other way",
-                {"place": crossed},
-            ),
-        },
-    ),
-    (Q_CONV, qlinear_conv, {**OF_PADDING, **SCALES, **OF_BIAS}),
-):
-    op.mutant_table({**SUMS, **table}, build=by, only=["int8", "uint8"])
-    op.mutant_table(PAIRS, build=by, only=["uint8"])
+
+
+def with_sums(table: SumsTable) -> dict[str, tuple[str, Requantizer]]:
+    """Return mutants of sums as those of outputs with scales."""
+    return {name: (text, Requantizer(sums=sums)) for name, (text, sums) in table.items()}
+
+
+def declare_mutants(
+    op: Operator,
+    versions: Any,
+    mutants: Mapping[str, tuple[str, Any]],
+    of_pairs: Mapping[str, tuple[str, Any]],
+) -> None:
+    """Declare the mutants of an operator; those of pairs concern uint8 alone."""
+    op.mutant_table(mutants, build=versions, only=["int8", "uint8"])
+    op.mutant_table(of_pairs, build=versions, only=["uint8"])
+
+
+declare_mutants(MATMUL_INTEGER, matmul_integer, {**OF_SUMS, **OF_ROWS}, OF_PAIRS)
+declare_mutants(CONV_INTEGER, conv_integer, {**OF_SUMS, **OF_PADDING}, OF_PAIRS)
+declare_mutants(
+    QLINEAR_MATMUL,
+    qlinear_matmul,
+    {**with_sums(OF_SUMS), **with_sums(OF_ROWS), **OF_SCALES, **SCALES_OF_ROWS},
+    with_sums(OF_PAIRS),
+)
+declare_mutants(
+    QLINEAR_CONV,
+    qlinear_conv,
+    {**with_sums(OF_SUMS), **with_sums(OF_PADDING), **OF_SCALES, **OF_BIAS},
+    with_sums(OF_PAIRS),
+)

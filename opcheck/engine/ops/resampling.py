@@ -1,632 +1,1077 @@
-"""Values beside and between elements of the input, along one axis after the other, and grids.
+"""Resize and Upsample: the values beside and between the elements of a tensor.
+
+Both resize one axis after the other. Along an axis, an element of the output has a coordinate in
+the input, x_original. Its value is that of the nearest element, or an average of those around it.
 
 Coordinates follow from the scales as they are given. Implementations compute them in float32: where
 that cannot tell on which side of a step a coordinate lies, either neighbor is right.
+
+The parts of the file: axes, and how long they become; coordinate transformations; the nearest
+element; averages; Resize and its mutants; Upsample and its mutants.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import ceil, floor, prod
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import numbers as xp, opset
-from opcheck.engine import operators
-from opcheck.engine.axes import check_size, from_either_end, listed
-from opcheck.engine.operators import check_one_of, leave_open, raise_unspecified
+from opcheck.engine.axes import check_size, from_either_end
+from opcheck.engine.interpolation import (
+    CORNERS_OF_ONE_ELEMENT,
+    FloatArray,
+    IndexArray,
+    Kernel,
+    Neighbors,
+    Rounding,
+    cubic,
+    is_real,
+    linear,
+    nearest_elements,
+)
+from opcheck.engine.operators import (
+    Formula,
+    check_one_of,
+    check_shape,
+    leave_open,
+    operator,
+    raise_unspecified,
+    with_parameters,
+)
 from opcheck.engine.readings import Ruling
-from opcheck.errors import InvalidNode, decline, reject
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
-NAMES = """AffineGrid Resize Upsample"""
-AFFINE_GRID, RESIZE, UPSAMPLE = map(operators.operator, NAMES.split())
+NAMES = """Resize Upsample"""
 
-#: How far a term of a coordinate may be off: six roundings, those of a scale made anew among them.
+#: Where the part of an axis that counts begins and ends.
+Part: TypeAlias = tuple[Fraction, Fraction]
+
+#: Roundings in a term of a coordinate, those of a scale that is made anew among them.
 _ROUNDINGS = 6
+#: How far such a term may be off, relatively.
 _OFF = _ROUNDINGS * 2.0**-24
-#: Which element is meant, from coordinates.
-NEAREST = {
-    "round_prefer_floor": lambda c: np.ceil(c - 0.5),
-    "round_prefer_ceil": lambda c: np.floor(c + 0.5),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
-PART_OR_WHOLE = Ruling(
+#: The smallest number above 0 that a scale may be.
+_LEAST_SCALE = 2.0**-149
+
+SIZE_IN_FLOAT32 = Ruling(
+    "size-in-float32",
+    "The text does not state in which precision a size is computed that is then cut off.",
+    ("exact", "float32"),
+)
+SCALED_PART = Ruling(
     "scaled-part",
     "The formula scales a part alone, and ONNX's shape inference its axis as a whole.",
     ("part_scaled", "axis_scaled"),
 )
-POLICIES = ("stretch", "not_larger", "not_smaller")
+CUT_OFF_LENGTH = Ruling(
+    "scale-of-a-cut-off-length",
+    "The text calls scale what is given, and length_resized / length_original. They differ where a "
+    "length is cut off or rounded, or is that of a part; and length_resized is that whole number, "
+    "or the fraction before.",
+    ("as_given", "of_lengths"),
+)
+CUT_OFF_WIDTH = Ruling(
+    "width-of-a-cut-off-length",
+    "The text does not state whether output_width is a whole number or a fraction where scale is "
+    "that of the lengths.",
+    ("fraction", "whole_number"),
+)
+EMPTY_SCALES = Ruling(
+    "empty-scales",
+    "The text does not state whether scales are specified by an empty tensor, next to sizes.",
+    ("left_out", "refused"),
+)
+NAMES_OF_LINEAR = Ruling(
+    "names-of-linear",
+    "Linear includes bilinear and trilinear. The text does not state whether these are names of "
+    "modes.",
+    ("accepted", "refused"),
+)
+UNSTATED_PLACES = Ruling(
+    "unstated-places",
+    "The text does not state where the elements of the output lie: corners are at the same place, "
+    "or centers of half pixels, or the centers of the first and the last.",
+    ("corners", "centers", "aligned_corners"),
+)
+UNSTATED_ROUNDING = Ruling(
+    "unstated-rounding",
+    "The text does not state which of two elements is the nearest to the place between them.",
+    ("round_prefer_floor", "round_prefer_ceil"),
+)
 
 
-class Axis(NamedTuple):
-    """An axis: its lengths before, after and uncut, the scale as given, and what part counts."""
+# ── axes ──────────────────────────────────────────────────────────────────────────────────────
 
-    length: int
-    size: int
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of the input, and of the output.
+
+    Attributes:
+        length_original: Its length in the input.
+        length_resized: Its length in the output, a whole number, also called output_width_int.
+        scale: The scale as it is given, or that of the sizes.
+        output_width: Its length in the output before that is cut off or rounded.
+        start_x: Where the part begins that roi names: 0 at the first element, 1 at the last.
+        end_x: Where that part ends.
+    """
+
+    length_original: int
+    length_resized: int
     scale: Fraction
-    width: Fraction
-    start: Fraction = Fraction(0)
-    end: Fraction = Fraction(1)
+    output_width: Fraction
+    start_x: Fraction = Fraction(0)
+    end_x: Fraction = Fraction(1)
 
 
-#: The terms whose sum is the coordinate in the input of one in the output, and by what the latter
-#: is multiplied or divided.
-TRANSFORMS = {
-    "half_pixel": lambda a, x, s: ((x + 0.5) / s, -0.5),
-    "asymmetric": lambda a, x, s: (x / s,),
-    "align_corners": lambda a, x, s: (x * float(_between_corners(a)),),
-    "pytorch_half_pixel": lambda a, x, s: ((x + 0.5) / s, -0.5) if a.size > 1 else (0 * x,),
-    "half_pixel_symmetric": lambda a, x, s: (
-        a.length / 2 * float(1 - a.size / a.width),
-        (x + 0.5) / s,
-        -0.5,
-    ),
-    "tf_half_pixel_for_nn": lambda a, x, s: ((x + 0.5) / s,),
-    "tf_crop_and_resize": lambda a, x, s: (
-        (float(a.start * (a.length - 1)), x * float(_between_corners(a) * (a.end - a.start)))
-        if a.size > 1
-        else (float((a.start + a.end) * (a.length - 1)) / 2 + 0 * x,)
-    ),
+def unchanged_axis(length: int) -> Axis:
+    """Return an axis that is as long in the output as in the input."""
+    return Axis(length, length, Fraction(1), Fraction(length))
+
+
+def scaled_axis(
+    length: int,
+    scale: float | Fraction,
+    start_x: Fraction = Fraction(0),
+    end_x: Fraction = Fraction(1),
+) -> Axis:
+    """Return an axis of floor(input_dimension * (roi_end - roi_start) * scale) elements.
+
+    The product is exact, or that of float32: SIZE_IN_FLOAT32.
+    """
+    part = end_x - start_x
+    output_width = Fraction(scale) * length * part
+    length_resized = floor(output_width)
+    in_float32 = np.floor(np.float32(length) * np.float32(part) * np.float32(scale))
+    is_open = np.isfinite(in_float32) and length_resized != in_float32
+    if is_open and SIZE_IN_FLOAT32.reading() == "float32":
+        length_resized = int(in_float32)
+    return Axis(length, length_resized, Fraction(scale), output_width, start_x, end_x)
+
+
+def by_lengths(axis: Axis) -> Axis:
+    """Return the axis with scale = length_resized / length_original, both whole numbers."""
+    return replace(
+        axis,
+        scale=Fraction(axis.length_resized, axis.length_original),
+        output_width=Fraction(axis.length_resized),
+    )
+
+
+def checked_scales(scales: Array, count: int, least: float) -> list[float]:
+    """Return the scales as numbers.
+
+    Raises InvalidNode unless there are `count` of them, all from `least` on: "It takes value
+    greater than 0", or "greater than or equal to 1". Raises MemoryError for infinity.
+    """
+    values = xp.values_of(scales)
+    if values.shape != (count,) or not (values >= least).all():
+        raise InvalidNode(f"scales {values.tolist()} for {count} axes; allowed: from {least:g} on")
+    if np.isinf(values).any():
+        raise MemoryError("an infinite output")
+    return [float(scale) for scale in values]
+
+
+def parts_of(roi: Array, count: int) -> list[Part]:
+    """Return start and end of each axis, from "[start1, ..., startN, end1, ..., endN]".
+
+    Without `roi` an axis counts as a whole. Raises InvalidNode for a roi of another shape.
+    """
+    if roi is None:
+        return [(Fraction(0), Fraction(1))] * count
+    values = xp.values_of(roi)
+    check_shape("roi", values, (2 * count,))
+    if not np.isfinite(values).all():
+        raise_unspecified("a part without numbers")
+    ends = [Fraction(float(value)) for value in values]
+    return list(zip(ends[:count], ends[count:], strict=True))
+
+
+def axes_by_scales(lengths: Sequence[int], parts: Sequence[Part], scales: Array) -> list[Axis]:
+    """Return the axes by their scales and by the parts of them that count.
+
+    A part is scaled alone, or its axis as a whole: SCALED_PART. Raises InvalidNode as
+    `checked_scales` does, NotSupported for a part of negative length.
+    """
+    axes = []
+    each_scale = checked_scales(scales, len(lengths), _LEAST_SCALE)
+    for length, (start_x, end_x), scale in zip(lengths, parts, each_scale, strict=True):
+        if end_x < start_x:
+            raise_unspecified("a part that ends before it starts")
+        axis = scaled_axis(length, scale, start_x, end_x)
+        is_open = axis.output_width != Fraction(scale) * length
+        if is_open and SCALED_PART.reading() == "axis_scaled":
+            axis = replace(scaled_axis(length, scale), start_x=start_x, end_x=end_x)
+        axes.append(axis)
+    return axes
+
+
+def round_int(x: Fraction) -> int:
+    """Return the nearest integer, "rounding halfway cases up"."""
+    return floor(x + Fraction(1, 2))
+
+
+def axes_by_sizes(
+    lengths: Sequence[int],
+    parts: Sequence[Part],
+    sizes: Array,
+    keep_aspect_ratio_policy: str,
+) -> list[Axis]:
+    """Return the axes by their sizes.
+
+    stretch: out_size[d] = sizes[i]; not_larger, not_smaller: scale = Min or Max(sizes[i] /
+    in_size[d]), out_size[d] = round_int(scale * in_size[d]). Raises InvalidNode for another number
+    of sizes, or a negative one; NotSupported for a size of 0.
+    """
+    wanted = [int(size) for size in sizes.reshape(-1)]
+    if sizes.shape != (len(lengths),) or min(wanted, default=0) < 0:
+        raise InvalidNode(f"sizes {wanted} for {len(lengths)} axes")
+    if 0 in wanted or 0 in lengths:
+        raise_unspecified("scales of no element")
+    scales = [Fraction(size, length) for length, size in zip(lengths, wanted, strict=True)]
+    if keep_aspect_ratio_policy != "stretch" and scales:
+        smallest, largest = min(scales), max(scales)
+        scale = smallest if keep_aspect_ratio_policy == "not_larger" else largest
+        scales = [scale] * len(lengths)
+        wanted = [round_int(scale * length) for length in lengths]
+    axes = []
+    for length, size, scale, part in zip(lengths, wanted, scales, parts, strict=True):
+        start_x, end_x = part
+        axes.append(Axis(length, size, scale, scale * length, start_x, end_x))
+    return axes
+
+
+# ── coordinate transformations ────────────────────────────────────────────────────────────────
+#
+# Each takes an axis and x_resized, and returns the terms whose sum is x_original. How often a term
+# is rounded in float32 is bounded, whatever other term it cancels with.
+
+
+def half_pixel(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = (x_resized + 0.5) / scale - 0.5."""
+    return (x_resized + 0.5) / float(axis.scale), -0.5
+
+
+def half_pixel_symmetric(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = offset + (x_resized + 0.5) / scale - 0.5.
+
+    adjustment = output_width_int / output_width, center = input_width / 2, offset = center * (1 -
+    adjustment). Where sizes are given, it is half_pixel.
+    """
+    if not axis.length_resized:
+        return half_pixel(axis, x_resized)
+    adjustment = axis.length_resized / axis.output_width
+    center = axis.length_original / 2
+    offset = center * float(1 - adjustment)
+    return offset, (x_resized + 0.5) / float(axis.scale), -0.5
+
+
+def pytorch_half_pixel(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = length_resized > 1 ? (x_resized + 0.5) / scale - 0.5 : 0."""
+    if axis.length_resized > 1:
+        return half_pixel(axis, x_resized)
+    return (0 * x_resized,)
+
+
+def step_between_corners(axis: Axis) -> Fraction:
+    """Return (length_original - 1) / (length_resized - 1), 0 between corners of one element.
+
+    length_resized is the whole number or, as ONNX's node tests take it, the fraction that is cut
+    off: CUT_OFF_LENGTH.
+    """
+    return max(axis.length_original - 1, 0) / max(axis.output_width - 1, Fraction(1))
+
+
+def align_corners(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = x_resized * (length_original - 1) / (length_resized - 1).
+
+    Of one element that is 0 / 0: CORNERS_OF_ONE_ELEMENT.
+    """
+    last = axis.length_original - 1
+    if axis.length_resized == 1 and last > 0:
+        match CORNERS_OF_ONE_ELEMENT.reading():
+            case "middle":
+                return (x_resized + last / 2,)
+            case "last":
+                return (x_resized + last,)
+    return (x_resized * float(step_between_corners(axis)),)
+
+
+def asymmetric(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = x_resized / scale."""
+    return (x_resized / float(axis.scale),)
+
+
+def tf_half_pixel_for_nn(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = (x_resized + 0.5) / scale."""
+    return ((x_resized + 0.5) / float(axis.scale),)
+
+
+def step_within_a_part(axis: Axis) -> Fraction:
+    """Return (end_x - start_x) * (length_original - 1) / (length_resized - 1)."""
+    return step_between_corners(axis) * (axis.end_x - axis.start_x)
+
+
+def tf_crop_and_resize(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
+    """x_original = start_x * (length_original - 1) + x_resized * (end_x - start_x) * (…) / (…).
+
+    Of one element 0.5 * (start_x + end_x) * (length_original - 1).
+    """
+    last = axis.length_original - 1
+    if axis.length_resized > 1:
+        return float(axis.start_x * last), x_resized * float(step_within_a_part(axis))
+    return (float((axis.start_x + axis.end_x) * last) / 2 + 0 * x_resized,)
+
+
+def step_of_scale(axis: Axis) -> Fraction:
+    """Return how far coordinates lie apart: 1 / scale."""
+    return 1 / axis.scale
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """A coordinate transformation.
+
+    Attributes:
+        terms: Returns the terms of x_original, from an axis and x_resized.
+        step: Returns how far neighboring coordinates lie apart.
+        versions: The versions of Resize that name it.
+    """
+
+    terms: Callable[[Axis, FloatArray], tuple[Any, ...]]
+    step: Callable[[Axis], Fraction] = step_of_scale
+    versions: Sequence[int] = (11, 13, 18, 19)
+
+
+TRANSFORMATIONS: Mapping[str, Transformation] = {
+    "half_pixel": Transformation(half_pixel),
+    "half_pixel_symmetric": Transformation(half_pixel_symmetric, versions=(19,)),
+    "pytorch_half_pixel": Transformation(pytorch_half_pixel),
+    "align_corners": Transformation(align_corners, step_between_corners),
+    "asymmetric": Transformation(asymmetric),
+    "tf_half_pixel_for_nn": Transformation(tf_half_pixel_for_nn, versions=(11,)),
+    "tf_crop_and_resize": Transformation(tf_crop_and_resize, step_within_a_part),
 }
 
 
-def _between_corners(axis):
-    return max(axis.length - 1, 0) / max(axis.width - 1, Fraction(1))
+@dataclass(frozen=True)
+class Coordinates:
+    """x_original of each element of the output along an axis, as sums of terms.
 
-
-#: How far elements lie apart, where that does not follow from the scale.
-STEPS = {
-    "align_corners": _between_corners,
-    "tf_crop_and_resize": lambda a: _between_corners(a) * (a.end - a.start),
-}
-
-
-class Places(NamedTuple):
-    """Coordinates in the input, for each in the output along an axis: the sums of terms.
-
-    If they are `exact`, float32 has them, and everything that they are made of. Otherwise float64
+    If they are exact, float32 has them, and everything that they are made of. Otherwise float64
     rounds far less than they may be off.
     """
 
     axis: Axis
-    terms: tuple[Any, ...]
-    exact: bool
+    terms: tuple[FloatArray, ...]
+    are_exact: bool
 
     @property
-    def at(self):
+    def x_original(self) -> FloatArray:
         """The coordinates."""
-        return sum(self.terms)
+        return np.asarray(sum(self.terms))
 
     @property
-    def copied(self):
-        """True if each element is the one at its place."""
-        return np.array_equal(self.at, np.arange(self.axis.length))
+    def error(self) -> FloatArray | float:
+        """How far each of them may be off."""
+        return 0.0 if self.are_exact else _OFF * sum(map(np.abs, self.terms))
 
-    def nearest(self, rule):
-        """The least, the right and the greatest index of each."""
-        off = 0 if self.exact else _OFF * sum(map(np.abs, self.terms))
-        ends = [rule(self.at + way * off) for way in (-1, 0, 1)]
-        return np.clip(ends, 0, self.axis.length - 1).astype(np.int64)
+    @property
+    def copy_the_input(self) -> bool:
+        """True if each element of the output is the one of the input at its own place."""
+        return np.array_equal(self.x_original, np.arange(self.axis.length_original))
+
+    def neighbors(self, rounding: Rounding) -> Neighbors:
+        """Return the nearest elements; those outside of the input are the ones at its edge."""
+        last = self.axis.length_original - 1
+
+        def index(x: FloatArray) -> IndexArray:
+            return np.clip(rounding(x), 0, last).astype(np.int64)
+
+        return Neighbors(
+            lowest=index(self.x_original - self.error),
+            nearest=index(self.x_original),
+            highest=index(self.x_original + self.error),
+        )
+
+    def is_outside(self, error: FloatArray | float = 0.0) -> NDArray[np.bool_]:
+        """Return a mask of coordinates that are outside by more than an error."""
+        last = self.axis.length_original - 1
+        return (self.x_original < -error) | (self.x_original > last + error)
+
+    def is_inside(self) -> NDArray[np.bool_]:
+        """Return a mask of coordinates that are inside, whatever their error."""
+        last = self.axis.length_original - 1
+        return (self.x_original >= self.error) & (self.x_original <= last - self.error)
 
 
-def _fits(x):
-    """True for a float32 number, and an array of such."""
+def is_float32(x: Any) -> bool:
+    """Return True for a number that float32 has, or an array of such."""
     return np.array_equal(np.float32(x), np.asarray(x, np.float64))
 
 
-def places(mode, axis):
-    """The coordinates of a transformation."""
-    step = STEPS.get(mode, lambda a: 1 / a.scale)(axis)
-    x = np.arange(axis.size, dtype=np.float64)
-    terms = TRANSFORMS[mode](axis, x, float(axis.scale))
-    terms = tuple(np.broadcast_to(term, x.shape) for term in terms)
-    exact = step.denominator & (step.denominator - 1) == 0 and _fits(float(step))
-    if mode not in STEPS:
-        exact = exact and axis.scale.denominator & (axis.scale.denominator - 1) == 0
-    return Places(axis, terms, exact and all(map(_fits, (*terms, sum(terms)))))
+def is_power_of_2(n: int) -> bool:
+    """Return True for 1, 2, 4, and so on."""
+    return n & (n - 1) == 0
 
 
-def is_real(X):
-    return X.dtype.kind in "fV"
+def coordinates_along(axis: Axis, transformation: str) -> Coordinates:
+    """Return the coordinates by the transformation of this name."""
+    transform = TRANSFORMATIONS[transformation]
+    x_resized = np.arange(axis.length_resized, dtype=np.float64)
+    terms = tuple(np.broadcast_to(x, x_resized.shape) for x in transform.terms(axis, x_resized))
+    step = transform.step(axis)
+    are_exact = is_power_of_2(step.denominator) and is_float32(float(step))
+    if transform.step is step_of_scale:
+        are_exact = are_exact and is_power_of_2(axis.scale.denominator)
+    are_exact = are_exact and all(map(is_float32, (*terms, sum(terms))))
+    return Coordinates(axis, terms, are_exact)
 
 
-def chosen(X, axis, at, rule):
-    """The nearest element along an axis; either of two where float32 cannot tell."""
-    low, own, high = at.nearest(rule)
-    if (low == high).all():
-        return xp.take(X, own, axis=axis)
-    if not is_real(X):
-        leave_open("float32 cannot tell which neighbor is nearer")
-        return xp.take(X, own, axis=axis)
-    is_high = either(low, own, high, (-1, *[1] * (X.ndim - axis - 1)))
-    return xp.where(is_high, *(xp.take(X, end, axis=axis) for end in (high, low)))
+# ── the nearest element ───────────────────────────────────────────────────────────────────────
 
 
-def either(low, own, high, shape):
-    """True where an index is the greatest, and unsure where it may be the least as well."""
-    up = np.where(own == high, 1.0, -1.0) * np.where(low == high, 1.0, 1e-30)
-    one = xp.astype(np.ones(()), np.float64)
-    return xp.greater(xp.inexact(one, 1) - 1.0 + up.reshape(shape), 0.0)
+def round_prefer_floor(x_original: FloatArray) -> FloatArray:
+    """Round half down."""
+    return np.ceil(x_original - 0.5)
 
 
-def linear(distance):
-    return xp.maximum(1.0 - distance, 0.0)
+def round_prefer_ceil(x_original: FloatArray) -> FloatArray:
+    """Round half up."""
+    return np.floor(x_original + 0.5)
 
 
-def cubic(a, d):
-    """The kernel of Keys with the coefficient `a`, which goes on smoothly where its parts meet."""
-    near, far = ((a + 2) * d - (a + 3)) * d * d + 1, ((d - 5) * d + 8) * d * a - 4 * a
-    return xp.where(xp.less(d, 1), near, xp.where(xp.less(d, 2), far, xp.zeros_like(d)))
+NEAREST_MODES: Mapping[str, Rounding] = {
+    "round_prefer_floor": round_prefer_floor,
+    "round_prefer_ceil": round_prefer_ceil,
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
 
 
-def normal(weights):
+# ── averages ──────────────────────────────────────────────────────────────────────────────────
+
+
+def normalized(weights: Array) -> Array:
+    """Return weights so that those of each average, along axis 1, have the sum 1."""
     return weights / xp.sum(weights, axis=1, keepdims=True)
 
 
-def averaged(X, axis, at, kernel, reach, terms, stretch=1.0, inside=False, normal=normal):
-    """A weighted average of the elements around each place along an axis; edges go on outside.
+@dataclass(frozen=True)
+class Filter:
+    """The weights of the elements around a coordinate.
 
-    The kernel, stretched, ends at `reach`, and over all axes adds up so many terms. Only elements
-    `inside` may count.
+    Attributes:
+        kernel: The weight of an element, from its distance.
+        reach: How many elements on either side may have a weight.
+        stretch: Makes the kernel wider.
+        excludes_outside: Elements outside of the input have the weight 0. Otherwise they are those
+            at its edge.
+        normalize: Makes the sum of weights 1 that would be another.
     """
-    index = np.floor(at.at).astype(np.int64)[:, None] + np.arange(-reach, reach + 2)
-    # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
-    wide = 2.0**29 if X.dtype == np.float64 else 1.0
-    of_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
-    lift = partial(xp.astype, dtype=np.float64)
-    place = lift(at.at)
-    if not at.exact:
-        place = sum(of_float32(lift(np.array(term))) for term in at.terms)
-    weights = kernel(xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64)) / stretch)
-    if inside:
-        weights = weights * ((index >= 0) & (index < at.axis.length)).astype(np.float64)
-    if inside or stretch != 1:
-        weights = normal(weights)
-    if wide > 1:
-        weights = weights + (of_float32(lift(np.ones(()))) - 1.0)
-    under = xp.take(X, np.clip(index, 0, at.axis.length - 1).reshape(-1), axis=axis)
-    shape = (*X.shape[:axis], *index.shape, *X.shape[axis + 1 :])
-    weights = xp.reshape(weights, (*index.shape, *[1] * (X.ndim - axis - 1)))
-    return xp.sums(xp.reshape(under, shape) * weights, partial(np.sum, axis=axis + 1), terms)
+
+    kernel: Kernel
+    reach: int
+    stretch: float = 1.0
+    excludes_outside: bool = False
+    normalize: Callable[[Array], Array] = normalized
+
+    def weights(self, place: Array, index: IndexArray, length: int) -> Array:
+        """Return the weights of the elements at `index`, [n, m], around places, [n]."""
+        distance = xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64))
+        weights = self.kernel(distance / self.stretch)
+        if self.excludes_outside:
+            weights = weights * ((index >= 0) & (index < length)).astype(np.float64)
+        if self.excludes_outside or self.stretch != 1:
+            weights = self.normalize(weights)
+        return weights
 
 
-def axis_of(length, scale, part=Fraction(1)):
-    """An axis of a length, or a part of it, times a scale, cut off."""
-    exact = Fraction(scale) * length * part
-    if floor(exact) != np.floor(np.float32(length) * np.float32(part) * np.float32(scale)):
-        leave_open("float32 cannot tell a size from the next")
-    return Axis(length, floor(exact), Fraction(scale), exact)
+def check_averages(X: Array) -> None:
+    """Raise NotSupported for a tensor whose averages are not defined.
 
-
-def checked_scales(scales, rank, least):
-    """Scales as numbers; InvalidNode unless there is one for each axis, from `least` on."""
-    values = xp.values_of(scales)
-    if values.shape != (rank,) or not (values >= least).all():
-        raise InvalidNode(f"scales {values.tolist()} for {rank} axes; allowed: from {least:g} on")
-    if np.isinf(values).any():
-        raise MemoryError("an infinite output")
-    return [float(one) for one in values]
-
-
-def upsampled(X, scales, mode):
-    """Upsample, which does not say where its elements lie: it is decided where all readings agree.
-
-    A whole scale repeats elements, as the example has it.
+    A weight of 0 may be left out, or make NaN of infinity; and which weight is 0 may depend on how
+    a coordinate is rounded.
     """
-    if mode in ("bilinear", "trilinear"):
-        leave_open("linear includes bilinear, but it is not said that this is a mode's name")
-    else:
-        check_one_of("mode", mode, "nearest", "linear")
-    axes = [axis_of(*both) for both in zip(X.shape, scales, strict=True)]
-    check_size([axis.size for axis in axes])
-    y = X
-    for number, axis in enumerate(axes):
-        first, half = (places(name, axis) for name in ("asymmetric", "half_pixel"))
-        if first.copied:
-            continue
-        if mode == "nearest":
-            whole = axis.scale.denominator == 1
-            first = first._replace(exact=first.exact or whole)
-            ways = [half.nearest(NEAREST[f"round_prefer_{way}"])[1] for way in ("floor", "ceil")]
-            if not whole and any((first.nearest(np.floor) != way).any() for way in ways):
-                leave_open("it is not said where elements lie")
-            y = chosen(y, number, first, np.floor)
-        elif axis.length <= 1:
-            y = xp.take(y, np.zeros(axis.size, np.int64), axis=number)
-        else:
-            leave_open("it is not said where elements lie")
-            decline(not is_real(X), "averages are of real numbers")
-            y = averaged(y, number, first, linear, 1, 2**X.ndim)
-    return xp.astype(y, X.dtype) if is_real(X) else y
-
-
-class Way(NamedTuple):
-    """The attributes by which Resize makes an axis of another."""
-
-    mode: str
-    transform: str
-    nearest: str
-    a: float
-    inside: bool
-    antialias: bool
-    normal: Any = normal
-    narrowest: int = 1
-
-    def stretch(self, axis):
-        """The factor by which a kernel is made wider."""
-        return float(max(self.narrowest, 1 / axis.scale)) if self.antialias and axis.size else 1.0
-
-    def reach(self, axis):
-        """The number of elements that a kernel takes on either side of a place."""
-        return ceil({"linear": 1, "cubic": 2}.get(self.mode, 0) * self.stretch(axis))
-
-
-def by_lengths(axis):
-    """The axis with the scale of its lengths in place of the scale as it is given."""
-    return axis._replace(scale=Fraction(axis.size, axis.length), width=Fraction(axis.size))
-
-
-def along(X, number, axis, way, terms):
-    """X with an axis resized, by averages of so many terms over all axes."""
-    at = places(way.transform, axis)
-    if at.copied:
-        return X
-    if not axis.length:
-        raise_unspecified("what is between no elements")
-    if axis.size == 1 and way.transform == "align_corners":
-        leave_open("which corners one element has")
-    # It is not said whether the scale is that of the lengths, or as it is given.
-    lengths = by_lengths(axis)
-    other = at if axis.width == axis.size or not axis.size else places(way.transform, lengths)
-    if way.mode == "nearest":
-        rule = NEAREST[way.nearest]
-        if not np.array_equal(at.nearest(rule), other.nearest(rule)):
-            leave_open("it is not said which scale counts")
-        return chosen(X, number, at, rule)
-    if other is not at or way.stretch(lengths) != way.stretch(axis):
-        leave_open("it is not said which scale counts")
     if not is_real(X):
         raise_unspecified("averages of what are no real numbers")
     if not np.isfinite(xp.values_of(X)).all():
         leave_open("nothing is said of products of 0 and infinity")
-    kernel = linear if way.mode == "linear" else partial(cubic, way.a)
-    return averaged(
-        X, number, at, kernel, way.reach(axis), terms, way.stretch(axis), way.inside, way.normal
-    )
 
 
-def lost_places(axis):
-    """True for each place along an axis whose coordinate is outside of the input."""
-    at = places("tf_crop_and_resize", axis)
-    off = 0 if at.exact else _OFF * sum(map(np.abs, at.terms))
-    last = axis.length - 1
-    lost, sure = ((at.at < -way) | (at.at > last + way) for way in (0, off))
-    kept = (at.at < off) | (at.at > last - off)
-    if not at.exact and (kept & ~sure).any():
+def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, terms: int) -> Array:
+    """Return weighted averages of the elements around each coordinate along axis `number`.
+
+    Averages along all axes together add up `terms` elements.
+    """
+    length = coordinates.axis.length_original
+    around = np.arange(-filter.reach, filter.reach + 2)
+    index = np.floor(coordinates.x_original).astype(np.int64)[:, None] + around
+    # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
+    wide = 2.0**29 if X.dtype == np.float64 else 1.0
+    in_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
+    if coordinates.are_exact:
+        place = xp.astype(coordinates.x_original, np.float64)
+    else:
+        place = sum(in_float32(xp.astype(np.array(x), np.float64)) for x in coordinates.terms)
+    weights = filter.weights(place, index, length)
+    if wide > 1:
+        weights = weights + (in_float32(xp.astype(np.ones(()), np.float64)) - 1.0)
+    elements = xp.take(X, np.clip(index, 0, length - 1).reshape(-1), axis=number)
+    elements = xp.reshape(elements, (*X.shape[:number], *index.shape, *X.shape[number + 1 :]))
+    weights = xp.reshape(weights, (*index.shape, *[1] * (X.ndim - number - 1)))
+    return xp.sums(elements * weights, partial(np.sum, axis=number + 1), terms)
+
+
+# ── Resize ────────────────────────────────────────────────────────────────────────────────────
+
+RESIZE = operator("Resize")
+POLICIES = ("stretch", "not_larger", "not_smaller")
+#: How many elements on either side a kernel takes.
+REACH = {"nearest": 0, "linear": 1, "cubic": 2}
+
+
+@dataclass(frozen=True)
+class Interpolation:
+    """The attributes that say how an axis is resized; the last two are what mutants do otherwise.
+
+    Attributes:
+        normalize: Makes the sum of weights 1 that would be another.
+        least_stretch: The least factor of an antialiasing filter.
+    """
+
+    mode: str
+    coordinate_transformation_mode: str
+    nearest_mode: str
+    cubic_coeff_a: float
+    exclude_outside: bool
+    antialias: bool
+    normalize: Callable[[Array], Array] = normalized
+    least_stretch: int = 1
+
+    def coordinates(self, axis: Axis) -> Coordinates:
+        """Return the coordinates along an axis."""
+        return coordinates_along(axis, self.coordinate_transformation_mode)
+
+    def neighbors(self, axis: Axis) -> Neighbors:
+        """Return the nearest elements along an axis."""
+        return self.coordinates(axis).neighbors(NEAREST_MODES[self.nearest_mode])
+
+    def stretch(self, axis: Axis) -> float:
+        """Return the factor by which a kernel is wider: max(1, 1 / scale) with antialias."""
+        if not self.antialias or not axis.length_resized:
+            return 1.0
+        return float(max(Fraction(self.least_stretch), 1 / axis.scale))
+
+    def reach(self, axis: Axis) -> int:
+        """Return how many elements on either side of a coordinate may count."""
+        return ceil(REACH[self.mode] * self.stretch(axis))
+
+    def filter(self, axis: Axis) -> Filter:
+        """Return the weights of averages along an axis."""
+        return Filter(
+            kernel=linear if self.mode == "linear" else partial(cubic, self.cubic_coeff_a),
+            reach=self.reach(axis),
+            stretch=self.stretch(axis),
+            excludes_outside=self.exclude_outside,
+            normalize=self.normalize,
+        )
+
+
+def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -> bool:
+    """Return True if it does not matter which of two scales an axis has."""
+    coordinates = interpolation.coordinates(axis)
+    others = interpolation.coordinates(other)
+    crops = interpolation.coordinate_transformation_mode == "tf_crop_and_resize"
+    if crops and not np.array_equal(coordinates.is_outside(), others.is_outside()):
+        return False
+    if interpolation.mode == "nearest":
+        return interpolation.neighbors(axis).equal(interpolation.neighbors(other))
+    same_places = np.array_equal(coordinates.x_original, others.x_original)
+    return same_places and interpolation.stretch(axis) == interpolation.stretch(other)
+
+
+def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis:
+    """Return the axis with its scale as given, or that of its lengths: CUT_OFF_LENGTH.
+
+    Where both have the same answer, nothing is open. Where they have not, the width of
+    half_pixel_symmetric may be another one than that of its scale: CUT_OFF_WIDTH.
+    """
+    if not axis.length_resized or interpolation.coordinates(axis).copy_the_input:
+        return axis
+    of_lengths = by_lengths(axis)
+    if has_the_same_answer(interpolation, axis, of_lengths):
+        return axis
+    if CUT_OFF_LENGTH.reading() == "as_given":
+        return axis
+    has_width = interpolation.coordinate_transformation_mode == "half_pixel_symmetric"
+    if has_width and CUT_OFF_WIDTH.reading() == "fraction":
+        return replace(of_lengths, output_width=axis.output_width)
+    return of_lengths
+
+
+def resized_along(
+    X: Array, number: int, axis: Axis, interpolation: Interpolation, terms: int
+) -> Array:
+    """Return X with axis `number` resized; averages along all axes add up `terms` elements."""
+    coordinates = interpolation.coordinates(axis)
+    if coordinates.copy_the_input:
+        return X
+    if interpolation.mode == "nearest":
+        return nearest_elements(X, number, interpolation.neighbors(axis))
+    check_averages(X)
+    return averages(X, number, coordinates, interpolation.filter(axis), terms)
+
+
+def is_extrapolated(axis: Axis) -> NDArray[np.bool_]:
+    """Return a mask of coordinates that are "outside the range [0, length_original - 1]"."""
+    coordinates = coordinates_along(axis, "tf_crop_and_resize")
+    is_sure = coordinates.is_inside() | coordinates.is_outside(coordinates.error)
+    if not (coordinates.are_exact or is_sure.all()):
         leave_open("float32 cannot tell what is outside")
-    return lost
+    return coordinates.is_outside()
 
 
-def outside(X, y, axes, value):
-    """`y` with a value where a coordinate is outside of the input."""
+def extrapolated(Y: Array, axes: Sequence[Axis], extrapolation_value: float) -> Array:
+    """Return Y with a value wherever a coordinate is outside of the input along any axis."""
     for number, axis in enumerate(axes):
-        lost = lost_places(axis)
-        is_cut_off = axis.width != axis.size and axis.size
-        if is_cut_off and not np.array_equal(lost, lost_places(by_lengths(axis))):
-            leave_open("it is not said which scale counts")
-        if lost.any():
-            if not is_real(X):
+        mask = is_extrapolated(axis)
+        if mask.any():
+            if not is_real(Y):
                 raise_unspecified("an extrapolation that is no real number")
-            shape = (-1, *[1] * (y.ndim - number - 1))
-            y = xp.where(lost.reshape(shape), xp.full_like(y, value), y)
-    return y
+            mask = mask.reshape(-1, *[1] * (Y.ndim - number - 1))
+            Y = xp.where(mask, xp.full_like(Y, extrapolation_value), Y)
+    return Y
 
 
-def sized(X, axes, roi, scales, sizes, policy):
-    """The axes of the output; those that are not named stay as they are."""
-    found = [axis_of(length, 1) for length in X.shape]
+def resized_axes(
+    X: Array, axes: Sequence[int], roi: Array, scales: Array, sizes: Array, policy: str
+) -> list[Axis]:
+    """Return all axes of X; "Non-specified dimensions are interpreted as non-resizable".
+
+    `scales` or `sizes` is None. Raises InvalidNode for an axis out of range, and what
+    `axes_by_scales` and `axes_by_sizes` raise.
+    """
+    found = [unchanged_axis(length) for length in X.shape]
     numbers = [from_either_end(axis, X.ndim) for axis in axes]
     if len({*numbers}) < len(numbers):
         leave_open("undefined if an axis is repeated")
-    parts = [(Fraction(0), Fraction(1))] * len(numbers)
-    if roi is not None:
-        ends = xp.values_of(roi)
-        operators.check_shape("roi", ends, (2 * len(numbers),))
-        if not np.isfinite(ends).all():
-            raise_unspecified("a part without numbers")
-        parts = [*zip(*np.vectorize(Fraction, [object])(ends).reshape(2, -1), strict=True)]
+    parts = parts_of(roi, len(numbers))
+    lengths = [X.shape[number] for number in numbers]
     if sizes is None:
-        given = checked_scales(scales, len(numbers), 2.0**-149)
-        for n, (start, end), scale in zip(numbers, parts, given, strict=True):
-            if end < start:
-                raise_unspecified("a part that ends before it starts")
-            whole = axis_of(found[n].length, scale)
-            found[n] = axis_of(found[n].length, scale, end - start)._replace(start=start, end=end)
-            if found[n].width != whole.width and PART_OR_WHOLE.reading() == "axis_scaled":
-                found[n] = whole._replace(start=start, end=end)
-        return found
-    wanted = [int(size) for size in sizes.reshape(-1)]
-    if sizes.shape != (len(numbers),) or min(wanted, default=0) < 0:
-        raise InvalidNode(f"sizes {wanted} for {len(numbers)} axes")
-    if 0 in wanted or any(X.shape[n] == 0 for n in numbers):
-        raise_unspecified("scales of no element")
-    each = [Fraction(size, X.shape[n]) for n, size in zip(numbers, wanted, strict=True)]
-    if policy != "stretch" and each:
-        each = [min(each) if policy == "not_larger" else max(each)] * len(each)
-        exact = [s * X.shape[n] for n, s in zip(numbers, each, strict=True)]
-        wanted = [floor(size + Fraction(1, 2)) for size in exact]
-    for n, (start, end), size, scale in zip(numbers, parts, wanted, each, strict=True):
-        found[n] = Axis(X.shape[n], size, scale, scale * X.shape[n], start, end)
+        named = axes_by_scales(lengths, parts, scales)
+    else:
+        named = axes_by_sizes(lengths, parts, sizes, policy)
+    for number, axis in zip(numbers, named, strict=True):
+        found[number] = axis
     return found
 
 
-def of_resize(along, sized=sized, outside=outside):
-    """All versions of Resize, from what makes an axis of another."""
-    schemas = opset.versions("", "Resize")
+def as_stated(interpolation: Interpolation) -> Interpolation:
+    """Return the attributes as they are."""
+    return interpolation
 
-    def formula(
-        since,
-        X,
-        roi=None,
-        scales=None,
-        sizes=None,
-        *,
-        coordinate_transformation_mode,
-        cubic_coeff_a,
-        exclude_outside,
-        extrapolation_value,
-        mode,
-        nearest_mode,
-        antialias=0,
-        axes=None,
-        keep_aspect_ratio_policy="stretch",
-    ):
-        known = {*TRANSFORMS} - {"half_pixel_symmetric" if since < 19 else ""}
-        known -= {"tf_half_pixel_for_nn" if since > 11 else ""}
-        check_one_of("mode", mode, "nearest", "linear", "cubic")
-        check_one_of("nearest_mode", nearest_mode, *NEAREST)
-        check_one_of("coordinate_transformation_mode", coordinate_transformation_mode, *known)
-        check_one_of("keep_aspect_ratio_policy", keep_aspect_ratio_policy, *POLICIES)
-        if scales is not None and not scales.size and (X.ndim or sizes is not None):
-            if since > 11:
-                leave_open("nothing is said of an empty tensor of scales")
-            scales = None
-        crops = coordinate_transformation_mode == "tf_crop_and_resize"
-        wrong = (scales is None) == (sizes is None) or (crops and roi is None)
-        reject(wrong, "allowed: one of scales and sizes, not both, and a roi where it counts")
-        axes = range(X.ndim) if axes is None else axes
-        found = sized(X, axes, roi if crops else None, scales, sizes, keep_aspect_ratio_policy)
-        check_size([axis.size for axis in found])
-        way = Way(
-            mode,
-            coordinate_transformation_mode,
-            nearest_mode,
-            cubic_coeff_a,
-            bool(exclude_outside),
-            bool(antialias),
+
+def as_sized(axis: Axis, last: Axis) -> Axis:
+    """Return the axis as it is."""
+    return axis
+
+
+@dataclass(frozen=True)
+class Resizing:
+    """Resize; its fields are what mutants do otherwise.
+
+    Attributes:
+        interpolation: What is made of the attributes.
+        axis: What is made of each axis, from it and from the last one.
+        extrapolate: Replaces what is outside of the input: see `extrapolated`.
+    """
+
+    interpolation: Callable[[Interpolation], Interpolation] = as_stated
+    axis: Callable[[Axis, Axis], Axis] = as_sized
+    extrapolate: Callable[[Array, Sequence[Axis], float], Array] = extrapolated
+
+
+def scales_or_sizes(since: int, count: int, scales: Array, sizes: Array) -> tuple[Array, Array]:
+    """Return scales and sizes, one of which is None, for so many axes.
+
+    Version 11: "If 'size' is needed, the user must set 'scales' to an empty tensor." Later ones
+    leave scales out, and do not say what an empty tensor is: EMPTY_SCALES. Raises InvalidNode if
+    both are given, or none: "One of 'scales' and 'sizes' MUST be specified and it is an error if
+    both are specified."
+    """
+    if scales is not None and not scales.size and (count or sizes is not None):
+        is_open = since > 11 and sizes is not None
+        if is_open and EMPTY_SCALES.reading() == "refused":
+            raise InvalidNode("scales and sizes; allowed: one of them")
+        scales = None
+    reject((scales is None) == (sizes is None), "allowed: one of scales and sizes, not both")
+    return scales, sizes
+
+
+def resize(
+    resizing: Resizing,
+    since: int,
+    X: Array,
+    roi: Array = None,
+    scales: Array = None,
+    sizes: Array = None,
+    *,
+    coordinate_transformation_mode: str,
+    cubic_coeff_a: float,
+    exclude_outside: int,
+    extrapolation_value: float,
+    mode: str,
+    nearest_mode: str,
+    antialias: int = 0,
+    axes: Sequence[int] | None = None,
+    keep_aspect_ratio_policy: str = "stretch",
+) -> Array:
+    """Return Y: X with its axes resized, of any type. Version 11 and later.
+
+    roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. An attribute that is valid
+    only in another mode changes nothing. Raises InvalidNode for a value that an attribute does not
+    have, and for what `scales_or_sizes` and `resized_axes` refuse.
+    """
+    transformations = [name for name, one in TRANSFORMATIONS.items() if since in one.versions]
+    check_one_of("mode", mode, "nearest", "linear", "cubic")
+    check_one_of("nearest_mode", nearest_mode, *NEAREST_MODES)
+    check_one_of("coordinate_transformation_mode", coordinate_transformation_mode, *transformations)
+    check_one_of("keep_aspect_ratio_policy", keep_aspect_ratio_policy, *POLICIES)
+    axes = range(X.ndim) if axes is None else axes
+    scales, sizes = scales_or_sizes(since, len(axes), scales, sizes)
+    crops = coordinate_transformation_mode == "tf_crop_and_resize"
+    reject(crops and roi is None, "no roi; allowed: a roi where it takes effect")
+    interpolation = resizing.interpolation(
+        Interpolation(
+            mode=mode,
+            coordinate_transformation_mode=coordinate_transformation_mode,
+            nearest_mode=nearest_mode,
+            cubic_coeff_a=cubic_coeff_a,
+            exclude_outside=bool(exclude_outside),
+            antialias=bool(antialias),
         )
-        y, made = X, [axis for axis in found if not places(way.transform, axis).copied]
-        terms = prod(2 * way.reach(axis) for axis in made)
-        for number, axis in enumerate(found):
-            y = along(y, number, axis, way, terms)
-        y = xp.astype(y, X.dtype) if is_real(X) else y
-        return outside(X, y, found, extrapolation_value) if crops else y
+    )
+    part = roi if crops else None
+    of_X = resized_axes(X, axes, part, scales, sizes, keep_aspect_ratio_policy)
+    of_X = [resizing.axis(axis, of_X[-1]) for axis in of_X]
+    check_size([axis.length_resized for axis in of_X])
+    of_X = [with_the_scale_that_counts(interpolation, axis) for axis in of_X]
+    Y = X
+    terms = prod(
+        2 * interpolation.reach(axis)
+        for axis in of_X
+        if not interpolation.coordinates(axis).copy_the_input
+    )
+    for number, axis in enumerate(of_X):
+        Y = resized_along(Y, number, axis, interpolation, terms)
+    if is_real(X):
+        Y = xp.astype(Y, X.dtype)
+    return resizing.extrapolate(Y, of_X, extrapolation_value) if crops else Y
 
-    def first(X, scales, *, mode):
+
+def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Array:
+    """Return Y of version 10, which is Upsample with scales below 1."""
+    check_one_of("mode", mode, "nearest", "linear")
+    return upsampled(X, checked_scales(scales, X.ndim, _LEAST_SCALE), mode)
+
+
+def resize_versions(resizing: Resizing) -> Mapping[int, Formula]:
+    """Return the formulas of all versions."""
+    formulas: dict[int, Formula] = {}
+    for since, schema in opset.versions("", "Resize").items():
+        if since == 10:
+            formulas[since] = partial(resize_10, resizing)
+        else:
+            formula = partial(resize, resizing, since)
+            formulas[since] = with_parameters(formula, schema, schema.attributes)
+    return formulas
+
+
+RESIZE.formula(build=resize_versions)(Resizing())
+
+
+# Mutants of Resize.
+
+
+def renamed(old: str, new: str, interpolation: Interpolation) -> Interpolation:
+    """Mutant: a mode, transformation or nearest mode is another one."""
+    names = ("mode", "coordinate_transformation_mode", "nearest_mode")
+    changed: dict[str, Any] = {n: new for n in names if getattr(interpolation, n) == old}
+    return replace(interpolation, **changed)
+
+
+def as_they_are(weights: Array) -> Array:
+    """Mutant: weights are not divided by their sum."""
+    return weights
+
+
+def not_normalized(interpolation: Interpolation) -> Interpolation:
+    """Mutant: weights are not divided by their sum."""
+    return replace(interpolation, normalize=as_they_are)
+
+
+def zeros_outside(interpolation: Interpolation) -> Interpolation:
+    """Mutant: elements outside of the input are 0."""
+    if interpolation.exclude_outside:
+        return interpolation
+    return replace(interpolation, exclude_outside=True, normalize=as_they_are)
+
+
+def narrowed(interpolation: Interpolation) -> Interpolation:
+    """Mutant: an antialiasing filter becomes narrower where it scales up."""
+    return replace(interpolation, least_stretch=0)
+
+
+def rounded_up(axis: Axis, last: Axis) -> Axis:
+    """Mutant: sizes are rounded up."""
+    return replace(axis, length_resized=ceil(axis.output_width))
+
+
+def rounded_to_even(axis: Axis, last: Axis) -> Axis:
+    """Mutant: sizes are rounded to the nearest whole number, and halves to an even one."""
+    return replace(axis, length_resized=round(axis.output_width))
+
+
+def parts_not_counted(axis: Axis, last: Axis) -> Axis:
+    """Mutant: sizes do not depend on the part of the input."""
+    return replace(axis, length_resized=floor(axis.length_original * axis.scale))
+
+
+def last_part_for_all(axis: Axis, last: Axis) -> Axis:
+    """Mutant: all axes have the part of the last."""
+    return replace(axis, start_x=last.start_x, end_x=last.end_x)
+
+
+def not_extrapolated(Y: Array, axes: Sequence[Axis], extrapolation_value: float) -> Array:
+    """Mutant: edges go on outside of the input."""
+    return Y
+
+
+#: Pairs of values of attributes of which the first is taken for the second.
+CONFUSED = (
+    ("half_pixel", "asymmetric"),
+    ("half_pixel_symmetric", "half_pixel"),
+    ("pytorch_half_pixel", "half_pixel"),
+    ("align_corners", "asymmetric"),
+    ("cubic", "linear"),
+    ("round_prefer_floor", "round_prefer_ceil"),
+    ("round_prefer_floor", "floor"),
+)
+RESIZE_MUTANTS: Mapping[str, tuple[str, Resizing]] = {
+    **{
+        f"{old}_is_{new}": (f"{old} was {new}", Resizing(partial(renamed, old, new)))
+        for old, new in CONFUSED
+    },
+    "not_normalized": ("weights were not divided by their sum", Resizing(not_normalized)),
+    "zeros_outside": ("what is outside was 0", Resizing(zeros_outside)),
+    "narrowed": ("a filter was narrowed where it scales up", Resizing(narrowed)),
+    "rounded_up": ("sizes were rounded up", Resizing(axis=rounded_up)),
+    "rounded_to_even": (
+        "halves of sizes were rounded to even, and others to the nearest",
+        Resizing(axis=rounded_to_even),
+    ),
+    "parts_not_counted": (
+        "a size did not depend on the part of the input",
+        Resizing(axis=parts_not_counted),
+    ),
+    "last_part_for_all": (
+        "all axes had the part of the last",
+        Resizing(axis=last_part_for_all),
+    ),
+    "not_extrapolated": (
+        "edges went on outside of a part",
+        Resizing(extrapolate=not_extrapolated),
+    ),
+}
+RESIZE.mutant_table(RESIZE_MUTANTS, build=resize_versions)
+
+
+# ── Upsample, and Resize-10 ───────────────────────────────────────────────────────────────────
+#
+# No sentence says where the elements of the output lie. A whole scale repeats elements, as the
+# example of version 1 has it.
+
+UPSAMPLE = operator("Upsample")
+#: The transformation of each reading of UNSTATED_PLACES.
+PLACES = {
+    "corners": "asymmetric",
+    "centers": "half_pixel",
+    "aligned_corners": "align_corners",
+}
+
+
+def unstated_coordinates(axis: Axis) -> Coordinates:
+    """Return the coordinates as UNSTATED_PLACES reads them."""
+    reading = UNSTATED_PLACES.reading()
+    if reading == "aligned_corners":
+        axis = by_lengths(axis)
+    return coordinates_along(axis, PLACES[reading])
+
+
+def unstated_neighbors(axis: Axis) -> Neighbors:
+    """Return the nearest elements: UNSTATED_PLACES, UNSTATED_ROUNDING.
+
+    By corners, x_resized / scale is cut off. Other coordinates are rounded.
+    """
+    coordinates = unstated_coordinates(axis)
+    if UNSTATED_PLACES.reading() == "corners":
+        return coordinates.neighbors(np.floor)
+    half_down = coordinates.neighbors(round_prefer_floor)
+    half_up = coordinates.neighbors(round_prefer_ceil)
+    if half_down.equal(half_up):
+        return half_down
+    return half_down if UNSTATED_ROUNDING.reading() == "round_prefer_floor" else half_up
+
+
+def nearest_by_scale(axis: Axis) -> Neighbors:
+    """Return the nearest elements.
+
+    Those of a whole scale are decided, and those that are nearest by corners and by centers.
+    """
+    corners = coordinates_along(axis, "asymmetric")
+    if axis.scale.denominator == 1:
+        return replace(corners, are_exact=True).neighbors(np.floor)
+    by_corners = corners.neighbors(np.floor)
+    centers = coordinates_along(axis, "half_pixel")
+    by_centers = (
+        centers.neighbors(round_prefer_floor).nearest,
+        centers.neighbors(round_prefer_ceil).nearest,
+    )
+    if all(np.array_equal(by_corners.nearest, indices) for indices in by_centers):
+        return by_corners
+    return unstated_neighbors(axis)
+
+
+def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
+    """Return X with axis `number` scaled; along one element there is nothing to average."""
+    if coordinates_along(axis, "asymmetric").copy_the_input:
+        return X
+    if mode == "nearest":
+        return nearest_elements(X, number, nearest_by_scale(axis))
+    if axis.length_original <= 1:
+        return xp.take(X, np.zeros(axis.length_resized, np.int64), axis=number)
+    check_averages(X)
+    coordinates = unstated_coordinates(axis)
+    return averages(X, number, coordinates, Filter(linear, reach=1), 2**X.ndim)
+
+
+def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
+    """Return X with all axes scaled: output_dimension = floor(input_dimension * scale).
+
+    "linear (including bilinear, trilinear, etc)": NAMES_OF_LINEAR. Raises InvalidNode for another
+    mode.
+    """
+    if mode in ("bilinear", "trilinear"):
+        reject(NAMES_OF_LINEAR.reading() == "refused", f"mode {mode!r}")
+    else:
         check_one_of("mode", mode, "nearest", "linear")
-        return upsampled(X, checked_scales(scales, X.ndim, 2.0**-149), mode)
+    axes = [scaled_axis(length, scale) for length, scale in zip(X.shape, scales, strict=True)]
+    check_size([axis.length_resized for axis in axes])
+    Y = X
+    for number, axis in enumerate(axes):
+        Y = upsampled_along(Y, number, axis, mode)
+    return xp.astype(Y, X.dtype) if is_real(X) else Y
 
-    return {10: first} | {
-        since: operators.with_parameters(partial(formula, since), schema, schema.attributes)
-        for since, schema in schemas.items()
-        if since > 10
+
+@dataclass(frozen=True)
+class Upsampling:
+    """Upsample; its fields are what mutants do otherwise.
+
+    Attributes:
+        upsample: Returns the output, from X, the scales and the mode.
+        least_scale: "It takes value greater than or equal to 1."
+    """
+
+    upsample: Callable[[Array, Sequence[float], str], Array] = upsampled
+    least_scale: float = 1.0
+
+
+def upsample_1(
+    upsampling: Upsampling, X: Array, *, mode: str, height_scale: float, width_scale: float
+) -> Array:
+    """Return Y of version 1: X is [N, C, H, W], and mode nearest or bilinear."""
+    is_wrong = X.ndim != 4 or mode not in ("nearest", "bilinear")
+    reject(is_wrong, f"rank {X.ndim}, mode {mode!r}")
+    scales = [1, 1, height_scale, width_scale]
+    return upsample_7(upsampling, X, mode=mode.removeprefix("bi"), scales=scales)
+
+
+def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[float]) -> Array:
+    """Return Y of version 7: scales are an attribute."""
+    return upsample_9(upsampling, X, np.array(scales, np.float32), mode=mode)
+
+
+def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) -> Array:
+    """Return Y of version 9: scales are an input."""
+    return upsampling.upsample(X, checked_scales(scales, X.ndim, upsampling.least_scale), mode)
+
+
+def upsample_versions(upsampling: Upsampling) -> Mapping[int, Formula]:
+    """Return the formulas of all versions but 10, which is deprecated: no model may have it."""
+    return {
+        1: partial(upsample_1, upsampling),
+        7: partial(upsample_7, upsampling),
+        9: partial(upsample_9, upsampling),
     }
 
 
-RESIZE.formula(build=of_resize)(along)
-RESIZE.mutant_table(
-    {
-        f"{old}_is_{new}": (
-            f"{old} was {new}",
-            lambda way, old=old, new=new: way._replace(
-                **{n: new for n in ("mode", "transform", "nearest") if getattr(way, n) == old}
-            ),
-        )
-        for old, new in (
-            ("half_pixel", "asymmetric"),
-            ("half_pixel_symmetric", "half_pixel"),
-            ("pytorch_half_pixel", "half_pixel"),
-            ("align_corners", "asymmetric"),
-            ("cubic", "linear"),
-            ("round_prefer_floor", "round_prefer_ceil"),
-            ("round_prefer_floor", "floor"),
-        )
-    }
-    | {
-        "not_normalized": (
-            "weights were not divided by their sum",
-            lambda way: way._replace(normal=lambda weights: weights),
-        ),
-        "zeros_outside": (
-            "what is outside was 0",
-            lambda way: (
-                way if way.inside else way._replace(inside=True, normal=lambda weights: weights)
-            ),
-        ),
-        "narrowed": (
-            "a filter was narrowed where it scales up",
-            lambda way: way._replace(narrowest=0),
-        ),
-    },
-    build=lambda change: of_resize(
-        lambda X, number, axis, way, terms: along(X, number, axis, change(way), terms)
+UPSAMPLE.formula(build=upsample_versions)(Upsampling())
+
+
+# Mutants of Upsample.
+
+
+def scales_reversed(X: Array, scales: Sequence[float], mode: str) -> Array:
+    """Mutant: scales are of the last axis to the first."""
+    return upsampled(X, scales[::-1], mode)
+
+
+def last_scale_for_all(X: Array, scales: Sequence[float], mode: str) -> Array:
+    """Mutant: the last two axes have the last scale."""
+    last = [scales[-1] for _ in scales[-2:]]
+    return upsampled(X, [*scales[:-2], *last], mode)
+
+
+def last_two_alone(X: Array, scales: Sequence[float], mode: str) -> Array:
+    """Mutant: the last two axes alone are scaled."""
+    others = [1.0 for _ in scales[:-2]]
+    return upsampled(X, [*others, *scales[-2:]], mode)
+
+
+def scales_rounded(X: Array, scales: Sequence[float], mode: str) -> Array:
+    """Mutant: scales are rounded to whole numbers."""
+    return upsampled(X, [round(scale) for scale in scales], mode)
+
+
+def tiled(X: Array, scales: Sequence[float], mode: str) -> Array:
+    """Mutant: the input is repeated as a whole."""
+    return xp.tile(X, [int(scale) for scale in scales])
+
+
+UPSAMPLE_MUTANTS: Mapping[str, tuple[str, Upsampling]] = {
+    "scales_reversed": (
+        "scales came from the last axis to the first",
+        Upsampling(scales_reversed),
     ),
-)
-RESIZE.mutant_table(
-    {
-        "rounded_up": ("sizes were rounded up", lambda a, _: a._replace(size=ceil(a.width))),
-        "rounded_to_even": (
-            "halves of sizes were rounded to even, and others to the nearest",
-            lambda a, _: a._replace(size=round(a.width)),
-        ),
-        "parts_not_counted": (
-            "a size did not depend on the part of the input",
-            lambda a, _: a._replace(size=floor(a.length * a.scale)),
-        ),
-        "last_part_for_all": (
-            "all axes had the part of the last",
-            lambda a, last: a._replace(start=last.start, end=last.end),
-        ),
-    },
-    build=lambda changed: of_resize(
-        along,
-        sized=lambda *given: [changed(axis, axes[-1]) for axes in [sized(*given)] for axis in axes],
+    "last_scale_for_all": (
+        "the last two axes had the last scale",
+        Upsampling(last_scale_for_all),
     ),
-)
-RESIZE.mutant(
-    "edges went on outside of a part",
-    name="not_extrapolated",
-    build=lambda outside: of_resize(along, outside=outside),
-)(lambda X, y, axes, value: y)
-
-
-def of_upsampled(function=upsampled, least=1):
-    """All versions of Upsample but 10, which is deprecated, and no model may have it."""
-
-    def first(X, *, mode, height_scale, width_scale):
-        reject(X.ndim != 4 or mode not in ("nearest", "bilinear"), f"rank {X.ndim}, mode {mode!r}")
-        return stated(X, mode=mode.removeprefix("bi"), scales=[1, 1, height_scale, width_scale])
-
-    def stated(X, *, mode, scales):
-        return fed(X, np.array(scales, np.float32), mode=mode)
-
-    def fed(X, scales, *, mode):
-        return function(X, checked_scales(scales, X.ndim, least), mode)
-
-    return {1: first, 7: stated, 9: fed}
-
-
-UPSAMPLE.formula(build=of_upsampled)(upsampled)
-UPSAMPLE.mutant_table(
-    {
-        "scales_reversed": ("scales came from the last axis to the first", lambda s: s[::-1]),
-        "last_scale_for_all": (
-            "the last two axes had the last scale",
-            lambda s: [*s[:-2], *s[-1:] * len(s[-2:])],
-        ),
-        "last_two_alone": (
-            "the last two axes alone were scaled",
-            lambda s: [1] * len(s[:-2]) + s[-2:],
-        ),
-        "scales_rounded": ("scales were rounded to whole numbers", lambda s: [*map(round, s)]),
-    },
-    build=lambda change: of_upsampled(lambda X, scales, mode: upsampled(X, change(scales), mode)),
-)
-UPSAMPLE.mutant("the input was repeated as a whole", name="tiled", build=of_upsampled)(
-    lambda X, scales, mode: xp.tile(X, [*map(int, scales)])
-)
+    "last_two_alone": ("the last two axes alone were scaled", Upsampling(last_two_alone)),
+    "scales_rounded": ("scales were rounded to whole numbers", Upsampling(scales_rounded)),
+    "tiled": ("the input was repeated as a whole", Upsampling(tiled)),
+}
+UPSAMPLE.mutant_table(UPSAMPLE_MUTANTS, build=upsample_versions)
 UPSAMPLE.mutant(
     "scales below 1 were accepted",
+    build=upsample_versions,
     name="scaled_down",
     of_validity=True,
-    build=lambda function: of_upsampled(function, 2.0**-149),
-)(upsampled)
-
-
-# AffineGrid: where an affine matrix takes the centers of a grid's elements.
-def in_steps(first, length, corners):
-    """Of `length` places from -1 to 1 on, by their numbers."""
-    if corners:
-        return first * (xp.real(2.0) / max(length - 1, 1)) - 1
-    return first * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
-
-
-@operators.formula_builder(20, options=["change"])
-def of_places(places, theta, size, *, align_corners, change=lambda *of: of):
-    """The formula, from the places along an axis, and a change of the matrix, sizes and axes."""
-    stated = listed("size", size)
-    n = len(stated) - 2
-    if n not in (2, 3) or min(stated) < 0 or theta.shape != (stated[0], n, n + 1):
-        raise InvalidNode(f"theta {list(theta.shape)} for size {stated}")
-    check_size((stated[0], *stated[2:], n))
-    if align_corners not in (0, 1):
-        raise_unspecified(f"align_corners {align_corners}")
-    if align_corners and 1 in stated[2:]:
-        leave_open("which corners one element has")
-    if np.isinf(xp.values_of(theta)[..., :-1]).any():
-        leave_open("infinity times what may round to 0 is infinite, or no number")
-    # The last axis comes first, as x of y, x or of z, y, x.
-    theta, lengths, axes = change(theta, stated[2:], [*range(n)][::-1])
-    kind = np.float64 if theta.dtype == np.float64 else np.float32
-    rows = [xp.astype(np.ones(prod(lengths)), kind)]
-    for axis in axes[::-1]:
-        number = xp.astype(np.arange(lengths[axis]), kind)
-        along = xp.reshape(
-            places(number, lengths[axis], align_corners), [-1 if a == axis else 1 for a in range(n)]
-        )
-        rows.insert(0, xp.reshape(xp.broadcast_to(along, lengths), (-1,)))
-    moved = xp.permute_dims(xp.matmul(theta, xp.stack(rows)), (0, 2, 1))
-    return xp.astype(xp.reshape(moved, (stated[0], *stated[2:], n)), theta.dtype)
-
-
-AFFINE_GRID.formula(build=of_places)(in_steps)
-
-
-@AFFINE_GRID.alternative("", build=of_places)
-def scaled(first, length, corners):
-    """The places between corners, brought nearer to each other."""
-    aligned = in_steps(first, length, True)
-    return aligned if corners else aligned * (xp.real(length - 1.0) / max(length, 1))
-
-
-@AFFINE_GRID.alternative("", build=of_places)
-def doubled(first, length, corners):
-    """Each place as a whole number, divided once."""
-    whole, divisor = (first * 2, length - 1) if corners else (first * 2 + 1, length)
-    return whole / max(divisor, 1) - 1
-
-
-AFFINE_GRID.mutant_table(
-    {
-        "from_0_to_1": ("the places ran from 0 to 1", lambda *of: (in_steps(*of) + 1) / 2),
-        "upside_down": ("the places ran from 1 to -1", lambda *of: -in_steps(*of)),
-        "from_the_first_edge": (
-            "each place was the edge at which its element begins",
-            lambda first, length, corners: first * (2 / max(length, 1)) - 1,
-        ),
-    },
-    build=of_places,
-)
-AFFINE_GRID.mutant_table(
-    {
-        "y_before_x": (
-            "the first axis came first, as y of y, x",
-            lambda theta, lengths, axes: (theta, lengths, axes[::-1]),
-        ),
-        "height_for_width": (
-            "the sizes were read from the last to the first",
-            lambda theta, lengths, axes: (theta, lengths[::-1], axes),
-        ),
-        "translation_first": (
-            "the translation was the first column",
-            lambda theta, *of: (xp.concat([theta[..., 1:], theta[..., :1]], axis=2), *of),
-        ),
-        "translation_ignored": (
-            "the translation was ignored",
-            lambda theta, *of: (xp.concat([theta[..., :-1], theta[..., -1:] * 0], axis=2), *of),
-        ),
-        "matrix_transposed": (
-            "the matrix stood before its translation, transposed",
-            lambda theta, *of: (
-                xp.concat([xp.permute_dims(theta[..., :-1], (0, 2, 1)), theta[..., -1:]], axis=2),
-                *of,
-            ),
-        ),
-        "first_matrix_for_all": (
-            "the first matrix served for the whole batch",
-            lambda theta, *of: (xp.broadcast_to(theta[:1], theta.shape), *of),
-        ),
-    },
-    build=lambda change: of_places(in_steps, change=change),
-)
+)(Upsampling(least_scale=_LEAST_SCALE))

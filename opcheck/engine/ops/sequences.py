@@ -1,83 +1,354 @@
-"""Sequences of tensors and optional ones, which formulas take and give as lists."""
+"""Sequences of tensors and optional values, which formulas take and return as lists.
 
-import re
+A sequence is the list of its tensors. An optional value is a list of one tensor, or of none. The
+names that end in `_of_sequences`, `_of_optionals` and `_of_optional_sequences` stand for an
+operator of ONNX on a sequence, on an optional tensor and on an optional sequence.
+
+The parts of the file: positions, and the operators that have one; sequences made, joined and split;
+optional values; sequences in place of tensors. Each is followed by its mutants.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import numbers as xp, opset
 from opcheck.dtypes import DTYPES
 from opcheck.engine.axes import from_either_end, listed, scalar
-from opcheck.engine.operators import formula_builder, operator, raise_unspecified
+from opcheck.engine.operators import (
+    Formula,
+    FormulaBuilder,
+    Operator,
+    formula_builder,
+    operator,
+    raise_unspecified,
+)
 from opcheck.engine.ops.movement import CONCAT, parts
-from opcheck.errors import reject
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
 NAMES = """ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt
 SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence
 Identity_of_optional_sequences Identity_of_optionals Identity_of_sequences Optional_of_sequences
 OptionalGetElement_of_optional_sequences OptionalGetElement_of_sequences
 OptionalHasElement_of_optional_sequences OptionalHasElement_of_sequences"""
-JOIN, OPTIONAL, GET, HAS, AT, CONSTRUCT, EMPTY, ERASE, INSERT, LENGTH, SPLIT, *FORMS = (
-    operator(
-        name,
-        exact=True,
-        of_shapes="HasElement" in name or name == "SequenceLength",
-        ignores=("type",) if re.match("Optional(_|$)", name) else (),
-    )
-    for name in NAMES.split()
+
+#: The tensors of a sequence, or of an optional value.
+Tensors: TypeAlias = Sequence[Array]
+#: Makes a sequence of tensors.
+Make: TypeAlias = Callable[[list[Array]], list[Array]]
+#: Returns a position from the input, the range that is accepted, and the default.
+Position: TypeAlias = Callable[[Array, int, int, int], int]
+#: Makes another position of a position and the range that is accepted.
+Change: TypeAlias = Callable[[int, int, int], int]
+#: Joins tensors along an axis, or along a new one, from axis and new_axis.
+Join: TypeAlias = Callable[[Tensors, int, int], Array]
+#: Returns lengths of parts, from the length of an axis and that of a part.
+Chunks: TypeAlias = Callable[[int, int], list[int]]
+
+PARTS_OF_NO_LENGTH = Ruling(
+    "parts-of-no-length",
+    "The text has split contain only positive numbers, and all values of its input be >= 0.",
+    ("accepted", "refused"),
 )
-EMPTY.constant = (*DTYPES,)
-EMPTY.formula(11)(lambda *, dtype: [])
-LENGTH.formula(11)(lambda *input_sequence: np.array(len(input_sequence)))
 
 
-construct = formula_builder(11)(lambda made, *inputs: made([*inputs]))
-CONSTRUCT.formula(build=construct)(list)
+def declared(name: str, **options: Any) -> Operator:
+    """Declare an operator that moves tensors about as they are."""
+    return operator(name, exact=True, **options)
 
 
-@formula_builder(11)
-def at(counted, position, *input_sequence):
-    n = len(input_sequence)
-    return input_sequence[counted(position, -n, n - 1, None)]
+# ── positions ─────────────────────────────────────────────────────────────────────────────────
+
+SEQUENCE_AT = declared("SequenceAt")
+SEQUENCE_ERASE = declared("SequenceErase")
+SEQUENCE_INSERT = declared("SequenceInsert")
 
 
-@formula_builder(11, options=["made"])
-def erase(counted, position=None, *input_sequence, made=list):
-    n = len(input_sequence)
-    if position is None and not n:
-        raise_unspecified("the last tensor of none")
-    place = counted(position, -n, n - 1, n - 1) % n
-    return made([*input_sequence[:place], *input_sequence[place + 1 :]])
+def position_of(position: Array, low: int, high: int, default: int) -> int:
+    """Return a position as Python counts it from either end; the default if it is left out.
 
-
-@formula_builder(11, options=["made"])
-def insert(counted, tensor, position=None, *input_sequence, made=list):
-    n = len(input_sequence)
-    place = counted(position, -n, n, n)
-    return made([*input_sequence[:place], tensor, *input_sequence[place:]])
-
-
-@AT.formula(build=at)
-@ERASE.formula(build=erase)
-@INSERT.formula(build=insert)
-def counted(position, low, high, default):
-    """A position from `low` to `high`, as Python counts it from either end."""
-    place = default if position is None else scalar("position", position)
+    "It is an error if any of the index values are out of bounds", which are from `low` to `high`.
+    """
+    place: int = default if position is None else scalar("position", position)
     reject(not low <= place <= high, f"position {place} is outside [{low}, {high}]")
     return place
 
 
+@dataclass(frozen=True)
+class Editing:
+    """An operator with a position; its fields are what mutants do otherwise.
+
+    Attributes:
+        position: Returns the position.
+        make: Makes the output of its tensors.
+    """
+
+    position: Position = position_of
+    make: Make = list
+
+
 @formula_builder(11)
-def joined(function, *input_sequence, new_axis, axis):
+def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Array:
+    """Return the tensor at the position, "in [-n, n - 1]", which is not left out."""
+    n = len(input_sequence)
+    return input_sequence[editing.position(position, -n, n - 1, n - 1)]
+
+
+@formula_builder(11)
+def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Array) -> list[Array]:
+    """Return the sequence without the tensor at the position: "by default it's the last"."""
+    n = len(input_sequence)
+    if position is None and not n:
+        raise_unspecified("the last tensor of none")
+    place = editing.position(position, -n, n - 1, n - 1) % n
+    return editing.make([*input_sequence[:place], *input_sequence[place + 1 :]])
+
+
+@formula_builder(11)
+def sequence_insert(
+    editing: Editing, tensor: Array, position: Array = None, *input_sequence: Array
+) -> list[Array]:
+    """Return the sequence with a tensor at the position, "in [-n, n]", by default the end."""
+    n = len(input_sequence)
+    place = editing.position(position, -n, n, n)
+    return editing.make([*input_sequence[:place], tensor, *input_sequence[place:]])
+
+
+WITH_POSITION: Sequence[tuple[Operator, FormulaBuilder]] = (
+    (SEQUENCE_AT, sequence_at),
+    (SEQUENCE_ERASE, sequence_erase),
+    (SEQUENCE_INSERT, sequence_insert),
+)
+#: Those whose position may be left out.
+WITH_DEFAULT = WITH_POSITION[1:]
+for _op, _build in WITH_POSITION:
+    _op.formula(build=_build)(Editing())
+
+
+# Mutants of positions.
+
+
+def misread(change: Change, position: Array, low: int, high: int, default: int) -> int:
+    """Mutant: a position in range is changed."""
+    if position is None or low > high:
+        return position_of(position, low, high, default)
+    place = position_of(position, low, high, 0)
+    return position_of(np.array(change(place, low, high)), low, high, default)
+
+
+def misread_unchecked(change: Change, position: Array, low: int, high: int, default: int) -> int:
+    """Mutant: a position is changed before it is checked that it is in range."""
+    if position is None or low > high:
+        return position_of(position, low, high, default)
+    place = scalar("position", position)
+    return position_of(np.array(change(place, low, high)), low, high, default)
+
+
+def first_by_default(position: Array, low: int, high: int, default: int) -> int:
+    """Mutant: a position that is left out is the front."""
+    return 0 if position is None else position_of(position, low, high, default)
+
+
+def minus_sign_dropped(place: int, low: int, high: int) -> int:
+    """Mutant: a position's minus sign is dropped."""
+    return min(abs(place), high)
+
+
+def negative_is_last(place: int, low: int, high: int) -> int:
+    """Mutant: every negative position is the back."""
+    return high if place < 0 else place
+
+
+def from_the_other_end(place: int, low: int, high: int) -> int:
+    """Mutant: positions count from the other end."""
+    end = high if place >= 0 else low - 1
+    return end - place
+
+
+def position_clamped(place: int, low: int, high: int) -> int:
+    """Mutant: a position out of range is the nearest in it."""
+    return min(max(place, low), high)
+
+
+def position_wraps(place: int, low: int, high: int) -> int:
+    """Mutant: a position out of range counts on from the other end."""
+    return (place - low) % (high - low + 1) + low
+
+
+def position_in_32_bits(place: int, low: int, high: int) -> int:
+    """Mutant: a position is cut down to 32 bits."""
+    return (place + 2**31) % 2**32 - 2**31
+
+
+def zero_is_the_default(place: int, low: int, high: int) -> int:
+    """Mutant: position 0 is a missing one."""
+    return high if place == 0 else place
+
+
+def after_negative(place: int, low: int, high: int) -> int:
+    """Mutant: a tensor is inserted after a negative position."""
+    return place + high + 1 if place < 0 else place
+
+
+def with_position(change: Change) -> Editing:
+    """Return the mutant that changes positions in range."""
+    return Editing(partial(misread, change))
+
+
+def with_unchecked_position(change: Change) -> Editing:
+    """Return the mutant that changes positions before they are checked."""
+    return Editing(partial(misread_unchecked, change))
+
+
+MISREAD: Mapping[str, tuple[str, Editing]] = {
+    "minus_sign_dropped": (
+        "the minus sign of a position was dropped",
+        with_position(minus_sign_dropped),
+    ),
+    "negative_is_last": (
+        "every negative position was taken for the back",
+        with_position(negative_is_last),
+    ),
+    "from_the_other_end": (
+        "positions were counted from the other end",
+        with_position(from_the_other_end),
+    ),
+}
+OUT_OF_RANGE: Mapping[str, tuple[str, Editing]] = {
+    "position_clamped": (
+        "a position out of range was taken for the nearest in it",
+        with_unchecked_position(position_clamped),
+    ),
+    "position_wraps": (
+        "a position out of range was counted on from the other end",
+        with_unchecked_position(position_wraps),
+    ),
+    "position_in_32_bits": (
+        "a position was cut down to 32 bits",
+        with_unchecked_position(position_in_32_bits),
+    ),
+}
+DEFAULTS: Mapping[str, tuple[str, Editing]] = {
+    "zero_is_the_default": (
+        "position 0 was taken for a missing one",
+        with_position(zero_is_the_default),
+    ),
+    "default_is_first": (
+        "a missing position was taken for the front",
+        Editing(first_by_default),
+    ),
+}
+for _op, _build in WITH_POSITION:
+    _op.mutant_table(MISREAD, build=_build)
+    _op.mutant_table(OUT_OF_RANGE, build=_build, of_validity=True)
+for _op, _build in WITH_DEFAULT:
+    _op.mutant_table(DEFAULTS, build=_build)
+SEQUENCE_INSERT.mutant(
+    "it was inserted after a negative position", build=sequence_insert, name="after_negative"
+)(with_position(after_negative))
+
+
+# ── sequences made, and counted ───────────────────────────────────────────────────────────────
+
+SEQUENCE_CONSTRUCT = declared("SequenceConstruct")
+SEQUENCE_EMPTY = declared("SequenceEmpty", constant=(*DTYPES,))
+SEQUENCE_LENGTH = declared("SequenceLength", of_shapes=True)
+
+
+@SEQUENCE_EMPTY.formula(11)
+def sequence_empty(*, dtype: int | None) -> list[Array]:
+    """Return a sequence of no tensors, of any type."""
+    return []
+
+
+@formula_builder(11)
+def sequence_construct(make: Make, *inputs: Array) -> list[Array]:
+    """Return the "sequence enclosing the input tensors"."""
+    return make([*inputs])
+
+
+@SEQUENCE_LENGTH.formula(11)
+def sequence_length(*input_sequence: Array) -> Array:
+    """Return the number of tensors, a scalar."""
+    return np.array(len(input_sequence))
+
+
+SEQUENCE_CONSTRUCT.formula(build=sequence_construct)(list)
+
+
+# Mutants of tensors that a sequence, or an optional value, holds.
+
+
+def one_shape_alone(tensors: list[Array]) -> list[Array]:
+    """Mutant: tensors of several shapes are refused."""
+    reject(len({x.shape for x in tensors}) > 1, "tensors of several shapes")
+    return tensors
+
+
+def empty_dropped(tensors: list[Array]) -> list[Array]:
+    """Mutant: tensors without elements are dropped."""
+    return [x for x in tensors if x.size]
+
+
+def scalars_are_vectors(tensors: list[Array]) -> list[Array]:
+    """Mutant: scalars become vectors of one element."""
+    return [xp.reshape(x, x.shape or (1,)) for x in tensors]
+
+
+def elements_counted(*input_sequence: Array) -> Array:
+    """Mutant: elements of tensors are counted."""
+    return np.array(sum(x.size for x in input_sequence))
+
+
+def empty_not_counted(*input_sequence: Array) -> Array:
+    """Mutant: tensors without elements are not counted."""
+    return np.array(sum(x.size > 0 for x in input_sequence))
+
+
+SCALARS_ARE_VECTORS: Mapping[str, tuple[str, Make]] = {
+    "scalars_are_vectors": ("scalars became vectors of one", scalars_are_vectors),
+}
+SHAPES: Mapping[str, tuple[str, Make]] = {
+    "one_shape_alone": ("tensors of several shapes were not supported", one_shape_alone),
+    "empty_dropped": ("empty tensors were dropped", empty_dropped),
+    **SCALARS_ARE_VECTORS,
+}
+EDITED: Mapping[str, tuple[str, Editing]] = {
+    name: (text, Editing(make=make)) for name, (text, make) in SHAPES.items()
+}
+SEQUENCE_CONSTRUCT.mutant_table(SHAPES, build=sequence_construct)
+for _op, _build in WITH_DEFAULT:
+    _op.mutant_table(EDITED, build=_build)
+SEQUENCE_LENGTH.mutant_table(
+    {
+        "elements_counted": ("elements were counted", elements_counted),
+        "empty_dropped": ("empty tensors were not counted", empty_not_counted),
+    }
+)
+
+
+# ── sequences joined ──────────────────────────────────────────────────────────────────────────
+
+CONCAT_FROM_SEQUENCE = declared("ConcatFromSequence")
+
+
+@formula_builder(11)
+def concat_from_sequence(join: Join, *input_sequence: Array, new_axis: int, axis: int) -> Array:
+    """Return the tensors joined along an axis, or, with new_axis, along a new one."""
     if not input_sequence:
         raise_unspecified("a sequence of no tensors")
     if new_axis not in (0, 1):
         raise_unspecified(f"new_axis {new_axis}")
-    return function(input_sequence, axis, new_axis)
+    return join(input_sequence, axis, new_axis)
 
 
-@JOIN.formula(build=joined)
-def along(tensors, axis, new_axis):
+def joined(tensors: Tensors, axis: int, new_axis: int) -> Array:
+    """Return the tensors as Concat joins them, or stacked: those must have one shape."""
     if not new_axis:
         return CONCAT.formulas[13](*tensors, axis=axis)
     shapes = [x.shape for x in tensors]
@@ -85,295 +356,366 @@ def along(tensors, axis, new_axis):
     return xp.stack(tensors, axis=from_either_end(axis, len(shapes[0]) + 1))
 
 
-@formula_builder(11, 24, options=["read", "ignores"])
-def split_to(chunks, input, split=None, *, axis, keepdims, read=None, ignores=True):
-    axis = from_either_end(axis, input.ndim)
-    length = input.shape[axis]
-    if split is not None and split.ndim:
-        sizes = listed("split", split)
-        sizes = read(sizes, length) if read else sizes
-    else:
-        size = 1 if split is None else scalar("split", split)
-        reject(size < 0, f"split {size}")
-        if not size * length:
-            raise_unspecified("parts of no length, or of nothing")
-        sizes = chunks(length, size)
-    made = parts(input, axis, sizes)
-    # "only positive numbers", says the text; ">= 0", its second input.
-    if 0 in sizes:
-        raise_unspecified("parts of no length")
-    if split is None and keepdims not in (0, 1):
-        raise_unspecified(f"keepdims {keepdims}")
-    kept = keepdims or (split is not None and (ignores or {*sizes} != {1}))
-    return made if kept else [xp.take(one, 0, axis=axis) for one in made]
+CONCAT_FROM_SEQUENCE.formula(build=concat_from_sequence)(joined)
 
 
-@SPLIT.formula(build=split_to)
-def chunks(length, size):
-    return [min(size, length - begin) for begin in range(0, length, size)]
+# Mutants of ConcatFromSequence.
 
 
-def of_one(read):
-    """The formulas of an optional, as a list, or from version 18 on of a tensor in place of it."""
-    return {
-        15: lambda *input: read(input),
-        **dict.fromkeys(
-            [18, 28],
-            lambda input_tensor=None, *input: read(
-                input if input_tensor is None else [input_tensor]
-            ),
-        ),
-    }
+def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: int) -> Array:
+    """Mutant: Concat is wrong."""
+    return joined(tensors, axis, 1) if new_axis else concat(*tensors, axis=axis)
 
 
-@GET.formula(build=of_one)
-def element(held):
-    if not held:
-        raise_unspecified("the element of an empty optional")
-    return held[0]
+def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: int) -> Array:
+    """Mutant: a negative axis counts without the new one."""
+    if -tensors[0].ndim <= axis < 0:
+        axis -= new_axis
+    return joined(tensors, axis, new_axis)
 
 
-optional = formula_builder(15, 28)(lambda made, input=None: [] if input is None else made([input]))
-OPTIONAL.formula(build=optional)(list)
-HAS.formula(build=of_one)(lambda held: np.array(bool(held)))
+def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: int) -> Array:
+    """Mutant: the elements of one tensor follow those of another, whatever the new axis is."""
+    y = joined(tensors, axis, new_axis)
+    return np.concat(tensors, axis=None).reshape(y.shape) if new_axis else y
 
 
-@formula_builder(14, 15, 16, 18, 19, 21, 23, 24, 25, 28, options=["needed"])
-def given_back(made, *input, needed=False):
-    """A sequence or an optional of one, from a list of its tensors; `needed`: at least one."""
-    if needed and not input:
-        raise_unspecified("the element of an empty optional")
-    return made([*input])
+def stack_reshapes(tensors: Tensors, axis: int, new_axis: int) -> Array:
+    """Mutant: tensors that are stacked take the first one's shape, if they fit."""
+    first = tensors[0]
+    if new_axis:
+        tensors = [x.reshape(first.shape) if x.size == first.size else x for x in tensors]
+    return joined(tensors, axis, new_axis)
 
 
-def of_form(name):
-    """Return what makes the formulas of an operator on sequences or optionals."""
-    by = partial(given_back, needed=name.endswith("GetElement_of_optional_sequences"))
-    known = opset.versions("", name)
-    return lambda made: {since: one for since, one in by(made).items() if since in known}
+def stack_broadcasts(tensors: Tensors, axis: int, new_axis: int) -> Array:
+    """Mutant: tensors that are stacked broadcast to the first one's shape."""
+    first = tensors[0]
+    if new_axis:
+        tensors = [xp.broadcast_to(x, first.shape) if x.shape == (2, 1) else x for x in tensors]
+    return joined(tensors, axis, new_axis)
 
 
-for _op in FORMS:
-    _op.formula(build=of_form(_op.name))(
-        list
-        if "HasElement" not in _op.name
-        else lambda held, of=_op.name: np.array(bool(held) or of.endswith("_of_sequences"))
-    )
-
-
-def misread(change, position, low, high, default, checked=True):
-    """Positions that are changed, after it was checked that they are in range, or before."""
-    if position is None or low > high:
-        return counted(position, low, high, default)
-    stated = counted(position, low, high, 0) if checked else scalar("position", position)
-    return counted(np.array(change(stated, low, high)), low, high, default)
-
-
-for _op, _by in ((AT, at), (ERASE, erase), (INSERT, insert)):
-    _op.mutant_table(
-        {
-            "minus_sign_dropped": (
-                "the minus sign of a position was dropped",
-                lambda place, low, high: min(abs(place), high),
-            ),
-            "negative_is_last": (
-                "every negative position was taken for the back",
-                lambda place, low, high: high if place < 0 else place,
-            ),
-            "from_the_other_end": (
-                "positions were counted from the other end",
-                lambda place, low, high: (high if place >= 0 else low - 1) - place,
-            ),
-        },
-        build=lambda change, by=_by: by(partial(misread, change)),
-    )
-    _op.mutant_table(
-        {
-            "position_clamped": (
-                "a position out of range was taken for the nearest in it",
-                lambda place, low, high: min(max(place, low), high),
-            ),
-            "position_wraps": (
-                "a position out of range was counted on from the other end",
-                lambda at, low, high: (at - low) % (high - low + 1) + low,
-            ),
-            "position_in_32_bits": (
-                "a position was cut down to 32 bits",
-                lambda place, *_: (place + 2**31) % 2**32 - 2**31,
-            ),
-        },
-        build=lambda change, by=_by: by(partial(misread, change, checked=False)),
-        of_validity=True,
-    )
-for _op, _by in ((ERASE, erase), (INSERT, insert)):
-    _op.mutant("position 0 was taken for a missing one", name="zero_is_the_default", build=_by)(
-        partial(misread, lambda place, low, high: place or (high if place == 0 else place))
-    )
-    _op.mutant("a missing position was taken for the front", name="default_is_first", build=_by)(
-        lambda place, *limits: 0 if place is None else counted(place, *limits)
-    )
-INSERT.mutant("it was inserted after a negative position", name="after_negative", build=insert)(
-    partial(misread, lambda place, low, high: place + (high + 1 if place < 0 else 0))
-)
-
-
-def alike(tensors):
-    reject(len({x.shape for x in tensors}) > 1, "tensors of several shapes")
-    return tensors
-
-
-SHAPES = {
-    "one_shape_alone": ("tensors of several shapes were not supported", alike),
-    "empty_dropped": ("empty tensors were dropped", lambda found: [x for x in found if x.size]),
-    "scalars_are_vectors": (
-        "scalars became vectors of one",
-        lambda found: [xp.reshape(x, x.shape or (1,)) for x in found],
-    ),
-}
-CONSTRUCT.mutant_table(SHAPES, build=construct)
-OPTIONAL.mutant_table({n: SHAPES[n] for n in ("scalars_are_vectors",)}, build=optional)
-for _op, _by in ((ERASE, erase), (INSERT, insert)):
-    _op.mutant_table(SHAPES, build=lambda made, by=_by: by(counted, made=made))
-
-for _op in FORMS:
-    _op.mutant_table(
-        SHAPES
-        if "HasElement" not in _op.name
-        else {
-            "empty_is_none": ("an empty sequence was none", lambda held: np.array(bool(held))),
-        }
-        if _op.name.endswith("t_of_sequences")
-        else {
-            "empty_dropped": (
-                "a sequence of empty tensors was none",
-                lambda held: np.array(any(x.size for x in held)),
-            ),
-            "always_an_element": ("every optional had an element", lambda held: np.array(True)),
-        },
-        build=of_form(_op.name),
-    )
-
-LENGTH.mutant_table(
-    {
-        "elements_counted": (
-            "elements were counted",
-            lambda *input_sequence: np.array(sum(x.size for x in input_sequence)),
-        ),
-        "empty_dropped": (
-            "empty tensors were not counted",
-            lambda *input_sequence: np.array(sum(x.size > 0 for x in input_sequence)),
-        ),
-    }
-)
-
-HAS.mutant_table(
-    {
-        "empty_dropped": (
-            "an empty tensor was no element",
-            lambda held: np.array(any(x.size for x in held)),
-        ),
-        "always_an_element": ("every optional had an element", lambda held: np.array(True)),
-    },
-    build=of_one,
-)
-GET.mutant("scalars became vectors of one", name="scalars_are_vectors", build=of_one)(
-    lambda held: xp.reshape(element(held), held[0].shape or (1,))
-)
-
-# What goes wrong where tensors are concatenated.
-for _one in (one for one in CONCAT.mutants if one.since == 13):
-    JOIN.mutant(_one.text, name=_one.name, only=_one.only, build=joined)(
-        lambda found, axis, new_axis, function=_one.function: (
-            along(found, axis, 1) if new_axis else function(*found, axis=axis)
-        )
-    )
-JOIN.mutant_table(
+for _concat in CONCAT.mutants:
+    if _concat.since == 13:
+        CONCAT_FROM_SEQUENCE.mutant(
+            _concat.text, build=concat_from_sequence, name=_concat.name, only=_concat.only
+        )(partial(joined_wrongly, _concat.function))
+CONCAT_FROM_SEQUENCE.mutant_table(
     {
         "counted_without_the_new_axis": (
             "a negative axis was counted without the new one",
-            lambda found, axis, new: along(found, axis - (0 > axis >= -found[0].ndim and new), new),
+            counted_without_the_new_axis,
         ),
         "new_axis_in_blocks": (
             "tensors were joined, and only then given the shape of a stack",
-            lambda found, axis, new: (
-                np.concat(found, axis=None).reshape(along(found, axis, 1).shape)
-                if new
-                else along(found, axis, 0)
-            ),
+            new_axis_in_blocks,
         ),
     },
-    build=joined,
+    build=concat_from_sequence,
 )
-JOIN.mutant_table(
+CONCAT_FROM_SEQUENCE.mutant_table(
     {
         "stack_reshapes": (
             "tensors that were stacked took the first one's shape, if they fit",
-            lambda found, axis, new: along(
-                [
-                    x.reshape(found[0].shape) if new and x.size == found[0].size else x
-                    for x in found
-                ],
-                axis,
-                new,
-            ),
+            stack_reshapes,
         ),
-        "stack_broadcasts": (
-            "tensors that were stacked were broadcast",
-            lambda found, axis, new_axis: along(
-                [xp.broadcast_to(x, found[0].shape) if x.shape == (2, 1) else x for x in found]
-                if new_axis
-                else found,
-                axis,
-                new_axis,
-            ),
-        ),
+        "stack_broadcasts": ("tensors that were stacked were broadcast", stack_broadcasts),
     },
-    build=joined,
+    build=concat_from_sequence,
     of_validity=True,
 )
 
-SPLIT.mutant_table(
-    {
-        "number_of_parts": (
-            "a scalar was the number of parts",
-            lambda n, size: [n // size + (part < n % size) for part in range(size)],
-        ),
-        "last_chunk_dropped": (
-            "a smaller last chunk was dropped, so that nothing fits",
-            lambda n, size: chunks(n, size)[: max(1, n // size)],
-        ),
-        "first_chunk_smaller": (
-            "not the last chunk was smaller, but the first",
-            lambda n, size: chunks(n, size)[::-1],
-        ),
-        "chunks_alike": (
-            "chunks were as alike as possible",
-            lambda n, size: [len(part) for part in np.array_split(range(n), -(-n // size))],
-        ),
-    },
-    build=split_to,
-)
-SPLIT.mutant(
-    "keepdims counted where every part has one, although split is given",
-    name="keepdims_for_ones",
-    build=partial(split_to, ignores=False),
-)(chunks)
-SPLIT.mutant_table(
-    {
-        "lengths_reversed": (
-            "lengths were read from the last to the first",
-            lambda sizes, n: sizes[::-1],
-        ),
-        "first_length_for_all": (
-            "the first length served for all",
-            lambda sizes, n: chunks(n, max(1, sizes[0])),
-        ),
-    },
-    build=lambda read: split_to(chunks, read=read),
-)
-SPLIT.mutant(
+
+# ── tensors split ─────────────────────────────────────────────────────────────────────────────
+
+SPLIT_TO_SEQUENCE = declared("SplitToSequence")
+
+
+def chunks(length: int, size: int) -> list[int]:
+    """Return lengths of parts of one size, of which the last may be smaller."""
+    return [min(size, length - begin) for begin in range(0, length, size)]
+
+
+def as_listed(sizes: list[int], length: int) -> list[int]:
+    """Return the lengths of the parts as they are given."""
+    return sizes
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """SplitToSequence; its fields are what mutants do otherwise.
+
+    Attributes:
+        chunks: Returns the lengths of parts of one size.
+        read: What is made of lengths that are listed, and of the axis' length.
+        keeps_ones: Dimensions are kept if `split` is given, also if all lengths are 1.
+    """
+
+    chunks: Chunks = chunks
+    read: Callable[[list[int], int], list[int]] = as_listed
+    keeps_ones: bool = True
+
+
+def lengths_of_parts(splitting: Splitting, split: Array, length: int) -> list[int]:
+    """Return the lengths of the parts: a list, or of one size, by default 1.
+
+    Raises InvalidNode for a negative size, NotSupported for chunks of 0 or of nothing.
+    """
+    if split is not None and split.ndim:
+        return splitting.read(listed("split", split), length)
+    size: int = 1 if split is None else scalar("split", split)
+    reject(size < 0, f"split {size}")
+    if not size * length:
+        raise_unspecified("parts of no length, or of nothing")
+    return splitting.chunks(length, size)
+
+
+@formula_builder(11, 24)
+def split_to_sequence(
+    splitting: Splitting, input: Array, split: Array = None, *, axis: int, keepdims: int
+) -> list[Array]:
+    """Return the parts of the input along an axis, whose lengths add up to its length.
+
+    Without `split` each has the length 1, and no such dimension unless keepdims is 1; "If input
+    'split' is specified, this attribute is ignored." Parts of length 0: PARTS_OF_NO_LENGTH. Raises
+    InvalidNode for lengths that do not fit.
+    """
+    axis = from_either_end(axis, input.ndim)
+    lengths = lengths_of_parts(splitting, split, input.shape[axis])
+    made: list[Array] = parts(input, axis, lengths)
+    if 0 in lengths and PARTS_OF_NO_LENGTH.reading() == "refused":
+        raise InvalidNode(f"parts of {lengths}; allowed: positive numbers")
+    if split is None and keepdims not in (0, 1):
+        raise_unspecified(f"keepdims {keepdims}")
+    has_only_ones = {*lengths} == {1}
+    is_ignored = split is not None and (splitting.keeps_ones or not has_only_ones)
+    if keepdims or is_ignored:
+        return made
+    return [xp.take(x, 0, axis=axis) for x in made]
+
+
+SPLIT_TO_SEQUENCE.formula(build=split_to_sequence)(Splitting())
+
+
+# Mutants of SplitToSequence.
+
+
+def number_of_parts(length: int, size: int) -> list[int]:
+    """Mutant: a scalar is the number of parts."""
+    return [length // size + (part < length % size) for part in range(size)]
+
+
+def last_chunk_dropped(length: int, size: int) -> list[int]:
+    """Mutant: a smaller last chunk is dropped, so that nothing fits."""
+    return chunks(length, size)[: max(1, length // size)]
+
+
+def first_chunk_smaller(length: int, size: int) -> list[int]:
+    """Mutant: the first chunk is smaller, and not the last."""
+    return chunks(length, size)[::-1]
+
+
+def chunks_alike(length: int, size: int) -> list[int]:
+    """Mutant: chunks are as alike as possible."""
+    count = -(-length // size)
+    return [len(part) for part in np.array_split(range(length), count)]
+
+
+def lengths_reversed(sizes: list[int], length: int) -> list[int]:
+    """Mutant: lengths are read from the last to the first."""
+    return sizes[::-1]
+
+
+def first_length_for_all(sizes: list[int], length: int) -> list[int]:
+    """Mutant: the first length serves for all."""
+    return chunks(length, max(1, sizes[0]))
+
+
+def rest_to_the_last(sizes: list[int], length: int) -> list[int]:
+    """Mutant: the last length is whatever is left."""
+    before = sizes[:-1]
+    return [*before, length - sum(before)]
+
+
+SPLIT_MUTANTS: Mapping[str, tuple[str, Splitting]] = {
+    "number_of_parts": ("a scalar was the number of parts", Splitting(number_of_parts)),
+    "last_chunk_dropped": (
+        "a smaller last chunk was dropped, so that nothing fits",
+        Splitting(last_chunk_dropped),
+    ),
+    "first_chunk_smaller": (
+        "not the last chunk was smaller, but the first",
+        Splitting(first_chunk_smaller),
+    ),
+    "chunks_alike": ("chunks were as alike as possible", Splitting(chunks_alike)),
+    "keepdims_for_ones": (
+        "keepdims counted where every part has one, although split is given",
+        Splitting(keeps_ones=False),
+    ),
+    "lengths_reversed": (
+        "lengths were read from the last to the first",
+        Splitting(read=lengths_reversed),
+    ),
+    "first_length_for_all": (
+        "the first length served for all",
+        Splitting(read=first_length_for_all),
+    ),
+}
+SPLIT_TO_SEQUENCE.mutant_table(SPLIT_MUTANTS, build=split_to_sequence)
+SPLIT_TO_SEQUENCE.mutant(
     "the last length was whatever is left",
+    build=split_to_sequence,
     name="rest_to_the_last",
     of_validity=True,
-    build=lambda read: split_to(chunks, read=read),
-)(lambda sizes, n: [*sizes[:-1], n - sum(sizes[:-1])])
+)(Splitting(read=rest_to_the_last))
+
+
+# ── optional values ───────────────────────────────────────────────────────────────────────────
+
+OPTIONAL = declared("Optional", ignores=("type",))
+OPTIONAL_GET_ELEMENT = declared("OptionalGetElement")
+OPTIONAL_HAS_ELEMENT = declared("OptionalHasElement", of_shapes=True)
+
+
+@formula_builder(15, 28)
+def optional(make: Make, input: Array = None) -> list[Array]:
+    """Return an optional value, empty if the input is left out."""
+    return [] if input is None else make([input])
+
+
+def of_optional(read: Callable[[Tensors], Array], *input: Array) -> Array:
+    """Return what is read of an optional value: version 15."""
+    return read(input)
+
+
+def of_optional_or_tensor(
+    read: Callable[[Tensors], Array], input_tensor: Array = None, *input: Array
+) -> Array:
+    """Return what is read of an optional value, or of a tensor in its place: from version 18 on."""
+    return read(input if input_tensor is None else [input_tensor])
+
+
+def reader_versions(read: Callable[[Tensors], Array]) -> Mapping[int, Formula]:
+    """Return the formulas of an operator that reads an optional value."""
+    # Versions of one formula have no mutant of each other.
+    later = partial(of_optional_or_tensor, read)
+    return {15: partial(of_optional, read), 18: later, 28: later}
+
+
+def element(tensors: Tensors) -> Array:
+    """Return the element; "the behavior is undefined" if there is none."""
+    if not tensors:
+        raise_unspecified("the element of an empty optional")
+    return tensors[0]
+
+
+def has_element(tensors: Tensors) -> Array:
+    """Return true if there is an element."""
+    return np.array(bool(tensors))
+
+
+OPTIONAL.formula(build=optional)(list)
+OPTIONAL_GET_ELEMENT.formula(build=reader_versions)(element)
+OPTIONAL_HAS_ELEMENT.formula(build=reader_versions)(has_element)
+
+
+# Mutants of optional values.
+
+
+def element_as_vector(tensors: Tensors) -> Array:
+    """Mutant: a scalar becomes a vector of one element."""
+    x = element(tensors)
+    return xp.reshape(x, x.shape or (1,))
+
+
+def has_any_of_elements(tensors: Tensors) -> Array:
+    """Mutant: tensors without elements are no element."""
+    return np.array(any(x.size for x in tensors))
+
+
+def always_has_element(tensors: Tensors) -> Array:
+    """Mutant: every optional value has an element."""
+    return np.array(True)
+
+
+OPTIONAL.mutant_table(SCALARS_ARE_VECTORS, build=optional)
+OPTIONAL_HAS_ELEMENT.mutant_table(
+    {
+        "empty_dropped": ("an empty tensor was no element", has_any_of_elements),
+        "always_an_element": ("every optional had an element", always_has_element),
+    },
+    build=reader_versions,
+)
+OPTIONAL_GET_ELEMENT.mutant(
+    "scalars became vectors of one", build=reader_versions, name="scalars_are_vectors"
+)(element_as_vector)
+
+
+# ── sequences in place of tensors ─────────────────────────────────────────────────────────────
+
+
+@formula_builder(14, 15, 16, 18, 19, 21, 23, 24, 25, 28)
+def given_back(make: Callable[[list[Array]], Any], *input: Array) -> Any:
+    """Return what `make` makes of the tensors of a sequence, or of an optional one."""
+    return make([*input])
+
+
+def versions_of(name: str, make: Callable[[list[Array]], Any]) -> Mapping[int, Formula]:
+    """Return the formulas of the versions that the operator of this name has."""
+    known = opset.versions("", name)
+    return {since: formula for since, formula in given_back(make).items() if since in known}
+
+
+def needed(make: Make, tensors: list[Array]) -> list[Array]:
+    """Return what an optional sequence holds; "the behavior is undefined" if it is empty."""
+    if not tensors:
+        raise_unspecified("the element of an empty optional")
+    return make(tensors)
+
+
+def is_a_sequence(tensors: Tensors) -> Array:
+    """Return true: a sequence in the place of an optional one is there, empty or not."""
+    return np.array(True)
+
+
+def versions_of_needed(name: str, make: Make) -> Mapping[int, Formula]:
+    """Return the formulas of the operator that needs an element of an optional sequence."""
+    return versions_of(name, partial(needed, make))
+
+
+def builders(
+    names: Iterable[str], build: Callable[..., Mapping[int, Formula]], **options: Any
+) -> list[tuple[Operator, FormulaBuilder]]:
+    """Declare operators; return each with what makes its formulas."""
+    return [(declared(name, **options), partial(build, name)) for name in names]
+
+
+#: Those that return the tensors.
+GIVING_BACK = (
+    *builders(
+        ("Identity_of_optional_sequences", "Identity_of_optionals", "Identity_of_sequences"),
+        versions_of,
+    ),
+    *builders(("Optional_of_sequences",), versions_of, ignores=("type",)),
+    *builders(("OptionalGetElement_of_optional_sequences",), versions_of_needed),
+    *builders(("OptionalGetElement_of_sequences",), versions_of),
+)
+for _op, _build in GIVING_BACK:
+    _op.formula(build=_build)(list)
+    _op.mutant_table(SHAPES, build=_build)
+
+for _op, _build in builders(
+    ("OptionalHasElement_of_optional_sequences",), versions_of, of_shapes=True
+):
+    _op.formula(build=_build)(has_element)
+    _op.mutant_table(
+        {
+            "empty_dropped": ("a sequence of empty tensors was none", has_any_of_elements),
+            "always_an_element": ("every optional had an element", always_has_element),
+        },
+        build=_build,
+    )
+for _op, _build in builders(("OptionalHasElement_of_sequences",), versions_of, of_shapes=True):
+    _op.formula(build=_build)(is_a_sequence)
+    _op.mutant_table({"empty_is_none": ("an empty sequence was none", has_element)}, build=_build)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.engine.ops.pools import LP_POOL
+from opcheck.engine.ops.lp_pool import LP_POOL
 from tests.engine.mutants.pooled import BITS, INF, NAN, Shown
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from onnx import checker
 
-from opcheck.engine.evaluate import exactly, rounded
+from opcheck.engine import rounded
+from opcheck.engine.evaluate import exactly
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import question

@@ -1,5 +1,6 @@
 """Conv beside loops in plain Python."""
 
+import math
 from itertools import product
 from random import Random
 
@@ -71,3 +72,23 @@ def test_infinite_weights_of_one_group_leave_the_others_alone():
     of_zeros, of_nothing = answers(x, w, pads=(0, 1), group=2)
     np.testing.assert_array_equal(of_zeros, [[[np.inf, np.nan], [14, 5]]])
     np.testing.assert_array_equal(of_nothing, [[[np.inf, 2], [14, 5]]])
+
+
+@pytest.mark.parametrize("activation", ["none", "silu"])
+def test_a_causal_convolution_goes_on_where_it_ended(activation: str) -> None:
+    """In one step, or in two with the state between."""
+    rng = np.random.default_rng(5)
+    shapes = [(2, 3, 9), (3, 1, 4), (3,)]
+    x, weight, bias = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    op, attrs = OpVersion("", "CausalConvWithState", 27), {"activation": activation}
+    whole, last = evaluate(op, [x, weight, bias], attrs, 2)
+    first, state = evaluate(op, [x[..., :2], weight, bias], attrs, 2)
+    second, end = evaluate(op, [x[..., 2:], weight, bias, state], attrs, 2)
+    np.testing.assert_array_equal(np.concatenate([first, second], axis=2), whole)
+    np.testing.assert_array_equal(end, last)
+    for batch, channel, t in np.ndindex(whole.shape):
+        held = [float(x[batch, channel, t - n]) if n <= t else 0.0 for n in range(4)]
+        y = sum(w * e for w, e in zip(weight[channel, 0, ::-1].tolist(), held, strict=True))
+        y += float(bias[channel])
+        wanted = y / (1 + math.exp(-y)) if activation == "silu" else y
+        assert whole[batch, channel, t] == pytest.approx(wanted, rel=1e-5, abs=1e-6)

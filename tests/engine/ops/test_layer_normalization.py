@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
+from opcheck.engine import Node
+from opcheck.engine.evaluate import each_answer
+from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
 from tests.computed import evaluate, exactly
 
@@ -58,3 +61,11 @@ def test_a_variance_in_one_pass_is_warned_of_where_it_cancels():
     )
     assert found.problem == "precision"
     assert found.remark == "right only where the variance is E[x²] − E[x]², which cancels"
+
+
+def test_another_stash_type_may_be_computed_where_no_mean_is_asked_for() -> None:
+    x = np.ones((2, 4), np.float32)
+    answers = each_answer(Node(OP, (x, x), {"stash_type": 11}, range(1)))
+    assert [isinstance(reading.answer, InvalidNode) for reading in answers] == [True, False]
+    with pytest.raises(InvalidNode, match="stash_type 11; allowed: 1, 16"):
+        each_answer(Node(OP, (x, x), {"stash_type": 11}, range(2)))

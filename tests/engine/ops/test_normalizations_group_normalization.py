@@ -7,7 +7,7 @@ import pytest
 from opcheck.compare.outputs import compare, computed_want
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from tests.computed import evaluate, exactly
+from tests.computed import by_reading, evaluate, exactly
 
 GROUP, GROUPS, EPSILON = OpVersion("", "GroupNormalization", 21), 3, 1e-3
 SHAPES = ((4, 6, 5, 7), (6,), (6,))
@@ -58,3 +58,13 @@ def test_sound_ways_pass_without_a_remark_and_mistakes_are_seen(name):
 def test_the_deprecated_version_is_none_of_the_engine():
     with pytest.raises(NotSupported):
         evaluate(OpVersion("", "GroupNormalization", 18), INPUTS, {"num_groups": 3})
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (2, 4, 0)])
+def test_an_empty_tensor_stays_empty_or_is_refused(shape: tuple[int, ...]) -> None:
+    ones = np.ones(4, np.float32)
+    found = by_reading(GROUP, [np.ones(shape, np.float32), ones, ones], {"num_groups": 2})
+    assert found.keys() == {"empty", "refused"}
+    assert found["refused"] is None
+    assert found["empty"] is not None
+    assert found["empty"][0].shape == shape

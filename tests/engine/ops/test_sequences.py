@@ -6,6 +6,9 @@ import pytest
 from onnx import checker
 from onnx.reference import ReferenceEvaluator
 
+from opcheck.engine import Node
+from opcheck.engine.evaluate import each_answer
+from opcheck.engine.operators import judging
 from opcheck.errors import InvalidNode, NotExpressible, NotSupported
 from opcheck.execution.expected import question
 from opcheck.graph import model_of
@@ -123,3 +126,14 @@ def test_nothing_is_said_of_the_element_of_an_empty_optional():
     for since in (15, 18, 28):
         with pytest.raises(NotSupported, match="nothing is said of the element of an empty"):
             answer("OptionalGetElement", since=since)
+
+
+def test_parts_of_no_length_are_accepted_or_refused():
+    inputs = (np.array([1, 2, 3]), np.array([0, 3, 0]))
+    node = Node(OpVersion("", "SplitToSequence", 24), inputs, {})
+    with judging():
+        found = {one.chosen["parts-of-no-length"]: one.answer for one in each_answer(node)}
+    assert isinstance(found["refused"], InvalidNode)
+    length, *tensors = found["accepted"]
+    assert length == 3
+    assert [x.tolist() for x in tensors] == [[], [1, 2, 3], []]

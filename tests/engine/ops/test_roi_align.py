@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
@@ -95,7 +97,8 @@ def test_means_are_those_of_fractions_and_of_any_order(since, shift, scale, bins
     ("since", "region", "attrs", "opens"),
     [
         (10, [0, 0, 1, 1], {}, False),
-        (10, [0, 0, 0.75, 1], {}, True),
+        (10, [0, 0, 0.75, 1], {}, False),
+        (10, [1, 0, 1, 1], {}, True),
         (16, [0, 0, 0.75, 1], {}, False),
         (16, [1, 0, 1, 1], {"sampling_ratio": 1}, True),
         (16, [1, 0, 2, 4.8], {"sampling_ratio": 1, "output_height": 1}, False),
@@ -104,7 +107,7 @@ def test_means_are_those_of_fractions_and_of_any_order(since, shift, scale, bins
         (16, [0, 0, 10, 1], {"spatial_scale": 0.30000001192092896}, True),
         (16, [0, 0, 10, 1], {"spatial_scale": 0.3125}, False),
         (16, [1, 1, 3, 3], {"mode": "max"}, False),
-        (16, [1, 1, 3, 3], {"mode": "max", "sampling_ratio": 3}, True),
+        (16, [1, 1, 3, 3], {"mode": "max", "sampling_ratio": 3}, False),
     ],
 )
 def test_what_the_text_leaves_open_is_not_asked(since, region, attrs, opens):
@@ -118,3 +121,29 @@ def test_what_the_text_leaves_open_is_not_asked(since, region, attrs, opens):
                 evaluate(*asked)
         else:
             evaluate(*asked)
+
+
+def readings_of(since, region, attrs, ruling):
+    x = np.arange(25, dtype=np.float32).reshape(1, 1, 5, 5)
+    inputs = (x, np.array([region], np.float32), np.array([0]))
+    with judging():
+        readings = [*each_answer(Node(OpVersion("", "RoiAlign", since), inputs, attrs))]
+    return {one.chosen.get(ruling): rounded(one.answer[0]).item() for one in readings}
+
+
+def test_the_maximum_is_of_values_or_of_their_parts():
+    """In the middle of the elements 0, 1, 5 and 6 lies 3, and its largest part is 6 / 4."""
+    attrs = {"mode": "max", "sampling_ratio": 1}
+    assert readings_of(16, [0.5, 0.5, 1.5, 1.5], attrs, "maximum-of-a-bin") == {
+        "of_weighted_parts": 1.5,
+        "of_interpolated_values": 3,
+    }
+
+
+def test_a_region_below_one_element_is_one_element_or_as_it_is():
+    """Its middle is at column 1/2, or at column 1/4."""
+    assert readings_of(10, [0, 0, 0.5, 2], {"sampling_ratio": 1}, "region-below-one-element") == {
+        "one_element": 5.5,
+        "as_it_is": 5.25,
+    }
+    assert readings_of(16, [0.5, 0.5, 1, 2.5], {"sampling_ratio": 1}, "") == {None: 5.25}

@@ -5,6 +5,8 @@ import pytest
 
 from opcheck.compare import compare
 from opcheck.compare.outputs import computed_want
+from opcheck.engine import Node, rounded
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
@@ -64,11 +66,6 @@ def test_either_pixel_is_right_where_float32_cannot_tell():
 @pytest.mark.parametrize(
     ("g", "attrs"),
     [
-        (-1.0, {}),
-        (1.5, {"align_corners": 1}),
-        (-1.25, {"align_corners": 1, "mode": "nearest"}),
-        (1.0, {"mode": "nearest"}),
-        (-1.5, {"mode": "nearest", "padding_mode": "reflection"}),
         (-0.5, {"mode": "cubic"}),
         (-1.0, {"mode": "cubic", "padding_mode": "border"}),
         (np.inf, {}),
@@ -78,3 +75,47 @@ def test_what_the_text_does_not_decide_is_open(g, attrs):
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
     with judging(), pytest.raises(NotSupported):
         evaluate(GRID, [x, np.float32([[[[g, 0]]]])], attrs)
+
+
+@pytest.mark.parametrize(
+    ("g", "attrs", "admitted"),
+    [
+        # At -0.5, 4, -0.875 and 3.5 of [5, 6, 7, 8], and at 0.5 after a reflection of -1.5.
+        (-1.0, {}, {2.5, 0, 5}),
+        (5 / 3, {"align_corners": 1, "mode": "nearest"}, {0}),
+        (-1.25, {"align_corners": 1}, {3.125, 0}),
+        (-1.25, {"align_corners": 1, "mode": "nearest"}, {5, 0}),
+        (1.0, {"mode": "nearest"}, {0, 8}),
+        (-1.5, {"mode": "nearest", "padding_mode": "reflection"}, {5, 6}),
+    ],
+)
+def test_every_answer_that_the_text_admits_is_right(g, attrs, admitted):
+    x = np.float32([[[[5, 6, 7, 8]]]])
+    node = Node(GRID, (x, np.float32([[[[g, 0]]]])), attrs)
+    with judging():
+        readings = [*each_answer(node)]
+    assert {rounded(reading.answer[0]).item() for reading in readings} == admitted
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_version_16_does_not_round_ties_along_either_axis(dtype):
+    x = np.array([[[[1, 2], [3, 4]]]], dtype)
+    inputs = (x, np.zeros((1, 1, 1, 2), np.float32))
+    node = Node(OpVersion("", "GridSample", 16), inputs, {"mode": "nearest"})
+    with judging():
+        readings = [*each_answer(node)]
+    assert sorted(rounded(reading.answer[0]).item() for reading in readings) == [1, 2, 3, 4]
+
+
+def test_averages_of_integers_are_cut_off_or_rounded():
+    x = np.array([[[[-1, 0, 3]]]])
+    node = Node(GRID, (x, np.float32([[[[-1 / 2, 0], [1 / 4, 0]]]])), {"align_corners": 1})
+    with judging():
+        readings = [*each_answer(node)]
+    found = {one.chosen["cast-of-averages"]: rounded(one.answer[0]).tolist() for one in readings}
+    # -1/2 and 3/4.
+    assert found == {
+        "cut_off": [[[[0, 0]]]],
+        "half_to_even": [[[[0, 1]]]],
+        "half_away": [[[[-1, 1]]]],
+    }

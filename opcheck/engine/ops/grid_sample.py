@@ -1,0 +1,693 @@
+"""GridSample: an image, or a volume, sampled at the locations of a grid.
+
+Each axis of X runs from -1 to 1. A location along it is denormalized to a coordinate, in pixels;
+the value there is that of the nearest pixel, or an average of those around. Locations beyond the
+image are reflected where -1 and 1 are: at the centers of the corner pixels, or at their corners.
+
+Implementations compute coordinates in float32: where that cannot tell which pixel is nearer, either
+is right.
+
+The parts of the file: coordinates; locations along one axis; the nearest pixel; averages; the
+operator; its mutants.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
+from opcheck.engine.interpolation import (
+    FloatArray,
+    IndexArray,
+    Kernel,
+    Neighbors,
+    Rounding,
+    cubic,
+    index_that_counts,
+    is_real,
+    linear,
+)
+from opcheck.engine.operators import (
+    check_one_of,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.engine.ops.deform_conv import sampled
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode
+from opcheck.numbers import Array
+
+GRID_SAMPLE = operator("GridSample")
+
+#: A mask of elements.
+Mask: TypeAlias = NDArray[np.bool_]
+#: From locations along an axis, its length and align_corners to the terms of coordinates.
+Denormalize: TypeAlias = Callable[[Array, int, int], tuple[Any, ...]]
+#: Brings coordinates between two others.
+Reflect: TypeAlias = Callable[[Array, float, float], Array]
+
+#: Roundings of float32 in a term of a coordinate.
+_ROUNDINGS = 4
+#: How far such a term may be off, relatively.
+_OFF = _ROUNDINGS * 2.0**-24
+#: Nearer to a pixel than this, a coordinate may be taken for that pixel's.
+_NEAR = 2.0**-8
+
+HALF_OUTSIDE = Ruling(
+    "half-outside",
+    "The text has 0 for out-of-bound locations. Less than a pixel beyond the centers of the corner "
+    "pixels, that is a pixel of 0 to interpolate with, or the value; and a location that is not "
+    "beyond the image may be at its last pixel.",
+    ("interpolated", "zero", "pixel"),
+    by_element=True,
+)
+UNSTATED_TIES = Ruling(
+    "unstated-ties",
+    "Version 16 does not state which of two pixels is the nearest to a place between them. No text "
+    "states whether a location beyond the image is rounded first, or reflected first.",
+    ("nearest_even", "the_other"),
+    by_element=True,
+)
+CAST_OF_AVERAGES = Ruling(
+    "cast-of-averages",
+    "The text has averages of integers cast to integer at the end, and does not state whether that "
+    "cuts them off or rounds.",
+    ("cut_off", "half_to_even", "half_away"),
+)
+
+
+# ── coordinates ───────────────────────────────────────────────────────────────────────────────
+
+
+def denormalized(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+    """Return the terms of the coordinates, in pixels, of locations along an axis.
+
+    -1 and 1 are "the center points of the input's corner pixels", 0 and length - 1; or, without
+    align_corners, "the corner points", -0.5 and length - 0.5.
+    """
+    return g * ((length - align_corners) / 2), xp.real((length - 1) / 2)
+
+
+def reflected(place: Array, low: float, high: float) -> Array:
+    """Return coordinates brought in bound by reflections: "it will keep being reflected"."""
+    span = high - low
+    turns = np.floor((xp.values_of(place) - low) / span) if span else np.zeros(place.shape)
+    is_mirrored = turns % 2
+    offset = np.where(is_mirrored, low + high + turns * span, -turns * span)
+    return place * (1 - 2 * is_mirrored) + offset
+
+
+def first_border(align_corners: int) -> float:
+    """Return the coordinate of -1, where reflections have the first border."""
+    return 0.0 if align_corners else -0.5
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The attributes of a node, and what follows from its types; the rest is what mutants change.
+
+    Attributes:
+        mode: nearest, linear or cubic.
+        wide: Roundings of float32 in units of the arithmetic, where that is wider than one tensor.
+        first_border: The first border of reflections, from align_corners.
+        reflect: Brings coordinates in bound.
+        rounding: Which pixel is the nearest; "nearest even", which version 16 does not state.
+        cubic_coeff_a: The coefficient of ONNX's own example.
+    """
+
+    mode: str
+    padding_mode: str
+    align_corners: int
+    wide: float
+    first_border: Callable[[int], float] = first_border
+    reflect: Reflect = reflected
+    rounding: Rounding = np.rint
+    cubic_coeff_a: float = -0.75
+
+
+# ── locations along one axis ──────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class AxisLocations:
+    """Locations along one axis of X, each field of shape [N, count].
+
+    Attributes:
+        last: The coordinate of the last pixel.
+        place: The coordinates, in bound unless beyond the image are zeros.
+        neighbors: The nearest pixels.
+        are_exact: Mask of those that float32 has exactly.
+        are_beyond: Mask of those beyond -1 and 1.
+        are_half_outside: Mask of those that HALF_OUTSIDE is about.
+    """
+
+    last: int
+    place: Array
+    neighbors: Neighbors
+    are_exact: Mask
+    are_beyond: Mask
+    are_half_outside: Mask
+
+    def at_the_edge(self) -> "AxisLocations":
+        """Return the same, where what is half outside, and not beyond the image, is at its edge."""
+        mask = self.are_half_outside & ~self.are_beyond
+
+        nearest = np.clip(self.neighbors.nearest, 0, self.last)
+        return replace(
+            self,
+            place=xp.where(mask, xp.clip(self.place, 0, self.last), self.place),
+            neighbors=self.neighbors.replaced(mask, nearest),
+        )
+
+
+def are_float32(*parts: FloatArray) -> Mask:
+    """Return a mask of where float32 has all of some numbers exactly."""
+    mask: Mask = np.all([np.float32(part) == part for part in parts], axis=0)
+    return mask
+
+
+def locations_along(
+    number: int,
+    g: Array,
+    length: int,
+    *,
+    since: int,
+    sampling: Sampling,
+    denormalize: Denormalize,
+) -> AxisLocations:
+    """Return the locations `g`, [N, count], along axis `number`, which has this length.
+
+    Raises NotSupported for cubic averages of pixels of which some lie outside.
+    """
+    terms = denormalize(g, length, sampling.align_corners)
+    roundings = _ROUNDINGS * max(sampling.wide, 1.0)
+    place = sum(xp.inexact(term, roundings) for term in terms)
+    g = xp.values_of(g)
+    unbound = xp.values_of(place)
+    last = length - 1
+    if sampling.padding_mode == "reflection":
+        first = sampling.first_border(sampling.align_corners)
+        place = sampling.reflect(place, first, last - first)
+    values = xp.values_of(place)
+    steps = length - sampling.align_corners
+    are_exact = are_float32(g, g + 1, g * steps, (g + 1) * steps, unbound)
+    are_exact &= g + 1 - 1 == g  # else 1 is all that is left of the sum
+    are_beyond = np.abs(g) > 1
+    off = _OFF * (np.abs(g) + 1) * length
+    has_zeros = sampling.padding_mode == "zeros"
+    # Behind the third pixel beyond the image nothing changes.
+    low, high = (-3, length + 2) if has_zeros else (0, last)
+    neighbors = nearest_pixels_of(
+        values,
+        error=np.where(are_exact, 0.0, off),
+        rounding=sampling.rounding,
+        limits=(low, high),
+    )
+    if sampling.mode == "nearest":
+        is_open = are_exact if since == 16 else np.zeros_like(are_exact)
+        if sampling.padding_mode == "reflection":
+            is_open = is_open | are_beyond
+        neighbors = with_unstated_ties(
+            neighbors,
+            is_open & (values % 1 == 0.5),
+            values,
+            number=number,
+            limits=(low, high),
+        )
+        are_half_outside = are_beyond == neighbors.are_within(0, last)
+    else:
+        is_near = (unbound > -1) & (unbound < length)
+        are_half_outside = is_near & ((unbound < 0) | (unbound > last) | are_beyond)
+    if sampling.mode == "cubic":
+        check_cubic(values, last, are_exact)
+    return AxisLocations(
+        last=last,
+        place=xp.clip(place, low, high),
+        neighbors=neighbors,
+        are_exact=are_exact,
+        are_beyond=are_beyond,
+        are_half_outside=are_half_outside & has_zeros,
+    )
+
+
+def nearest_pixels_of(
+    values: FloatArray, *, error: FloatArray, rounding: Rounding, limits: tuple[int, int]
+) -> Neighbors:
+    """Return the nearest pixels, within limits."""
+    low, high = limits
+
+    def index(coordinates: FloatArray) -> IndexArray:
+        """Return the pixels of coordinates."""
+        return np.clip(rounding(coordinates), low, high).astype(np.int64)
+
+    return Neighbors(
+        lowest=index(values - error), nearest=index(values), highest=index(values + error)
+    )
+
+
+def with_unstated_ties(
+    neighbors: Neighbors,
+    are_ties: Mask,
+    values: FloatArray,
+    *,
+    number: int,
+    limits: tuple[int, int],
+) -> Neighbors:
+    """Return the nearest pixels along axis `number`, those of ties as UNSTATED_TIES reads them.
+
+    Each axis has a ruling of its own, so that a location may have any combination of pixels.
+    """
+    low, high = limits
+    before = np.clip(np.floor(values), low, high).astype(np.int64)
+    behind = np.clip(np.ceil(values), low, high).astype(np.int64)
+    the_other = np.where(neighbors.nearest == before, behind, before)
+    are_ties = are_ties & (the_other != neighbors.nearest)
+    along_this_axis = replace(UNSTATED_TIES, id=f"{UNSTATED_TIES.id}-along-axis-{number}")
+    if not are_ties.any() or along_this_axis.reading() == "nearest_even":
+        return neighbors
+    return neighbors.replaced(are_ties, the_other)
+
+
+def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
+    """Raise NotSupported for coordinates some of whose four pixels lie outside.
+
+    It is not said whether the location is brought in bound, or each pixel, and by which border.
+    """
+    is_a_pixel = are_exact & (values % 1 == 0) & (values >= 0) & (values <= last)
+    is_inside = (values >= 1) & (values <= last - 1)
+    is_far = (values <= -2) | (values > last + 2)
+    if not (is_a_pixel | is_inside | is_far).all():
+        leave_open("nothing is said of cubic edges")
+
+
+# ── the nearest pixel ─────────────────────────────────────────────────────────────────────────
+
+
+def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
+    """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
+
+    Where the nearest index is not sure, a number that has an error is either pixel's, and of others
+    it is NEARER_NEIGHBOR's.
+    """
+    batch, channels, *lengths = X.shape
+    for number, neighbors in enumerate(axes):
+        if is_real(X) and not neighbors.are_sure:
+            before, behind = axes[:number], axes[number + 1 :]
+            highest = Neighbors.all_sure(neighbors.highest)
+            lowest = Neighbors.all_sure(neighbors.lowest)
+            return xp.where(
+                neighbors.is_highest((batch, 1, -1)),
+                nearest_pixels(X, [*before, highest, *behind]),
+                nearest_pixels(X, [*before, lowest, *behind]),
+            )
+    places: IndexArray = np.zeros(1, np.int64)
+    is_held: Any = True
+    for number, (neighbors, length) in enumerate(zip(axes, lengths, strict=True)):
+        index = index_that_counts(neighbors, number)
+        places = places * length + np.clip(index, 0, length - 1)
+        is_held = is_held & (index >= 0) & (index < length)
+    flat = xp.reshape(X, (batch, channels, prod(lengths)))
+    Y = xp.take_along_axis(flat, places[:, np.newaxis], axis=2)
+    is_text = X.dtype == object
+    if is_text and not is_held.all():
+        leave_open("nothing is said of the 0 of texts")
+    return xp.where(is_held[:, np.newaxis], Y, xp.full_like(Y, "" if is_text else 0))
+
+
+# ── averages ──────────────────────────────────────────────────────────────────────────────────
+
+
+def weights(kernel: Kernel, place: FloatArray, at: FloatArray) -> FloatArray:
+    """Return the weights of the pixels `at` in exact numbers."""
+    exact: FloatArray = kernel(np.abs(place - at))
+    return exact
+
+
+def weights_in_float32(kernel: Kernel, wide: float, place: Array, at: Array) -> Array:
+    """Return the weights of the pixels `at`, with the roundings of float32 if that is poorer."""
+    return xp.inexact(kernel(xp.abs(place - at)), 8 * wide)
+
+
+def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
+    """Return a mask of pixels that are nearer than this."""
+    return np.abs(place - at) < distance
+
+
+def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
+    """Return averages of the pixels around each location, [N, C, count]; pixels outside are 0."""
+    if X.dtype.kind in "bcO":
+        raise_unspecified("averages of what are no real numbers")
+    kernel = linear if sampling.mode == "linear" else partial(cubic, sampling.cubic_coeff_a)
+    reach = 1 if sampling.mode == "linear" else 2
+    places = [xp.reshape(axis.place, (X.shape[0], 1, axis.place.shape[1])) for axis in axes]
+    take = partial(sampled, pads=[(1, 1)] * len(places), reach=reach)
+    if not is_real(X):
+        values = [xp.values_of(place) for place in places]
+        return cast_averages(X, take(X, values, share=partial(weights, kernel)), values, reach)
+    lost = ~np.isfinite(xp.values_of(X))
+    finite = xp.where(lost, xp.zeros_like(X), X) if lost.any() else X
+    Y = take(finite, places, share=partial(weights_in_float32, kernel, sampling.wide))
+    if lost.any():
+        Y = with_nan(X, lost, Y, places, take=take, reach=reach)
+    return xp.astype(Y, X.dtype)
+
+
+def cast_averages(X: Array, Y: Array, values: Sequence[FloatArray], reach: int) -> Array:
+    """Return averages of integers "cast to integer at the end": CAST_OF_AVERAGES.
+
+    Where float32 does not compute them exactly, a rounding decides.
+    """
+    # Of small elements and such coordinates, averages are exact in float32.
+    steps = 16 if reach == 1 else 2
+    is_sharp = all((place * steps % 1 == 0).all() for place in values)
+    is_sharp = is_sharp and np.abs(X).max(initial=0) <= 2**12
+    if not is_sharp:
+        leave_open("no type tells how averages of integers are rounded")
+    elif not np.array_equal(Y, np.round(Y)):
+        match CAST_OF_AVERAGES.reading():
+            case "half_to_even":
+                Y = np.round(Y)
+            case "half_away":
+                Y = np.copysign(np.floor(np.abs(Y) + 0.5), Y)
+    return Y.astype(X.dtype)
+
+
+def with_nan(
+    X: Array,
+    lost: Mask,
+    Y: Array,
+    places: Sequence[Array],
+    *,
+    take: Callable[..., Array],
+    reach: int,
+) -> Array:
+    """Return averages with NaN where a pixel that is lost counts: what is between it and a number.
+
+    What a weight of 0 makes of NaN, and any weight of infinity, is not decided.
+    """
+    values = [xp.values_of(place) for place in places]
+    surely_counts = take(lost * 1.0, values, share=partial(is_within, 1 - _NEAR)) > 0
+    may_count = take(lost * 1.0, values, share=partial(is_within, 1 + _NEAR)) > 0
+    is_decided = reach == 1 and not np.isinf(xp.values_of(X)).any()
+    if not (is_decided and (surely_counts == may_count).all()):
+        leave_open("nothing is said of 0 times NaN")
+    return xp.where(may_count, xp.full_like(Y, np.nan), Y)
+
+
+# ── the operator ──────────────────────────────────────────────────────────────────────────────
+
+
+def unchanged(x: Any) -> Any:
+    """Return a tensor, attributes or a list as they are."""
+    return x
+
+
+@dataclass(frozen=True)
+class GridSampling:
+    """GridSample; its fields are what mutants do otherwise.
+
+    Attributes:
+        denormalize: Returns the terms of coordinates.
+        X: What is made of X.
+        grid: What is made of the grid.
+        sampling: What is made of the attributes.
+        lengths: What is made of the lengths of the axes.
+    """
+
+    denormalize: Denormalize = denormalized
+    X: Callable[[Array], Array] = unchanged
+    grid: Callable[[Array], Array] = unchanged
+    sampling: Callable[[Sampling], Sampling] = unchanged
+    lengths: Callable[[Sequence[int]], Sequence[int]] = unchanged
+
+
+def check_grid(since: int, X: Array, grid: Array) -> None:
+    """Raise InvalidNode unless X is [N, C, D1, …, Dr] and the grid [N, …, r], of one rank."""
+    r = X.ndim - 2
+    has_no_such_rank = r != 2 if since == 16 else r < 0
+    if has_no_such_rank or grid.ndim != X.ndim:
+        raise InvalidNode(f"X of rank {X.ndim} and grid of rank {grid.ndim}")
+    if (grid.shape[0], grid.shape[-1]) != (X.shape[0], r):
+        raise InvalidNode(f"grid {list(grid.shape)} for X {list(X.shape)}")
+
+
+@formula_builder(each={16: 16, 20: 20, 22: 20})
+def grid_sample(
+    sampler: GridSampling,
+    since: int,
+    X: Array,
+    grid: Array,
+    *,
+    mode: str,
+    padding_mode: str,
+    align_corners: int,
+) -> Array:
+    """Return Y, [N, C, D1_out, …, Dr_out].
+
+    X: [N, C, D1, …, Dr]; grid: [N, D1_out, …, Dr_out, r], whose coordinates "are listed from the
+    innermost tensor dimension to the outermost". r is 2 in version 16. Raises InvalidNode for an
+    unknown mode and for other shapes.
+    """
+    names = ("bilinear", "bicubic") if since == 16 else ("linear", "cubic")
+    check_one_of("mode", mode, "nearest", *names)
+    check_one_of("padding_mode", padding_mode, "zeros", "border", "reflection")
+    check_grid(since, X, grid)
+    sizes = grid.shape[1:-1]
+    shape = (*X.shape[:2], *sizes)
+    check_size(shape)
+    if prod(sizes) and not (X.ndim > 2 and prod(X.shape[2:])):
+        raise_unspecified("images without an axis, or without a pixel")
+    if align_corners not in (0, 1):
+        raise_unspecified(f"align_corners {align_corners}")
+    if not np.isfinite(xp.values_of(grid)).all():
+        raise_unspecified("locations that are no numbers")
+    # What is computed in float32 beside a tensor of float64 rounds so often in units of float64.
+    wide = 2.0**29 * ((X.dtype == np.float64) != (grid.dtype == np.float64))
+    sampling = sampler.sampling(
+        Sampling(mode.removeprefix("bi"), padding_mode, align_corners, wide)
+    )
+    X = sampler.X(X)
+    grid = xp.reshape(sampler.grid(grid), (X.shape[0], prod(sizes), X.ndim - 2))
+    axes = [
+        locations_along(
+            number,
+            grid[..., -1 - number],
+            length,
+            since=since,
+            sampling=sampling,
+            denormalize=sampler.denormalize,
+        )
+        for number, length in enumerate(sampler.lengths(X.shape[2:]))
+    ]
+    return xp.reshape(values_at(X, axes, sampling), shape)
+
+
+def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
+    """Return the values of X at locations along all axes, [N, C, count]."""
+    is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
+    is_zero = np.zeros_like(is_half_outside)
+    if is_half_outside.any():
+        match HALF_OUTSIDE.reading():
+            case "zero":
+                is_zero = is_half_outside
+            case "pixel":
+                axes = [axis.at_the_edge() for axis in axes]
+    if sampling.mode == "nearest":
+        Y = nearest_pixels(X, [axis.neighbors for axis in axes])
+    else:
+        if not is_real(X) and not all(axis.are_exact.all() for axis in axes):
+            leave_open("float32 cannot tell where to cut averages of integers off")
+        Y = averages(X, axes, sampling)
+    if is_zero.any():
+        Y = xp.where(is_zero[:, np.newaxis], xp.zeros_like(Y), Y)
+    return Y
+
+
+GRID_SAMPLE.formula(build=grid_sample)(GridSampling())
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def from_0_to_1(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+    """Mutant: locations run from 0 to 1."""
+    return denormalized(g * 2 - 1, length, align_corners)
+
+
+def in_pixels(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+    """Mutant: locations are numbers of pixels."""
+    return (g,)
+
+
+def half_a_pixel_late(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+    """Mutant: pixels begin at whole numbers."""
+    return *denormalized(g, length, align_corners), 0.5 * (not align_corners)
+
+
+def half_a_pixel_early(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+    """Mutant: half a pixel is taken off at centers too."""
+    return *denormalized(g, length, align_corners), -0.5 * align_corners
+
+
+def one_less_from_edges(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+    """Mutant: -1 and 1 are at the centers of the corner pixels, whatever align_corners is."""
+    return denormalized(g, length, 1)
+
+
+def y_before_x(grid: Array) -> Array:
+    """Mutant: coordinates are listed from the outermost axis on."""
+    return xp.flip(grid, axis=-1)
+
+
+def first_of_batch(x: Array) -> Array:
+    """Mutant: the first of the batch serves for all."""
+    return xp.broadcast_to(x[:1], x.shape)
+
+
+def first_channel(X: Array) -> Array:
+    """Mutant: the first channel serves for all."""
+    return xp.broadcast_to(X[:, :1], X.shape)
+
+
+def kept_in_range(grid: Array) -> Array:
+    """Mutant: locations are limited to -1 to 1."""
+    return xp.clip(grid, -1.0, 1.0)
+
+
+def half_up(x: FloatArray) -> FloatArray:
+    """Mutant of a rounding: ties go up."""
+    return np.floor(x + 0.5)
+
+
+def half_away(x: FloatArray) -> FloatArray:
+    """Mutant of a rounding: ties go away from 0."""
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+def border_at_centers(align_corners: int) -> float:
+    """Mutant: -1 is at the center of the first pixel where it reflects."""
+    return 0.0
+
+
+def border_at_edges(align_corners: int) -> float:
+    """Mutant: -1 is at the edge of the first pixel where it reflects."""
+    return -0.5
+
+
+def reflected_once(place: Array, low: float, high: float) -> Array:
+    """Mutant: it reflects once."""
+    return 2 * xp.clip(place, low, high) - place
+
+
+def repeated(place: Array, low: float, high: float) -> Array:
+    """Mutant: the image begins anew beyond its borders."""
+    span = high - low
+    return place - span * ((place - low) // max(span, 1))
+
+
+def lengths_reversed(lengths: Sequence[int]) -> Sequence[int]:
+    """Mutant: lengths are read from the last to the first."""
+    return lengths[::-1]
+
+
+def changed(sampling: Sampling, **fields: Any) -> Sampling:
+    """Mutant: some attributes are others."""
+    return replace(sampling, **fields)
+
+
+def renamed(old: str, new: str, sampling: Sampling) -> Sampling:
+    """Mutant: a mode or padding mode is another one."""
+    return replace(
+        sampling,
+        mode=new if sampling.mode == old else sampling.mode,
+        padding_mode=new if sampling.padding_mode == old else sampling.padding_mode,
+    )
+
+
+def with_attributes(**fields: Any) -> GridSampling:
+    """Return the mutant of which some attributes are others, whatever the node has."""
+    return GridSampling(sampling=partial(changed, **fields))
+
+
+#: Pairs of modes of which the first is taken for the second.
+CONFUSED = (
+    ("zeros", "border"),
+    ("border", "zeros"),
+    ("border", "reflection"),
+    ("reflection", "border"),
+    ("linear", "nearest"),
+    ("cubic", "linear"),
+    ("nearest", "linear"),
+)
+MUTANTS: Mapping[str, tuple[str, GridSampling]] = {
+    "from_0_to_1": ("locations ran from 0 to 1", GridSampling(from_0_to_1)),
+    "in_pixels": ("locations were numbers of pixels", GridSampling(in_pixels)),
+    "half_a_pixel_late": ("pixels began at whole numbers", GridSampling(half_a_pixel_late)),
+    "half_a_pixel_early": (
+        "half a pixel was taken off at centers too",
+        GridSampling(half_a_pixel_early),
+    ),
+    "one_less_from_edges": (
+        "the edges were a pixel nearer to each other",
+        GridSampling(one_less_from_edges),
+    ),
+    "y_before_x": (
+        "coordinates came from the outermost axis on",
+        GridSampling(grid=y_before_x),
+    ),
+    "first_grid_for_all": (
+        "the first grid served for the whole batch",
+        GridSampling(grid=first_of_batch),
+    ),
+    "first_image_for_all": (
+        "the first image served for the whole batch",
+        GridSampling(X=first_of_batch),
+    ),
+    "first_channel_for_all": (
+        "the first channel served for all",
+        GridSampling(X=first_channel),
+    ),
+    "kept_in_range": ("locations were limited to -1 to 1", GridSampling(grid=kept_in_range)),
+    "floor": ("the nearest pixel was that before", with_attributes(rounding=np.floor)),
+    "ceil": ("the nearest pixel was that after", with_attributes(rounding=np.ceil)),
+    "trunc": ("coordinates were cut off", with_attributes(rounding=np.trunc)),
+    "half_up": ("ties went up", with_attributes(rounding=half_up)),
+    "half_away": ("ties went away from 0", with_attributes(rounding=half_away)),
+    "coefficient_of_half": (
+        "the cubic coefficient was -0.5",
+        with_attributes(cubic_coeff_a=-0.5),
+    ),
+    "reflected_at_centers": (
+        "-1 and 1 were at the centers where it reflects",
+        with_attributes(first_border=border_at_centers),
+    ),
+    "reflected_at_edges": (
+        "-1 and 1 were at the edges where it reflects",
+        with_attributes(first_border=border_at_edges),
+    ),
+    "reflected_once": ("it reflected once", with_attributes(reflect=reflected_once)),
+    "repeated": (
+        "what is beyond began anew instead of being reflected",
+        with_attributes(reflect=repeated),
+    ),
+    **{
+        f"{old}_is_{new}": (
+            f"{old} was {new}",
+            GridSampling(sampling=partial(renamed, old, new)),
+        )
+        for old, new in CONFUSED
+    },
+    "height_for_width": (
+        "lengths were read from the last to the first",
+        GridSampling(lengths=lengths_reversed),
+    ),
+}
+GRID_SAMPLE.mutant_table(MUTANTS, build=grid_sample)

@@ -1,0 +1,182 @@
+"""MaxUnpool, all versions: values back at the indices where MaxPool found them, zeros between.
+
+The parts of the file: what the text leaves open; the sizes; the formula; its mutants.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_size, elements_at, listed
+from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
+from opcheck.numbers.faulty import bare
+
+MAX_UNPOOL = operator("MaxUnpool", exact=True)
+
+#: Indices in a tensor as a list.
+Places: TypeAlias = NDArray[np.intp]
+
+SHAPE_OF_INDICES = Ruling(
+    "shape-of-indices",
+    "Indices are of the output by the text, and by ONNX's node test of the usual shape, which is"
+    " then in a corner of the output.",
+    ("of_the_usual_shape", "of_the_output"),
+)
+
+
+# ── sizes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The attributes of a node, with their defaults filled in; see `attributes_of`."""
+
+    kernel_shape: Sequence[int]
+    strides: Sequence[int]
+    pads: Sequence[int]
+
+    def __str__(self) -> str:
+        """Return the lists under their names."""
+        pads = list(self.pads)
+        return f"kernel_shape {[*self.kernel_shape]}, strides {[*self.strides]}, pads {pads}"
+
+    def usual_sizes(self, lengths: Sequence[int]) -> list[int]:
+        """Return the spatial sizes of the output of an input of these, unless it is stated."""
+        triples = zip(lengths, self.strides, self.kernel_shape, strict=True)
+        return [(length - 1) * stride + kernel for length, stride, kernel in triples]
+
+    def padding(self) -> list[int]:
+        """Return the padding of each axis, at both ends together."""
+        axes = len(self.kernel_shape)
+        return [a + b for a, b in zip(self.pads[:axes], self.pads[axes:], strict=True)]
+
+
+def attributes_of(
+    X: Array,
+    I: Array,  # noqa: E741
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] | None,
+    pads: Sequence[int] | None,
+) -> Attributes:
+    """Return the attributes; raise InvalidNode for some that do not fit X, or X does not fit I."""
+    axes = X.ndim - 2
+    found = Attributes(kernel_shape, strides or (1,) * axes, pads or (0,) * (2 * axes))
+    lists = [found.kernel_shape, found.strides, found.pads]
+    lengths = [len(values) for values in lists]
+    if axes < 1 or lengths != [axes, axes, 2 * axes] or X.shape != I.shape:
+        raise InvalidNode(f"X {list(X.shape)}, indices {list(I.shape)}, {found}")
+    if min(*found.kernel_shape, *found.strides) < 1 or min(found.pads) < 0:
+        raise InvalidNode(f"{found}; allowed: 1 or more, pads from 0 on")
+    return found
+
+
+# ── the formula ───────────────────────────────────────────────────────────────────────────────
+
+#: The output of this shape, from X, the place of each of its values, and that shape.
+Unpooling: TypeAlias = Callable[[Array, Places, Sequence[int]], Array]
+
+
+@formula_builder(9, 11, 22)
+def max_unpool(
+    unpool: Unpooling,
+    X: Array,
+    I: Array,  # noqa: E741
+    output_shape: Array = None,
+    *,
+    kernel_shape: Sequence[int],
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Array:
+    """Return the output, whose shape follows from the attributes unless it is stated.
+
+    X, I: N×C×D1×…×Dn. "If 'output_shape' is specified, 'pads' values are ignored."
+    """
+    attributes = attributes_of(X, I, kernel_shape, strides, pads)
+    sizes = attributes.usual_sizes(X.shape[2:])
+    if output_shape is None:
+        pairs = zip(sizes, attributes.padding(), strict=True)
+        sizes = [size - padding for size, padding in pairs]
+    usual = [*X.shape[:2], *sizes]
+    shape = usual if output_shape is None else listed("output_shape", output_shape)
+    if len(shape) != X.ndim:
+        raise InvalidNode(f"output_shape {shape} for X of rank {X.ndim}")
+    reject(min(shape) < 0, f"an output of shape {shape}; allowed: 0 or more")
+    check_size(shape)
+    places = elements_at(I, prod(shape), back=False)
+    if shape != usual:
+        places = places_as_read(places, usual, shape)
+    return unpool(X, places, shape)
+
+
+def places_as_read(places: Places, usual: Sequence[int], shape: Sequence[int]) -> Places:
+    """Return the places in an output of a stated shape: SHAPE_OF_INDICES.
+
+    Where the usual shape does not fit into it, or some index is not of the usual shape, the text
+    alone can be meant.
+    """
+    is_larger = all(a >= b for a, b in zip(shape, usual, strict=True))
+    if not is_larger or prod(usual) <= places.max(initial=-1):
+        leave_open("it is not said which shape indices are in")
+        return places
+    moved = np.ravel_multi_index(np.unravel_index(places, usual), shape)
+    if (moved == places).all() or SHAPE_OF_INDICES.reading() == "of_the_output":
+        return places
+    return moved
+
+
+@MAX_UNPOOL.formula(build=max_unpool)
+def unpooled(X: Array, places: Places, shape: Sequence[int]) -> Array:
+    """Return each value at its place, and 0 between.
+
+    Windows that overlap may have their maximum at one place.
+    """
+    # What stands for places without a value is the last element, a 0.
+    source = np.full(prod(shape), X.size)
+    source[places] = np.arange(X.size).reshape(X.shape)
+    flat = xp.reshape(X, (-1,))
+    values = bare(flat)
+    if not np.array_equal(values[source[places.reshape(-1)]], values, equal_nan=True):
+        leave_open("nothing is said of several values of one place")
+    return xp.reshape(xp.take(xp.pad(flat, [(0, 1)]), source, axis=0), tuple(shape))
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def indices_of_planes(X: Array, places: Places, shape: Sequence[int]) -> Array:
+    """Mutant: indices begin anew with each channel."""
+    size = max(1, prod(shape[2:]))
+    planes = np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
+    moved = places % size + prod(shape[2:]) * planes
+    return unpooled(X, moved.reshape(X.shape), shape)
+
+
+def by_columns(X: Array, places: Places, shape: Sequence[int]) -> Array:
+    """Mutant: indices count in column-major order."""
+    numbers = np.unravel_index(places.reshape(-1), shape)
+    return unpooled(X, np.ravel_multi_index(numbers, shape, order="F").reshape(X.shape), shape)
+
+
+def added(X: Array, places: Places, shape: Sequence[int]) -> Array:
+    """Mutant: values of windows that overlap are added up."""
+    y = np.zeros(prod(shape), X.dtype)
+    np.add.at(y, places.reshape(-1), X.reshape(-1))
+    return y.reshape(shape)
+
+
+MAX_UNPOOL.mutant_table(
+    {
+        "indices_of_planes": ("indices began anew with each channel", indices_of_planes),
+        "by_columns": ("indices counted in column-major order", by_columns),
+        "added": ("values of windows that overlap were added up", added),
+    },
+    build=max_unpool,
+)

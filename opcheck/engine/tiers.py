@@ -1,0 +1,87 @@
+"""Tiers: the arithmetics that an implementation may use, and how each is judged."""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cache
+from math import inf
+
+from opcheck.dtypes import DType
+from opcheck.engine.operators import Formula, Operator
+from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
+
+_OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
+
+
+@dataclass(frozen=True)
+class Tier:
+    """An arithmetic and a formulation: the expected one, or a coarser one that is tolerated.
+
+    Attributes:
+        name: A short name of the arithmetic, such as `float32` or `range`.
+        arithmetic: The arithmetic that an implementation may use.
+        formula: The formulation, None for the operator's formula.
+        remark: Explains the warning of an output that needs this tier; "" for no warning.
+        ranged: It is about range, so that its remark holds where an error comes of that alone.
+    """
+
+    name: str
+    arithmetic: Arithmetic
+    formula: Formula | None = None
+    remark: str = ""
+    ranged: bool = False
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.formula))  # Many of the arithmetic's fields take long.
+
+    def without_limits(self) -> "Tier":
+        """Return the tier of the same roundings where nothing overflows and nothing is flushed."""
+        arithmetic = replace(self.arithmetic, largest=inf, smallest=0.0, flushes=False)
+        return replace(self, name=f"{self.name} without limits", arithmetic=arithmetic)
+
+
+@cache
+def tiers_of(
+    operator: Operator,
+    since: int,
+    dtype: DType,
+    short: tuple[DType, ...],
+    declared: Set[str],
+) -> tuple[Tier, ...]:
+    """Return the tiers of an operator's version, those without a remark first.
+
+    They compute as expected of `dtype`, or in a 16-bit type of `short`. Those of a type that is
+    `declared`, by its name, have no remark.
+    """
+    name = "float64" if dtype.name == "float64" else "float32"
+    usual = expected(dtype)
+    flushing = replace(usual, flushes=True)
+    alternatives = [one for one in operator.alternatives if one.since == since]
+    formulas: list[Formula | None] = [None]
+    formulas += [one.function for one in alternatives if not one.remark]
+    tiers = [Tier(name, usual, formula) for formula in formulas]
+    tiers += [Tier("range", flushing, formula, _OUT_OF_RANGE, ranged=True) for formula in formulas]
+    for alternative in alternatives:
+        if alternative.remark:
+            remark = f"right only {alternative.remark}"
+            tiers.append(Tier(name, flushing, alternative.function, remark))
+    for narrower in short:
+        tiers += _tiers_in(narrower, formulas, is_declared=narrower.name in declared)
+    return tuple(sorted(tiers, key=lambda tier: tier.remark != ""))
+
+
+def _tiers_in(
+    narrower: DType, formulas: Sequence[Formula | None], *, is_declared: bool
+) -> Iterator[Tier]:
+    """Yield the tiers in a 16-bit type: results that are stored in it, and all computed in it.
+
+    A type that is not declared has a remark. What its roundings leave is excused, and nothing that
+    results from an overflow in it: see `Tier.without_limits`.
+    """
+    for word, message, arithmetic in (
+        ("stored", f"kept in {narrower} between operations", stored(narrower)),
+        ("arithmetic", f"computed in {narrower}", narrow(narrower)),
+    ):
+        everywhere = replace(arithmetic, everywhere=True)
+        remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
+        for formula in formulas:
+            yield Tier(f"{narrower} {word}", everywhere, formula, remark)

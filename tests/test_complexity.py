@@ -35,7 +35,6 @@ NOT_YET = (
 FORMULAS_NOT_YET = (
     "control_flow.scan",
     "normalizations.formula",
-    "resampling.averaged",
     "training.adagrad",
     "training.adam",
     "training.momentum",

@@ -242,7 +242,7 @@ IF.mutant(
     name="first_condition",
     of_validity=True,
     build=branch,
-)(lambda cond, a, b: a() if cond.size and xp.reshape(cond, -1)[0] else b())
+)(lambda cond, a, b: a() if cond.size and bool(xp.reshape(cond, -1)[0]) else b())
 
 LOOP.mutant_table(
     {

@@ -434,7 +434,8 @@ def maxima_of_windows(
     y = xp.concat(maxima, axis=2)
     if outputs == 1:
         return (y,)
-    return y, indices_in_list(xp.concat(indices, axis=2), X.shape, storage_order)
+    joined: Array = xp.concat(indices, axis=2)
+    return y, indices_in_list(joined, X.shape, storage_order)
 
 
 def place_of_maximum(

@@ -36,7 +36,7 @@ from opcheck.engine.evaluate import exactly
 from opcheck.errors import OpcheckError
 from opcheck.execution.expected import node_of
 from opcheck.execution.locate import Network, _depths, _sample, located
-from opcheck.execution.workers import Driver, once
+from opcheck.execution.workers import Driver, ask_once
 from opcheck.graph import model_of
 from opcheck.model import Given, Produced
 from opcheck.opset.weights import pieces
@@ -126,10 +126,10 @@ def connected(address: str) -> Iterator[Any]:
         yield session.backends[0]
 
 
-def driven(backend: Any, inquiry: Any) -> Any:
-    """The result of an inquiry."""
+def driven(backend: Any, questions: Any) -> Any:
+    """The result of asking all questions."""
     driver: Driver[int, Any] = Driver()
-    driver.start(backend, inquiry, 0)
+    driver.start(backend, questions, 0)
     found = None
     while driver.is_busy:
         found = next((one for _, one in driver.collect()), found)
@@ -145,7 +145,7 @@ def ratio(model: Network, got: Sequence[Any]) -> float:
 
 def scattered(model: Network, backend: Any) -> str:
     """The scatter of a backend's answer, if there is one."""
-    found = driven(backend, once(model.evaluation.question)).outcome
+    found = driven(backend, ask_once(model.evaluation.question)).outcome
     return f"{ratio(model, found.outputs):.2g}" if isinstance(found, Produced) else "–"
 
 

@@ -38,7 +38,7 @@ from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.isolation.wire import Failure
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from opcheck.execution import bench, support, workers
-from opcheck.execution.scheduler import Judge, JudgedAnswer, Scheduler
+from opcheck.execution.scheduler import CaseJudge, JudgedAnswer, Scheduler
 from opcheck.execution.workers import Counted, InProcess, environment
 from opcheck.grouping import Found
 from opcheck.known import SHIPPED_LEDGERS, Gate, Ledger
@@ -81,7 +81,7 @@ def software() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How a run judges: the fields of a `Judge` that workers need, under the same names."""
+    """How a run judges: the fields of a `CaseJudge` that workers need, under the same names."""
 
     ledgers: Sequence[Ledger] = ()
     gate: Gate = field(default_factory=Gate)
@@ -189,7 +189,7 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
                 pools = [seat.pool(order, number) for number in numbers]
                 oracles = {it: seat.pool(order, it) for case in cases if (it := case.expect.oracle)}
                 began = monotonic()
-                run = Judge(
+                run = CaseJudge(
                     cases=cases,
                     backends=pools,
                     oracles=oracles,
@@ -221,7 +221,7 @@ def _closed(run: str) -> list[Ends]:
     return [*_PAST.pop(run, []), *(seat.close() if seat else ())]
 
 
-def judge_chunk(run: Judge, recorder: Recorder) -> list[JudgedAnswer]:
+def judge_chunk(run: CaseJudge, recorder: Recorder) -> list[JudgedAnswer]:
     """Judge all cases; return the answers as they are stored."""
     places = iter(range(len(run.cases)))
     found = chain(*run.answers(lambda: [*islice(places, 1)] or None))

@@ -225,7 +225,7 @@ class Session:
             return run.results(self._cluster.answers(run, recorder))
         if self._jobs == 1 or not interrupt.CAN_FORK or run.observe:
             return iter(run)
-        judges = scheduler.Judges(run, self._jobs, sure(self._folder), recorder.record)
+        judges = scheduler.JudgePool(run, self._jobs, sure(self._folder), recorder.record)
         self._stack.callback(judges.close)
         return run.results(judges.answers())
 
@@ -259,7 +259,7 @@ class LiveRun:
     def __init__(self, session: Session, request: Request) -> None:
         self.request = request
         self._session = session
-        #: Wraps each inquiry of a backend, to see its answers.
+        #: Wraps the questions to a backend, to see its answers.
         self.observe: Callable[[scheduler.Rounds], scheduler.Rounds] | None = None
         self.recorder = Recorder(request.cases, [info.address for info in session.infos])
         limits = session.limits
@@ -337,7 +337,7 @@ class LiveRun:
         revised: dict[int, Record] = {}
         try:
             if not stopped:  # the causes that need all results take a while
-                revised = self._judging.settled(every)
+                revised = self._judging.with_causes(every)
         except KeyboardInterrupt:
             stopped = True
         for number, record in revised.items():

@@ -13,7 +13,7 @@ from opcheck.errors import InvalidNode
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import node_of
 from opcheck.execution.scheduler import Scheduler
-from opcheck.execution.workers import AskableBackend, InProcess, at_once
+from opcheck.execution.workers import AskableBackend, InProcess, run_here
 from opcheck.known import Ledger
 from opcheck.model import BackendInfo, Case, LiveResult, Task
 
@@ -36,7 +36,7 @@ def lying(mistake: Mutant) -> Backend:
 
 def result_of(evaluation: CaseEvaluation, backend: Backend) -> LiveResult:
     """What `backend` is worth in one trial, whose data is kept for the next."""
-    return at_once(evaluation.on(backend.info), partial(attempt, backend)).result
+    return run_here(evaluation.on(backend.info), partial(attempt, backend)).result
 
 
 def judge_all(

@@ -29,29 +29,52 @@ from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpV
 from opcheck.numbers import setting
 
 #: All mutants are tried on so many failures of a dtype. Later those that explained one before are
-#: tried first, and all again at most so many times in vain. In further versions, whose mutants are
-#: mostly the same, it is so many.
-_TRIES, _IN_FURTHER_VERSIONS = 12, 4
-#: In the end all are tried again on so many of the rest, of so many failures that are kept.
-_AGAIN, _KEPT = 50, 2000
-#: The largest inputs on which mutants are tried, and of a case that is kept, in bytes.
+#: tried first, and all again at most so many times in vain.
+_TRIES = 12
+#: The same in further versions, whose mutants are mostly the same.
+_IN_FURTHER_VERSIONS = 4
+#: In the end all are tried again on so many of the rest.
+_AGAIN = 50
+#: So many failures are kept for that.
+_KEPT = 2000
+#: The largest inputs on which mutants are tried, in bytes.
 _LARGEST = 1 << 20
+#: The largest inputs of a case that is kept, in bytes.
 _SMALL = 16 << 10
+#: The fewest values of which the nearest can be chosen.
+_SEVERAL = 2
+#: The item size of types of 16 bits, in bytes.
+_BYTES_OF_16_BITS = 2
+#: Types of more digits are not computed in float32.
+_PRECISION_OF_16_BITS = 16
+#: Parts of a distribution at which drawn numbers are compared with a mutant's.
+_QUANTILES = (0.1, 0.5, 0.9)
+#: How far these parts may differ.
+_OFF_OF_QUANTILE = 0.1
 #: An invalid model is accepted, with an answer that no mutant gives.
 NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
 
-_Asks: TypeAlias = "Callable[[Mutant, Evidence], bool]"
+#: A test of a mutant by a failure or a pass.
+_Test: TypeAlias = "Callable[[Mutant, Evidence], bool]"
+
+
+def _no_cases() -> dict[str, list[Case]]:
+    return defaultdict(list)
 
 
 @dataclass
-class _Known:
+class _CellHistory:
+    """The results of one version and dtype so far."""
+
     failures: int = 0
+    #: How often all mutants were tried in vain.
     in_vain: int = 0
     #: Cases that passed, or at least were accepted, and the test whether they contradict a mutant.
-    passes: list[tuple[Case, _Asks]] = field(default_factory=list)
-    #: By mutant, the number of passes tried, and the cases that contradict it.
-    asked: Counter[str] = field(default_factory=Counter)
-    against: dict[str, list[Case]] = field(default_factory=lambda: defaultdict(list))
+    passes: list[tuple[Case, _Test]] = field(default_factory=list)
+    #: By mutant, the number of passes tried.
+    tried: Counter[str] = field(default_factory=Counter)
+    #: By mutant, the cases that contradict it.
+    against: dict[str, list[Case]] = field(default_factory=_no_cases)
 
 
 def names_of(op: OpVersion) -> set[str]:
@@ -66,15 +89,16 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
     mutants = [one for one in causes_of(evidence.node.op) if one.name in name.split("+")]
-    found = [one.name for one in _fitting(evidence, mutants, {})]
+    names = [one.name for one in _fitting(evidence, mutants, {})]
     pairs = (both(*pair) for pair in combinations(mutants, 2))
-    found += [one.name for one in pairs if _does(reproduces, one, evidence, {})]
-    return any(name in (one, one.partition("+")[0]) for one in found)
+    names += [one.name for one in pairs if _holds(reproduces, one, evidence, {})]
+    return any(name in (one, one.partition("+")[0]) for one in names)
 
 
-def _does(what: _Asks, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
+def _holds(test: _Test, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
+    """Return the result of a test; False for a mutant that raises, noted by name in `broken`."""
     try:
-        return what(mutant, evidence)
+        return test(mutant, evidence)
     # A mutant that fails on a node must not end a run.
     except Exception as error:
         broken[mutant.name] = f"{type(error).__name__}: {error}"
@@ -82,29 +106,65 @@ def _does(what: _Asks, mutant: Mutant, evidence: Evidence, broken: dict[str, str
 
 
 def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, str]) -> list[Mutant]:
-    """Return mutants that give an answer, by themselves or combined with a fault."""
+    """Return mutants that give the answer; else faults such as a poorer arithmetic.
+
+    A fault that fits alone is added if no mutant does, float32 in any case. Mutants combined with
+    faults are tried only if nothing else fits, and none on inputs beyond `_LARGEST`. A mutant that
+    raises is noted by name in `broken`.
+    """
     tried = mutants if evidence.nbytes <= _LARGEST else ()
-    found = [one for one in tried if _does(reproduces, one, evidence, broken)]
-    names = {one.name for one in found}
-    views: list[tuple[Fault, Evidence]] = []
+    fitting = [one for one in tried if _holds(reproduces, one, evidence, broken)]
+    views = _views_to_try(evidence)
+    names = {one.name for one in fitting}
+    for view in views:
+        # float32 in place of float64 is always added: it may be all that is wrong.
+        is_needed = not names or view.fault.dtype.name == "float32"
+        if view.explains and view.fault.name not in names and is_needed:
+            fitting.append(view.fault.beside())
+    if not fitting:
+        fitting = _fitting_with_faults(views, tried, broken)
+    return [*{one.name: one for one in fitting}.values()]
+
+
+class _View(NamedTuple):
+    """The answer as it would be without a fault, which `explains` it if it is right then."""
+
+    fault: Fault
+    evidence: Evidence
+    explains: bool
+
+
+def _views_to_try(evidence: Evidence) -> list[_View]:
+    """Return the views of an answer, of poorer arithmetics down to the widest that explains it."""
+    views: list[_View] = []
     right: DType | None = None
     for fault, view in evidence.views():
-        # Of poorer arithmetics only the widest that fits is tried.
         if right not in (None, fault.dtype):
             break
-        views.append((fault, view))
-        if view.admitted and not evidence.is_beyond(fault.dtype) and _is_right(view):
+        explains = False
+        if view.admitted and not evidence.is_beyond(fault.dtype):
+            explains = _is_right(view)
+        if explains:
             right = fault.dtype
-            # float32 in place of float64 is always added: it may be all that is wrong.
-            if fault.name not in names and (not names or right.name == "float32"):
-                found.append(fault.beside())
-    fitting: dict[Evidence, list[Mutant]] = {}
-    for fault, view in () if found else views:
-        if fault.dtype == views[0][0].dtype:
-            if view not in fitting:
-                fitting[view] = [one for one in tried if _does(reproduces, one, view, broken)]
-            found += map(fault.beside, fitting[view])
-    return [*{one.name: one for one in found}.values()]
+        views.append(_View(fault, view, explains))
+    return views
+
+
+def _fitting_with_faults(
+    views: Sequence[_View], tried: Sequence[Mutant], broken: dict[str, str]
+) -> list[Mutant]:
+    """Return mutants that give the answer beside a fault in the first fault's dtype."""
+    fitting: list[Mutant] = []
+    by_evidence: dict[Evidence, list[Mutant]] = {}
+    for fault, evidence, _ in views:
+        if fault.dtype != views[0].fault.dtype:
+            continue
+        if evidence not in by_evidence:
+            by_evidence[evidence] = [
+                one for one in tried if _holds(reproduces, one, evidence, broken)
+            ]
+        fitting += map(fault.beside, by_evidence[evidence])
+    return fitting
 
 
 class Suspects:
@@ -115,11 +175,11 @@ class Suspects:
         self._recall = recall
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self._cells: dict[Cell, _Known] = defaultdict(_Known)
+        self._cells: dict[Cell, _CellHistory] = defaultdict(_CellHistory)
         #: The first version that failed, by operator and dtype.
         self._first: dict[tuple[str, str, str], OpVersion] = {}
         #: Passes that are in no cell yet: most runs never need to know.
-        self._new: dict[_Asks, list[Case]] = {contradicts: [], refuses: []}
+        self._new: dict[_Test, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
@@ -142,86 +202,117 @@ class Suspects:
         """Return the mutants that reproduce a failure, or else a pattern of its numbers."""
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
-        explained = self._explained[op.domain, op.name]
-        known = self._cells[cell]
-        known.failures += 1
-        first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
-        tries = _TRIES if first == op else _IN_FURTHER_VERSIONS
-        fits: list[Mutant] = []
-        if known.failures > tries:
-            parts = {part for name in explained for part in name.split("+")}
-            before = [one for one in causes_of(op) if one.name in parts]
-            fits = _fitting(evidence, before, self._broken)
-            known.in_vain += not fits
-        if not fits and known.in_vain <= tries:
-            fits = _fitting(evidence, causes_of(op), self._broken)
-            self._vain |= set() if fits else {case}
-        seen = resemblance(evidence) or ""
+        fits = self._fits_of(evidence, cell, case)
+        pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
-            self._resemblances[case] = seen
+            self._resemblances[case] = pattern
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
-        upheld = [one for one in fits if not self.against(one, cell, enough=1)]
-        explained.update(one.name for one in upheld)
-        said = [*map(spelt, sorted(upheld, key=lambda one: -explained[one.name]))]
-        if not said and evidence.got is not None:
+        explained = self._explained[op.domain, op.name]
+        uncontradicted = [one for one in fits if not self.against(one, cell, enough=1)]
+        explained.update(one.name for one in uncontradicted)
+        uncontradicted.sort(key=lambda mutant: -explained[mutant.name])
+        diagnoses = [as_diagnosis(mutant) for mutant in uncontradicted]
+        if not diagnoses and evidence.got is not None:
             if not evidence.admitted:
-                said.append(NOT_CHECKED)
-            elif seen:
-                said.append(Diagnosis(None, seen))
-        # Mutants that raised are reported once.
-        broken, self._broken = self._broken, {}
-        excuse = "a mistake of opcheck's own could not be tried"
-        return (*said, *(Diagnosis(None, f"{excuse}: {n}: {how}") for n, how in broken.items()))
+                diagnoses.append(NOT_CHECKED)
+            elif pattern:
+                diagnoses.append(Diagnosis(None, pattern))
+        return (*diagnoses, *self._reports_of_broken())
+
+    def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
+        """Return the mutants that give an answer; after many failures of a cell only some are tried.
+
+        Those are the ones that explained a failure before.
+        """
+        op = evidence.node.op
+        history = self._cells[cell]
+        history.failures += 1
+        first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
+        tries = _TRIES if first == op else _IN_FURTHER_VERSIONS
+        if history.failures > tries:
+            explained = self._explained[op.domain, op.name]
+            parts = {part for name in explained for part in name.split("+")}
+            before = [one for one in causes_of(op) if one.name in parts]
+            fits = _fitting(evidence, before, self._broken)
+            if fits:
+                return fits
+            history.in_vain += 1
+        if history.in_vain > tries:
+            return []
+        fits = _fitting(evidence, causes_of(op), self._broken)
+        if not fits:
+            self._vain.add(case)
+        return fits
+
+    def _reports_of_broken(self) -> list[Diagnosis]:
+        """Report mutants that raised, each once."""
+        broken = self._broken
+        self._broken = {}
+        message = "a mistake of opcheck's own could not be tried"
+        return [Diagnosis(None, f"{message}: {name}: {how}") for name, how in broken.items()]
 
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
         """Return the mutants that give the answer to a case, after its first diagnosis."""
         known = {one.name: one for one in causes_of(case.op)}
-        said = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
-        fits = self._fits.get(case.id) or [one for one in said if one]
+        fits = self._fits.get(case.id)
+        if not fits:
+            diagnosed = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
+            fits = [one for one in diagnosed if one]
         order = {name: place for place, name in enumerate(known)}
-        fits = sorted(fits, key=lambda one: order.get(one.name.partition("+")[0], len(order)))
-        return {one.name: one for one in fits}
+
+        def place(mutant: Mutant) -> int:
+            """Return the place of a mutant, or of the first of a pair, among those known."""
+            return order.get(mutant.name.partition("+")[0], len(order))
+
+        return {one.name: one for one in sorted(fits, key=place)}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
         """Return the pattern of an answer's numbers, after its first diagnosis."""
-        said = (one.text for one in diagnoses if one.mistake is None)
-        return self._resemblances.get(case.id) or next(said, "")
+        remarks = (one.text for one in diagnoses if one.mistake is None)
+        return self._resemblances.get(case.id) or next(remarks, "")
 
     def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
         """Return the passes of a version and dtype that contradict a mutant, or `enough`."""
-        for asks, cases in self._new.items():
+        for test, cases in self._new.items():
             for case in cases:
-                self._cells[cell_of(case)].passes.append((case, asks))
+                self._cells[cell_of(case)].passes.append((case, test))
             cases.clear()
-        known = self._cells[cell]
-        against = known.against[mutant.name]
-        for case, contradicts_it in known.passes[known.asked[mutant.name] :]:
+        history = self._cells[cell]
+        against = history.against[mutant.name]
+        for case, test in history.passes[history.tried[mutant.name] :]:
             if enough is not None and len(against) >= enough:
                 break
-            known.asked[mutant.name] += 1
-            if id(case) not in self._recalled:
-                small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
-                self._recalled[id(case)] = self._recall(case) if small else None
-            seen = self._recalled[id(case)]
-            if seen and _does(contradicts_it, mutant, seen, self._broken):
+            history.tried[mutant.name] += 1
+            evidence = self._evidence_of_pass(case)
+            if evidence and _holds(test, mutant, evidence, self._broken):
                 against.append(case)
         return against
 
+    def _evidence_of_pass(self, case: Case) -> Evidence | None:
+        """Return the evidence of a pass, made once; None for large data."""
+        if id(case) not in self._recalled:
+            is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
+            self._recalled[id(case)] = self._recall(case) if is_small else None
+        return self._recalled[id(case)]
+
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
         """Return mutants that reproduce a kept failure: `known` ones, pairs of them, or any."""
-        if (evidence := self._failed.get(case.id)) is None:
+        evidence = self._failed.get(case.id)
+        if evidence is None:
             return {}
         is_new = case.id not in self._vain
-        self._again -= is_new
+        if is_new:
+            self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]
         every = causes_of(case.op) if is_new and self._again >= 0 else ()
         for tried in (known, pairs, every):
-            if found := [one for one in tried if _does(reproduces, one, evidence, self._broken)]:
-                return {one.name: one for one in found}
+            fits = [one for one in tried if _holds(reproduces, one, evidence, self._broken)]
+            if fits:
+                return {one.name: one for one in fits}
         return {}
 
 
@@ -233,19 +324,21 @@ def cell_of(case: Case) -> Cell:
     return Cell(case.op, dtype.name if dtype else "")
 
 
-def spelt(mutant: Mutant) -> Diagnosis:
-    """The diagnosis of a failure that a mutant reproduces."""
+def as_diagnosis(mutant: Mutant) -> Diagnosis:
+    """Return the diagnosis of a failure that a mutant reproduces."""
     return Diagnosis(mutant.name, f"as if {mutant.text}")
 
 
 def _is_right(rounded: Evidence) -> bool:
     """Return True if the answer passes with infinity or 0 where sums of powers leave the range."""
     assert rounded.got is not None
-    got, tolerance = rounded.got, rounded.tolerance
-    if any(map(_is_far, rounded.nearest, got)):
+    if any(map(_is_far, rounded.nearest, rounded.got)):
         return False
-    compared = [compare_outputs(wants, got, tolerance) for wants in rounded.admitted]
-    return any(all(_fits(one, rounded, n) for n, one in enumerate(those)) for those in compared)
+    for wants in rounded.admitted:
+        comparisons = compare_outputs(wants, rounded.got, rounded.tolerance)
+        if all(_fits(comparison, rounded, n) for n, comparison in enumerate(comparisons)):
+            return True
+    return False
 
 
 def _is_far(right: Array | None, got: Output) -> bool:
@@ -263,34 +356,38 @@ def _is_off(right: Floats, got: Floats, times: int) -> Any:
         return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
 
 
-def _fits(compared: Comparison, rounded: Evidence, place: int) -> bool:
-    right, got = rounded.nearest[place], (rounded.got or ())[place]
-    if compared.tier != "range" or right is None or isinstance(got, Foreign):
-        return compared.problem is None
+def _fits(comparison: Comparison, rounded: Evidence, place: int) -> bool:
+    """Return True if an output passes, but for infinity and 0 where values leave the range."""
+    right = rounded.nearest[place]
+    got = (rounded.got or ())[place]
+    if comparison.tier != "range" or right is None or isinstance(got, Foreign):
+        return comparison.problem is None
     out = ~np.isfinite(got) | (got == 0)
     return bool(out.any() and np.array_equal(right[~out], got[~out]))
 
 
 Output: TypeAlias = Array | Foreign
-#: Two arithmetics that mean the same differ by so many ULP; by more only where the right answer is
-#: so many times farther away.
-_SAME, _SAME_IN_16_BITS = 4, 1
+#: Two arithmetics that mean the same differ by so many ULP.
+_SAME = 4
+#: The same in types of 16 bits.
+_SAME_IN_16_BITS = 1
+#: They differ by more only where the right answer is so many times farther away.
 _FARTHER = 16
 #: The fewest values that can have a pattern.
 _ENOUGH = 3
-#: Roundings differ by more than this factor, or in sign; and the largest error that they make is
-#: smaller than the type's unit roundoff by so many bits at most.
-_ALIKE, _FINER = 1.5, 8
-
+#: Roundings differ by more than this factor, or in sign.
+_ALIKE = 1.5
+#: The largest error that they make is smaller than the unit roundoff by so many bits at most.
+_FINER = 8
 
 #: Saturated: computed, and clipped to the largest finite number.
-_Way: TypeAlias = Literal["output", "computed", "saturated"]
+_FaultKind: TypeAlias = Literal["output", "computed", "saturated"]
 
 
 class Fault(NamedTuple):
     """A mistake that any operator can have, in the output's type or that of the computation."""
 
-    kind: _Way
+    kind: _FaultKind
     dtype: DType
 
     @property
@@ -303,18 +400,24 @@ class Fault(NamedTuple):
         """A sentence that fits after "as if"."""
         if self.kind == "output":
             return f"the output was {self.dtype} whatever the input"
-        limit = f", where what leaves its range became {limits(self.dtype)[1]:.3g}"
-        return f"it was computed in {self.dtype}{limit * (self.kind == 'saturated')}"
+        text = f"it was computed in {self.dtype}"
+        if self.kind == "saturated":
+            text += f", where what leaves its range became {limits(self.dtype)[1]:.3g}"
+        return text
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
         """Return the fault as a mutant, combined with another one if given."""
         if mutant is None:
-            within = ", within whose error it lies" * (self.kind == "computed")
-            return Mutant(self.name, self.text + within, partial(self._spoilt, attrgetter("right")))
-        name, text = f"{mutant.name}+{self.name}", f"{mutant.text}, and {self.text}"
+            text = self.text
+            if self.kind == "computed":
+                text += ", within whose error it lies"
+            return Mutant(self.name, text, partial(self._spoilt, attrgetter("right")))
+        name = f"{mutant.name}+{self.name}"
+        text = f"{mutant.text}, and {self.text}"
         return Mutant(name, text, partial(self._spoilt, mutant.answer))
 
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
+        """Return an answer with the fault."""
         own = None if node.lead is None else of(node.lead)
         if self.kind == "output":
             return [np.asarray(one).astype(self.dtype.numpy) for one in answer(node)]
@@ -329,8 +432,9 @@ class Fault(NamedTuple):
         def made() -> Node:
             narrow = self.dtype.numpy
             with np.errstate(all="ignore"):
-                given = node.inputs
-                inputs = tuple(self._bounded(x.astype(narrow)) if is_real(x) else x for x in given)
+                inputs = tuple(
+                    self._bounded(x.astype(narrow)) if is_real(x) else x for x in node.inputs
+                )
             return replace(node, inputs=inputs)
 
         return node.variant(self.name, made)
@@ -366,18 +470,22 @@ def both(one: Mutant, other: Mutant) -> Mutant:
 
 
 #: Every fault, by its name.
-FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_Way), BASIC.values()))}
+FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
     """Return the mutant or fault of this name, or the combination that it names; else None."""
-    first, *rest = (mutants.get(part) or FAULTS.get(part) for part in name.split("+"))
-    found = first.beside() if isinstance(first, Fault) else first
-    for part in rest if found else ():
-        if part is None or found is None:
+    combined: Mutant | None = None
+    for part in name.split("+"):
+        mutant = mutants.get(part)
+        fault = FAULTS.get(part)
+        if mutant is not None:
+            combined = mutant if combined is None else both(combined, mutant)
+        elif fault is not None:
+            combined = fault.beside(combined)
+        else:
             return None
-        found = part.beside(found) if isinstance(part, Fault) else both(found, part)
-    return found
+    return combined
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,8 +512,11 @@ class Evidence:
 
     def passes(self, place: int, output: Output) -> bool:
         """Return True if an output at this place would have passed, whatever the others are."""
-        found = (compare_outputs([want], [output], self.tolerance) for want in self._wants(place))
-        return any(one.problem is None for (one,) in found)
+        for want in self._wants(place):
+            (comparison,) = compare_outputs([want], [output], self.tolerance)
+            if comparison.problem is None:
+                return True
+        return False
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
         """Mask elements that may differ so much between two correct implementations; or False."""
@@ -417,27 +528,34 @@ class Evidence:
 
     def is_far_from(self, place: int, plain: Any) -> bool:
         """Return True if the answer is another than this, however that was rounded."""
-        got, right = (self.got or ())[place], self.nearest[place]
+        got = (self.got or ())[place]
+        right = self.nearest[place]
         if place in self.passing or right is None or not isinstance(got, np.ndarray):
             return False
         precision = sure(of(got)).precision
         # Plain numbers of 16 bits are computed in float32.
-        times = 2 ** (precision - 2 if precision < 16 else precision // 2 - 1)
-        mine, other = wide(got), wide(plain)
-        off = _is_off(mine, other, times)
+        bits = precision - 2 if precision < _PRECISION_OF_16_BITS else precision // 2 - 1
+        mine = wide(got)
+        other = wide(plain)
+        off = _is_off(mine, other, 2**bits)
         with np.errstate(all="ignore"):
             off &= 8 * abs(mine - other) > abs(wide(right) - other)
-        return bool(off.any() and (off & ~np.asarray(self.within_errors(place, got, plain))).any())
+        if not off.any():
+            return False
+        return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
 
     def _wants(self, place: int) -> list[Want]:
+        """Return what may be expected of the output at this place."""
         return [wants[place] for wants in self.admitted if place < len(wants)]
 
     @cached_property
     def passing(self) -> frozenset[int]:
         """The places of the outputs that pass, where others do not."""
         got = self.got or ()
-        found = frozenset(n for n, one in enumerate(got) if len(got) > 1 and self.passes(n, one))
-        return found if len(found) < len(got) else frozenset()
+        if len(got) == 1:
+            return frozenset()
+        passing = frozenset(n for n, one in enumerate(got) if self.passes(n, one))
+        return passing if len(passing) < len(got) else frozenset()
 
     @cached_property
     def nearest(self) -> list[Array | None]:
@@ -451,18 +569,25 @@ class Evidence:
         wants = [some[place] for some in self.admitted if len(some) == len(self.got or ())]
         fitting = (want.values for want in wants if want.values.shape == got.shape)
         right = [round_to(x.astype(np.float64), dtype) for x in fitting if x.dtype.kind != "b"]
-        if len(right) < 2 or not got.size:
+        if len(right) < _SEVERAL or not got.size:
             return next(iter(right), None)
-        return min(right, key=lambda one: int(distance(one, got).max()))
+
+        def furthest(values: Array) -> int:
+            return int(distance(values, got).max())
+
+        return min(right, key=furthest)
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
         """Largest distance of each output in ULP, and its place; 0 if unknown."""
-        steps = [
-            np.zeros(0) if right is None or isinstance(got, Foreign) else distance(got, right)
-            for got, right in zip(self.got or (), self.nearest, strict=True)
-        ]
-        return [(int(off.max(initial=0)), int(off.argmax()) if off.size else 0) for off in steps]
+        farthest = []
+        for got, right in zip(self.got or (), self.nearest, strict=True):
+            if right is None or isinstance(got, Foreign) or not got.size:
+                farthest.append((0, 0))
+            else:
+                steps = distance(got, right)
+                farthest.append((int(steps.max()), int(steps.argmax())))
+        return farthest
 
     def narrower_types(self) -> list[DType]:
         """Return narrower types, the widest first, for outputs of the input's floating type."""
@@ -480,23 +605,25 @@ class Evidence:
     @cached_property
     def _coarseness(self) -> float:
         """The largest relative error; infinite if unknown, and much less if all are alike."""
-        off, pairs = [np.zeros(0)], zip(self.nearest, self.got or (), strict=True)
-        for right, got in pairs:
+        by_output = [np.zeros(0)]
+        for right, got in zip(self.nearest, self.got or (), strict=True):
             if right is not None and isinstance(got, np.ndarray):
                 steps = distance(right, got)
                 wrong = steps > max(1, int(steps.max(initial=0)) // _FARTHER)
                 with np.errstate(all="ignore"):
-                    off.append(wide(got)[wrong] / wide(right)[wrong] - 1)
-        errors = np.concat(off)
+                    by_output.append(wide(got)[wrong] / wide(right)[wrong] - 1)
+        errors = np.concat(by_output)
         if not (errors.any() and np.isfinite(errors).all()):
             return math.inf
         least, most = sorted((errors.min(), errors.max()), key=abs)
-        alike = 0 < most / least < _ALIKE and np.unique(errors).size >= _ENOUGH
-        return math.ldexp(abs(most), -2 * _FINER if alike else 0)
+        largest = float(abs(most))
+        are_alike = 0 < most / least < _ALIKE and np.unique(errors).size >= _ENOUGH
+        return math.ldexp(largest, -2 * _FINER) if are_alike else largest
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
         """Yield the answer as it would be without each fault, the likeliest first."""
-        if types := self._types():
+        types = self._types()
+        if types:
             wanted, dtype = types
             fault = Fault("output", dtype)
             with np.errstate(all="ignore"):
@@ -504,12 +631,16 @@ class Evidence:
             cast = replace(self, got=got)
             yield fault, cast
             # An output of a narrower type cannot have more digits than that.
-            yield from [(fault, cast._rounded(fault))] * (dtype in cast.narrower_types())
+            if dtype in cast.narrower_types():
+                yield fault, cast._rounded(fault)
         for dtype in self.narrower_types():
-            yield (computed := Fault("computed", dtype)), (view := self._rounded(computed))
-            end, values = limits(dtype)[1], [*self.node.given, *(self.got or ())]
+            computed = Fault("computed", dtype)
+            view = self._rounded(computed)
+            yield computed, view
+            _, largest = limits(dtype)
+            arrays = [*self.node.given, *(self.got or ())]
             with np.errstate(all="ignore"):
-                is_cut = any((np.abs(np.asarray(array)) >= end).any() for array in values)
+                is_cut = any((np.abs(np.asarray(array)) >= largest).any() for array in arrays)
             saturated = Fault("saturated", dtype)
             yield saturated, self._rounded(saturated) if is_cut else view
 
@@ -524,7 +655,8 @@ class Evidence:
         types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
         if len(wanted) != 1 or len(types) != 1 or wanted == types:
             return None
-        want, dtype = wanted.pop(), types.pop()
+        want = wanted.pop()
+        dtype = types.pop()
         # Strings and complex numbers are not the same answer in another type.
         if want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}:
             return want, dtype
@@ -549,68 +681,91 @@ class Evidence:
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
     """Return True if `mutant` gives the same wrong answer, up to rounding."""
     operator = operator_of(evidence.node.op)
-    rounded = operator is not None and not operator.exact
-    # Most mutants are far off in plain arithmetic, too, which takes a fraction of the time.
-    if rounded and evidence.node.is_legal and not evidence.node.draws:
-        with setting(of_legality, True):
-            plain = _answer(mutant, evidence)
-        if plain is None or any(starmap(evidence.is_far_from, enumerate(plain))):
-            return False
+    is_rounded = operator is not None and not operator.exact
+    if is_rounded and _is_far_in_plain_arithmetic(mutant, evidence):
+        return False
     answer = _answer(mutant, evidence)
     if answer is None or evidence.got is None:
         return answer is not None
     if evidence.node.draws:
         return _draws_alike(mutant, evidence)
+    if not _outputs_alike(answer, evidence, is_rounded):
+        return False
+    # An answer that passes explains no failure.
+    return not evidence.is_right(answer)
+
+
+def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
+    """Return True if the mutant is far off in plain arithmetic, too, which takes less time."""
+    if not evidence.node.is_legal or evidence.node.draws:
+        return False
+    with setting(of_legality, True):
+        plain = _answer(mutant, evidence)
+    return plain is None or any(starmap(evidence.is_far_from, enumerate(plain)))
+
+
+def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: bool) -> bool:
+    """Return True if a mutant's outputs are the backend's, or both right, up to rounding."""
+    got = evidence.got or ()
     right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
     untouched = {n for n, one in enumerate(right) if same_answers((one,), answer[n : n + 1])}
 
     def both_right(place: int) -> bool:
+        """Return True for an output that may be computed in another arithmetic, but is right."""
         is_right = place in untouched or (not right and evidence.passes(place, answer[place]))
         return is_right and place in evidence.passing
 
-    # What the mutant spoils comes first: bounds take longer. An output that is right in both may be
-    # computed in another arithmetic.
-    for n in sorted(range(len(answer)), key=untouched.__contains__):
-        if not _alike(evidence.got[n], answer[n], evidence, n, rounded) and not both_right(n):
-            return False
-    # An answer that passes explains no failure.
-    return not evidence.is_right(answer)
+    # Outputs that the mutant spoils come first: bounds take longer.
+    spoilt_first = sorted(range(len(answer)), key=untouched.__contains__)
+    return all(
+        _alike(got[n], answer[n], evidence, place=n, is_rounded=is_rounded) or both_right(n)
+        for n in spoilt_first
+    )
 
 
 def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
     """Return the outputs of a mutant, none for a refusal; None for another kind of answer."""
     made = mutant.made_on(evidence.node)
-    if evidence.got is None or isinstance(made, InvalidNode):
-        return () if evidence.got is None and isinstance(made, InvalidNode) else None
+    refused = isinstance(made, InvalidNode)
+    if evidence.got is None:
+        return () if refused else None
+    if isinstance(made, InvalidNode):
+        return None
     # Most mutants make no difference to a node, and a right answer explains no failure.
     if evidence.node.is_legal and made is evidence.node.right:
         return None
     answer = as_outputs(made)
-    alike = len(evidence.got) == len(answer) and all(map(_same_kind, evidence.got, answer))
-    return answer if alike else None
+    are_of_one_kind = len(evidence.got) == len(answer) and all(
+        map(_same_kind, evidence.got, answer)
+    )
+    return answer if are_of_one_kind else None
 
 
 def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
-    node, got = evidence.node, evidence.got or ()
+    """Return True if the answer may be drawn from the mutant's distribution."""
+    got = evidence.got or ()
 
     def drawn() -> Sequence[Array]:
-        made = mutant.made_on(node)
+        made = mutant.made_on(evidence.node)
         return () if isinstance(made, InvalidNode) else made
 
     draws = [Drawn(drawn, place) for place in range(len(got))]
-    for share, (draw, mine) in product((0.1, 0.5, 0.9), zip(draws, got, strict=True)):
-        quantile = draw.quantiles(share)
+    # Most mutants draw from another distribution, which is quickly seen.
+    for part, (draw, output) in product(_QUANTILES, zip(draws, got, strict=True)):
+        quantile = draw.quantiles(part)
         with np.errstate(invalid="ignore"):
-            # Most mutants draw something else, which is quickly seen.
-            if not np.mean(mine < quantile) - 0.1 < share < np.mean(mine <= quantile) + 0.1:
-                return False
-    wants = [computed_want(node.op, "", draw) for draw in draws]
+            below = np.mean(output < quantile) - _OFF_OF_QUANTILE
+            not_above = np.mean(output <= quantile) + _OFF_OF_QUANTILE
+        if not below < part < not_above:
+            return False
+    wants = [computed_want(evidence.node.op, "", draw) for draw in draws]
     return all(one.problem is None for one in compare_outputs(wants, got))
 
 
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:
     """Return True if `mutant` would have failed where the backend passed."""
-    if isinstance(answer := mutant.made_on(passed.node), InvalidNode):
+    answer = mutant.made_on(passed.node)
+    if isinstance(answer, InvalidNode):
         return bool(passed.admitted)
     return not passed.is_right(as_outputs(answer))
 
@@ -622,33 +777,54 @@ def refuses(mutant: Mutant, accepted: Evidence) -> bool:
 
 
 def _same_kind(got: Output, answer: Output) -> bool:
+    """Return True for two arrays of one type and shape, and for equal values of other kinds."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return isinstance(got, Foreign) and isinstance(answer, Foreign) and got == answer
     same_type = got.dtype.newbyteorder("=") == answer.dtype.newbyteorder("=")
     return same_type and got.shape == answer.shape
 
 
-def _alike(got: Output, answer: Output, evidence: Evidence, place: int, rounded: bool) -> bool:
+def _alike(
+    got: Output, answer: Output, evidence: Evidence, *, place: int, is_rounded: bool
+) -> bool:
+    """Return True if an output is that of a mutant, up to rounding; both are of one kind."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
-    if dtype is None or not (dtype.kind == "float" and rounded and got.size):
-        return np.array_equal(got, answer, equal_nan=dtype is not None and "float" in dtype.kind)
-    same = _SAME_IN_16_BITS if got.dtype.itemsize == 2 else _SAME
-    right, (wrong, worst) = evidence.nearest[place], evidence.farthest[place]
+    if dtype is None:
+        return np.array_equal(got, answer)
+    if dtype.kind != "float" or not is_rounded or not got.size:
+        return np.array_equal(got, answer, equal_nan="float" in dtype.kind)
+    right = evidence.nearest[place]
+    if right is None:
+        return int(distance(got, answer).max()) <= _same_ulp(got)
+    return _floats_alike(got, answer, right, dtype, evidence, place)
+
+
+def _same_ulp(got: Array) -> int:
+    """Return by how many ULP two arithmetics that mean the same differ."""
+    return _SAME_IN_16_BITS if got.dtype.itemsize == _BYTES_OF_16_BITS else _SAME
+
+
+def _floats_alike(
+    got: Array, answer: Array, right: Array, dtype: DType, evidence: Evidence, place: int
+) -> bool:
+    """Return True if rounded values are those of a mutant, being far from the `right` ones."""
+    same = _same_ulp(got)
+    farthest, worst = evidence.farthest[place]
     # Most mutants leave the worst element right.
-    if right is not None and wrong > same and answer.flat[worst] == right.flat[worst]:
+    if farthest > same and answer.flat[worst] == right.flat[worst]:
         return False
     between = distance(got, answer)
-    furthest = int(between.max())
-    if right is None or furthest <= same:
-        return furthest <= same
+    furthest_between = int(between.max())
+    if furthest_between <= same:
+        return True
+    # The backend's answer must be nearer to the mutant's than to the right one by this factor.
+    if furthest_between > farthest // 2:
+        return False
     # The most by which two arithmetics that mean the same may differ: half of the digits.
     most = 2 ** (dtype.precision // 2)
     away = np.minimum(distance(right, answer) // np.uint64(_FARTHER), np.uint64(most))
-    # The backend's answer must be nearer to the mutant's than to the right one by this factor.
-    if furthest > wrong // 2:
-        return False
     allowed = between <= np.maximum(np.uint64(same), away)
     return bool(allowed.all() or (allowed | evidence.within_errors(place, got, answer)).all())
 
@@ -657,56 +833,77 @@ def resemblance(evidence: Evidence) -> str | None:
     """Describe what wrong values have in common; None if nothing fits."""
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
-    said: list[str | None] = []
+    patterns: list[str] = []
+    is_explained = True
     for place, (want, got) in enumerate(zip(evidence.admitted[0], evidence.got, strict=False)):
-        if (right := evidence.nearest[place]) is None or isinstance(got, Foreign):
+        right = evidence.nearest[place]
+        if right is None or isinstance(got, Foreign):
             return None
-        if (dtype := of(got)) is None or (want.dtype or dtype) != dtype:
+        dtype = of(got)
+        if dtype is None or (want.dtype or dtype) != dtype:
             return None
         if compare_outputs([want], [got], evidence.tolerance)[0].problem is None:
             continue
-        lead = evidence.node.lead
-        if np.array_equal(wide(right), wide(got), equal_nan=True):
-            said.append("like the right values, but for the sign of zeros")
-        elif lead is not None and _is_swapped(lead, right, got):
-            said.append("like the right values, swapped between equal elements of the input")
+        pattern = _pattern(evidence.node.lead, right, got, dtype)
+        # All wrong outputs must be explained.
+        if pattern is None:
+            is_explained = False
         else:
-            said.append(next(_words(right, got, dtype), None))
-    # All wrong outputs must be explained.
-    return None if None in said else "; ".join(dict.fromkeys(filter(None, said))) or None
+            patterns.append(pattern)
+    if not is_explained:
+        return None
+    return "; ".join(dict.fromkeys(patterns)) or None
+
+
+def _pattern(lead: Array | None, right: Array, got: Array, dtype: DType) -> str | None:
+    """Describe what the wrong values of one output have in common; None if nothing fits."""
+    if np.array_equal(wide(right), wide(got), equal_nan=True):
+        return "like the right values, but for the sign of zeros"
+    if lead is not None and _is_swapped(lead, right, got):
+        return "like the right values, swapped between equal elements of the input"
+    return next(_patterns_of_numbers(right, got, dtype), None)
 
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
     """Return True if each value of the input has the same outputs, in another order."""
     if given.dtype == object or not given.shape == right.shape == got.shape:
         return False
-    pairs = (np.stack([wide(given).ravel(), wide(out).ravel()]) for out in (right, got))
-    one, other = (pair[:, np.lexsort(pair)] for pair in pairs)
-    return np.array_equal(one, other)
+
+    def sorted_pairs(output: Array) -> Array:
+        pairs = np.stack([wide(given).ravel(), wide(output).ravel()])
+        return np.asarray(pairs[:, np.lexsort(pairs)])
+
+    return np.array_equal(sorted_pairs(right), sorted_pairs(got))
 
 
-def _words(right: Array, got: Array, dtype: DType) -> Iterator[str]:
+def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str]:
+    """Yield what the numbers that are wrong have in common: a factor, an offset, few digits."""
     steps = distance(right, got)
     off = steps > 0
-    wanted, actual = wide(right)[off], wide(got)[off]
+    wanted = wide(right)[off]
+    actual = wide(got)[off]
     if not (np.isfinite(wanted).all() and np.isfinite(actual).all() and off.any()):
         return
-    few, digits = 2.0 ** (3 - dtype.precision), 3 if got.dtype.itemsize == 2 else 7
+    # Relative errors of a few roundings.
+    roundings = 2.0 ** (3 - dtype.precision)
+    digits = 3 if got.dtype.itemsize == _BYTES_OF_16_BITS else 7
     with np.errstate(over="ignore"):
         varied = wanted.size >= _ENOUGH and np.ptp(wanted) > 0
     if varied:
         with np.errstate(all="ignore"):
-            factors, offsets = actual / wanted, actual - wanted
-        factor = _common(factors, few * np.abs(factors))
-        if factor is not None and min(abs(factor), abs(factor - 1)) > few:
+            factors = actual / wanted
+            offsets = actual - wanted
+        factor = _common(factors, roundings * np.abs(factors))
+        if factor is not None and min(abs(factor), abs(factor - 1)) > roundings:
             yield f"like {factor:.{digits}g} times the right values, where it is wrong"
-        room = few * np.maximum(np.abs(actual), np.abs(wanted))
+        room = roundings * np.maximum(np.abs(actual), np.abs(wanted))
         offset = _common(offsets, room)
-        # What is less than that may have either sign.
+        # A lesser offset may have either sign.
         if offset is not None and abs(offset) > np.median(room):
-            sign = "+-"[offset < 0]
+            sign = "-" if offset < 0 else "+"
             yield f"like the right values {sign} {abs(offset):.{digits}g}, where it is wrong"
-    if (furthest := int(steps.max())) <= 2 ** (dtype.precision // 2):
+    furthest = int(steps.max())
+    if furthest <= 2 ** (dtype.precision // 2):
         yield f"like less precision: it would pass with a tolerance of {furthest:,} ULP"
 
 

@@ -29,7 +29,7 @@ from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.offers import about_kind
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.execution import expected, workers
-from opcheck.execution.evaluation import CaseEvaluation, settle_by_agreement
+from opcheck.execution.evaluation import CaseEvaluation, judge_by_agreement
 from opcheck.execution.workers import beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Rows, Sample, Timed, Timing
@@ -243,7 +243,7 @@ class OneCase:
         evaluation, look = CaseEvaluation(self.case, self.oracle_answer), partial(_look, stop)
         with suppress(Stopped):
             if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
-                [reply] = workers.answers([(self.oracle, workers.once(asked))], look)
+                [reply] = workers.answers([(self.oracle, workers.ask_once(asked))], look)
                 evaluation.oracle_answer = expected.OracleAnswer(self.oracle.info, reply.outcome)
                 self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
             if not self.is_judged:
@@ -287,7 +287,7 @@ class OneCase:
         asked = [(part.judged, evaluation.on(part.judged.info)) for part in self.parts]
         judged = workers.answers(asked, look)
         if self.case.expect.compares_backends:
-            judged = settle_by_agreement(evaluation, judged, [pool.info for pool, _ in asked])
+            judged = judge_by_agreement(evaluation, judged, [pool.info for pool, _ in asked])
         for part, found in zip(self.parts, judged, strict=True):
             result = found.result
             if not is_right(result):

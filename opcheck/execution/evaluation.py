@@ -21,7 +21,7 @@ from opcheck.compare.verdict import Admitted, Answer, Refusal, check_self_consis
 from opcheck.diagnose.suspects import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
-from opcheck.execution.workers import Inquiry
+from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.graph.test_data import output_declarations
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
@@ -153,7 +153,7 @@ class CaseEvaluation:
         """True for a model that the engine computes."""
         return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
-    def on(self, backend: BackendInfo) -> Inquiry[EvaluatedCase]:
+    def on(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
         """Judge one backend on the case, with as many questions as that takes.
 
         A case that judges no backend is settled without a question. Otherwise the backend answers
@@ -204,14 +204,14 @@ class CaseEvaluation:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason))
         return expectation
 
-    def _fate(self, backend: BackendInfo, why: str) -> Inquiry[EvaluatedCase]:
+    def _fate(self, backend: BackendInfo, why: str) -> Questions[EvaluatedCase]:
         """Judge whether a backend dies of a model of which nobody knows the answer."""
         fate = verdict.judge_without_oracle(self.case.rule, (yield self.question).outcome, why)
         if fate == verdict.Judgement(Verdict.NOT_RUN, why):
             return self._unsupported(backend, why)
         return EvaluatedCase(LiveResult(self.case, backend.address, **vars(fate)))
 
-    def _answer_of(self, backend: BackendInfo) -> Inquiry["_BackendAnswer"]:
+    def _answer_of(self, backend: BackendInfo) -> Questions["_BackendAnswer"]:
         """Ask the backend, and about the legal twin if it refuses a model that it may refuse."""
         asked = self.question
         reply = yield asked
@@ -282,7 +282,7 @@ class CaseEvaluation:
 
     def _elsewhere(
         self, backend: BackendInfo, answer: "_BackendAnswer", judgement: verdict.Judgement
-    ) -> Inquiry[verdict.Judgement | None]:
+    ) -> Questions[verdict.Judgement | None]:
         """Judge the answer to other data, None if it changes nothing about the judgement."""
         is_pass = judgement.verdict is Verdict.PASS
         # A model that is off, or of which nobody knows a part, is not wrong; it may be elsewhere.
@@ -395,7 +395,7 @@ class CaseEvaluation:
 
     def _on_other_data(
         self, outcome: model.Produced, backend: BackendInfo, *, is_off: bool
-    ) -> Inquiry[verdict.Judgement | None]:
+    ) -> Questions[verdict.Judgement | None]:
         """The verdict on the answer to other data; None where that is right.
 
         If the answer to the first data `is_off`, poorer arithmetic on other data is none more.
@@ -452,7 +452,7 @@ class CaseEvaluation:
         kind: model.Failure = "precision" if found.failure == "precision" else "other_data"
         return replace(found, reason=reason, failure=kind)
 
-    def _at_a_later_opset(self, refused: verdict.Judgement) -> Inquiry[verdict.Judgement]:
+    def _at_a_later_opset(self, refused: verdict.Judgement) -> Questions[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
         case = self.case
         # An operator is the same at every opset from its version to the next.
@@ -538,8 +538,8 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
             return ""
 
 
-def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Inquiry[list[EvaluatedCase]]:
-    """The inquiry of one backend, made so many times; of a case that is wrong, once."""
+def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Questions[list[EvaluatedCase]]:
+    """Judge one backend so many times, or once if the case is wrong."""
     judged: list[EvaluatedCase] = []
     first: model.Produced | None = None
     for _ in range(times):
@@ -572,7 +572,7 @@ def _differing(
     return one.changed(reason=one.result.reason or message, irreproducible=True)
 
 
-def as_required(judged: EvaluatedCase) -> EvaluatedCase:
+def require_reproducible(judged: EvaluatedCase) -> EvaluatedCase:
     """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
     result = judged.result
     if not result.irreproducible or not verdict.is_right(result):
@@ -643,7 +643,7 @@ def _told(result: LiveResult) -> str:
     return f"{how}: {reason}" if reason else how
 
 
-def settle_by_agreement(
+def judge_by_agreement(
     evaluation: CaseEvaluation, judged: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
     """Judge all `backends` by each other's answers, in their order."""

@@ -22,7 +22,7 @@ from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine.evaluate import exactly
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import WrongCase, answers_of, node_of
-from opcheck.execution.workers import Inquiry
+from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.model.located import Depth, JudgedNode, Located, Part
 from opcheck.opset import Body, BodyNode, onnx_defs
@@ -284,8 +284,8 @@ def extracted(
     return sorted(found.values(), key=lambda one: -one.share), left
 
 
-def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
-    """The inquiry of one backend about the nodes of a model."""
+def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
+    """Ask one backend about the nodes of a model."""
     whole = yield from network.evaluation.on(backend)
     known = not network.case.expect.compares_backends
     if whole.is_too_large or (known and whole.result.verdict is model.Verdict.BAD_CASE):
@@ -340,7 +340,7 @@ def located(network: Network, backend: model.BackendInfo) -> Inquiry[Located]:
 
 def _asked_alone(
     judged: Sequence[JudgedNode], backend: model.BackendInfo
-) -> Inquiry[list[JudgedNode]]:
+) -> Questions[list[JudgedNode]]:
     """The results, of which nodes that are off by little are wrong if they are so alone, too.
 
     A node that is computed together with others may be off by some roundings. As a model of its
@@ -381,7 +381,7 @@ class _Search:
         """Return True if the backend gave all that a node reads and gives."""
         return self.given.issuperset(self.network.names([part]))
 
-    def ask(self, answer: model.Produced | None) -> Inquiry[None]:
+    def ask(self, answer: model.Produced | None) -> Questions[None]:
         """Ask for the tensors of all nodes; `answer` is what the model gives as it is."""
         # So many passes may come to nothing, and be asked in halves, before it is left at that.
         todo, patience = [*self.network.passes()], 40
@@ -401,7 +401,7 @@ class _Search:
                 halves = left[: len(left) // 2], left[len(left) // 2 :]
                 todo[:0] = filter(None, halves if patience > 0 else ())
 
-    def _pass(self, parts: Sequence[Part]) -> Inquiry[tuple[list[str], model.Outcome]]:
+    def _pass(self, parts: Sequence[Part]) -> Questions[tuple[list[str], model.Outcome]]:
         """Ask for what nodes read and give; return which tensors, and what came of it."""
         network, names = self.network, self.network.names(parts)
         question = network.asking_for(names, turned=self.stale)
@@ -451,7 +451,7 @@ class _Search:
                     self.judged.append(one)
         return left
 
-    def together(self, network: Network) -> Inquiry[Part | None]:
+    def together(self, network: Network) -> Questions[Part | None]:
         """The first node whose outputs, with those before it, make the answer right as outputs."""
         every = [*chain.from_iterable(network.passes())]
         every = [part for part in every if not self.given.isdisjoint(part.outputs)]
@@ -475,7 +475,7 @@ class _Search:
             return None
         return every[low]
 
-    def _is_right(self, network: Network, parts: Sequence[Part]) -> Inquiry[bool | None]:
+    def _is_right(self, network: Network, parts: Sequence[Part]) -> Questions[bool | None]:
         """Return True if the model is right with outputs of nodes as its own; None if unknown."""
         names = chain.from_iterable(part.outputs for part in parts)
         question = network.asking_for([*filter(self.given.__contains__, names)])

@@ -98,8 +98,8 @@ class CaseKills:
         """Return the verdict of the case on `mutant`."""
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
-            inquiry = self.evaluation.on(backend.info)
-            return workers.at_once(inquiry, partial(backends.attempt, backend)).result.verdict
+            questions = self.evaluation.on(backend.info)
+            return workers.run_here(questions, partial(backends.attempt, backend)).result.verdict
         right = right_of(self.evaluation.node)
         answer = mutant.made_on(self.evaluation.node)
         if same_outputs(answer, right) and not (
@@ -122,7 +122,7 @@ class CaseKills:
                 return canned_outcome(answer)
             return canned_outcome(self._of_twin(mutant, sure(self._twin)))
 
-        return workers.at_once(self.evaluation.on(CANNED), reply).result.verdict
+        return workers.run_here(self.evaluation.on(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)

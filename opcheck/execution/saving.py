@@ -13,7 +13,7 @@ from opcheck.backends import parse
 from opcheck.compare import verdict
 from opcheck.errors import BackendUnavailable, UsageError, few, writing
 from opcheck.execution.expected import question
-from opcheck.execution.workers import Inquiry
+from opcheck.execution.workers import Questions
 from opcheck.graph import NotExpressible, folders, model_of
 from opcheck.grouping import Found
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
@@ -98,19 +98,19 @@ class Recording:
                 raise UsageError(message)
         begin(self.folder, info)
 
-    def observe(self, inquiry: Inquiry[Found]) -> Inquiry[Found]:
-        """The inquiry, with replies saved; those to repeated questions, on other data, are not."""
+    def observe(self, questions: Questions[Found]) -> Questions[Found]:
+        """Pass on questions and save the replies, but for repeated questions on other data."""
         #: The opsets at which each case was asked, its own first.
         opsets: dict[str, list[int]] = {}
         try:
-            question = next(inquiry)
+            question = next(questions)
             while True:
                 reply, task = (yield question), question.task
                 known = opsets.setdefault(task.case, [])
                 if task.opset not in known:
                     self.save(question, reply.outcome, at_its_opset=not known)
                     known.append(task.opset)
-                question = inquiry.send(reply)
+                question = questions.send(reply)
         except StopIteration as end:
             return cast(Found, end.value)
 

@@ -1,7 +1,8 @@
-"""Every case on every backend, judged: results in order; here, or in several judging processes.
+"""Judge every case on every backend, here or in several processes, with results in order.
 
-A judge takes a few cases at a time, in their order, asks, judges, and sends back what a report
-needs to know. It is forked, so that it has the cases without reading them.
+A `CaseJudge` takes a few cases at a time, in their order, asks the backends and judges their
+answers. In a process of its own it sends back what a report needs. Such a process is forked, so
+that it has the cases without reading them.
 """
 
 import multiprocessing
@@ -23,29 +24,43 @@ from opcheck import interrupt, own_memory
 from opcheck.backends import base
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
-from opcheck.diagnose import Seen, Suspects, looks_like, settled
+from opcheck.diagnose import DiagnosedResult, Suspects, attribute_causes, looks_like
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
 from opcheck.execution.expected import OracleAnswer
-from opcheck.execution.workers import AskableBackend, Driver, Inquiry, once
+from opcheck.execution.workers import AskableBackend, Driver, Questions, ask_once
 from opcheck.known import Gate, Ledger, explain
 from opcheck.model import Case, LiveResult, Record, Reply, Verdict
 
-#: How far a backend may be ahead of the slowest, in cases, and how many bytes their data may have.
+#: How far a backend may be ahead of the slowest, in cases.
 AHEAD = 512
+#: How many bytes the data of the open cases, and of those that wait for their turn, may have.
 _BYTES = 256 << 20
 #: Returns the places of more cases to ask about: none for now, None if none are left.
 Take: TypeAlias = Callable[[], Sequence[int] | None]
-#: What a backend is asked about a case.
-Rounds: TypeAlias = Inquiry[list[EvaluatedCase]]
-#: Seconds that judges have to end their backends; and to say what these left, if all was judged.
-_FAREWELL, _LAST_WORD = 5.0, 60.0
+#: The questions to a backend about a case, as often as it is repeated.
+Rounds: TypeAlias = Questions[list[EvaluatedCase]]
+#: Seconds that judging processes have to end their backends.
+_FAREWELL = 5.0
+#: Seconds that they have to send what these left, if all was judged.
+_LAST_MESSAGE = 60.0
+#: Seconds to wait while other processes judge the cases that come first.
+_PAUSE = 0.01
+#: Seconds between two messages: to wake the parent takes as long as a small case.
+_BETWEEN_MESSAGES = 0.05
+#: The most cases that a judging process takes at once.
+_TAKEN_AT_ONCE = 4
 
 
-@lru_cache(2 * AHEAD)  # it is asked several times while a case is open
+@lru_cache(2 * AHEAD)  # called several times while a case is open
 def _size(case: Case) -> int:
+    """Return the bytes of a case's inputs."""
     return sum(spec.nbytes for spec in case.inputs)
+
+
+def _never(result: LiveResult | Record) -> bool:
+    return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +75,7 @@ class JudgedAnswer:
     result: LiveResult | Record
     failed: WrongAnswer | None
     oracle_answer: OracleAnswer | None
-    #: What it was judged by, if it failed in this process.
+    #: The evaluation that judged it, if it failed in this process.
     evaluation: CaseEvaluation | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -69,18 +84,20 @@ class JudgedAnswer:
 
 @dataclass(eq=False)
 class _OpenCase:
+    """A case that some backend is still to answer."""
+
     evaluation: CaseEvaluation
     #: How many backends' results are missing.
     missing: int
     #: The case's oracle has not answered yet; backends are `waiting` for that.
-    unheard: bool
+    needs_oracle: bool
     waiting: list[int] = field(default_factory=list)
-    #: Results that wait for the answers of all backends.
-    unsettled: dict[int, list[EvaluatedCase]] = field(default_factory=dict)
+    #: Results, by backend, that wait for those of all others, to be compared.
+    uncompared: dict[int, list[EvaluatedCase]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
-class Judge:
+class CaseJudge:
     """Asks every backend about every case, and judges the answers.
 
     The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
@@ -91,12 +108,12 @@ class Judge:
     backends: Sequence[AskableBackend]
     ledgers: Sequence[Ledger] = ()
     #: True for failures whose causes are to be looked for.
-    is_unexplained: Callable[[LiveResult | Record], bool] = lambda result: False
+    is_unexplained: Callable[[LiveResult | Record], bool] = _never
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
-    #: Wraps each inquiry of a backend, to see its answers.
+    #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
 
     def __post_init__(self) -> None:
@@ -106,7 +123,7 @@ class Judge:
         self._open: dict[int, _OpenCase] = {}
         #: How many bytes the data of the open cases have.
         self._held = 0
-        #: Inquiries by the case's place, and the backend's number, None for the oracle.
+        #: Questions by the case's place, and the backend's number, None for the oracle.
         self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | Reply] = Driver()
 
     def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
@@ -115,11 +132,14 @@ class Judge:
         while self._driver.is_busy or not is_last:
             answers: list[JudgedAnswer] = []
             if self._driver.is_busy:
-                for found in self._driver.collect():
-                    answers += self._end(*found)
+                for (place, number), result in self._driver.collect():
+                    if isinstance(result, Reply) or number is None:
+                        self._end_of_oracle(place, cast(Reply, result))
+                    else:
+                        answers += self._end(place, number, result)
             else:
-                sleep(0.01)  # other judges are at work on the cases that come first
-            # Backends are at work while these answers are looked at.
+                sleep(_PAUSE)
+            # Backends are at work while the caller looks at these answers.
             is_last = self._begin(take)
             yield answers
 
@@ -134,13 +154,15 @@ class Judge:
                         is_last = is_last and more is None
                         break
                     self._taken.extend(more)
-                if not self._may_begin(place := self._taken[self._asked[number]]):
+                place = self._taken[self._asked[number]]
+                if not self._may_begin(place):
                     break
                 self._asked[number] += 1
                 self._ask(place, number)
         return is_last
 
     def _may_begin(self, place: int) -> bool:
+        """Return True if a case is open, or if its oracle and the limit of memory have room."""
         if place in self._open:
             return True
         address = self.cases[place].expect.oracle
@@ -152,117 +174,146 @@ class Judge:
         """Ask a backend about a case, once the case's oracle has answered."""
         if place not in self._open:
             case = self.cases[place]
-            evaluation, address = CaseEvaluation(case), case.expect.oracle
+            evaluation = CaseEvaluation(case)
             question = evaluation.for_the_oracle
-            self._open[place] = _OpenCase(evaluation, len(self.backends), question is not None)
+            self._open[place] = _OpenCase(
+                evaluation, missing=len(self.backends), needs_oracle=question is not None
+            )
             self._held += _size(case)
-            if address and question:
-                self._driver.start(self.oracles[address], once(question), (place, None))
-        opened, backend = self._open[place], self.backends[number]
-        if opened.unheard:
+            oracle = case.expect.oracle
+            if oracle and question:
+                self._driver.start(self.oracles[oracle], ask_once(question), (place, None))
+        opened = self._open[place]
+        backend = self.backends[number]
+        if opened.needs_oracle:
             opened.waiting.append(number)
         else:
-            inquiry = repeated(opened.evaluation, backend.info, self.times)
+            questions = repeated(opened.evaluation, backend.info, self.times)
             if self.observe:
-                inquiry = self.observe(inquiry)
-            self._driver.start(backend, inquiry, (place, number))
+                questions = self.observe(questions)
+            self._driver.start(backend, questions, (place, number))
 
-    def _end(
-        self, key: tuple[int, int | None], found: list[EvaluatedCase] | Reply
-    ) -> Iterator[JudgedAnswer]:
-        """Take what an inquiry found, which may have to wait for that of other backends."""
-        (place, number), opened = key, self._open[key[0]]
-        if isinstance(found, Reply) or number is None:
-            oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
-            opened.evaluation.oracle_answer = OracleAnswer(oracle, cast(Reply, found).outcome)
-            opened.unheard = False
-            for waiting in opened.waiting:
-                self._ask(place, waiting)
-            return
-        rounds = {number: found}
+    def _end_of_oracle(self, place: int, reply: Reply) -> None:
+        """Take the answer of a case's oracle, and ask the backends that wait for it."""
+        opened = self._open[place]
+        oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
+        opened.evaluation.oracle_answer = OracleAnswer(oracle, reply.outcome)
+        opened.needs_oracle = False
+        for number in opened.waiting:
+            self._ask(place, number)
+
+    def _end(self, place: int, number: int, rounds: list[EvaluatedCase]) -> Iterator[JudgedAnswer]:
+        """Yield the result of a backend on a case; if backends are compared, of all at the end."""
+        opened = self._open[place]
+        by_backend = {number: rounds}
         if opened.evaluation.case.expect.compares_backends:
-            opened.unsettled[number] = found
-            rounds = self._settled(opened) if len(opened.unsettled) == len(self.backends) else {}
-        for one, judged in rounds.items():
+            opened.uncompared[number] = rounds
+            by_backend = {}
+            if len(opened.uncompared) == len(self.backends):
+                by_backend = self._compare_answers(opened)
+        for one, of_backend in by_backend.items():
             opened.missing -= 1
-            yield self._judged(place, one, opened.evaluation, judged)
+            yield self._with_ledger(place, one, opened.evaluation, of_backend)
         if not opened.missing:
             self._held -= _size(self._open.pop(place).evaluation.case)
 
-    def _settled(self, opened: _OpenCase) -> dict[int, list[EvaluatedCase]]:
+    def _compare_answers(self, opened: _OpenCase) -> dict[int, list[EvaluatedCase]]:
         """Compare backends: their first answers with each other, then second ones, and so on."""
         infos = [backend.info for backend in self.backends]
-        by_round = zip(*(opened.unsettled[one] for one in range(len(infos))), strict=True)
-        found = [ev.settle_by_agreement(opened.evaluation, some, infos) for some in by_round]
-        return {one: [*judged] for one, judged in enumerate(zip(*found, strict=True))}
+        by_backend = [opened.uncompared[number] for number in range(len(infos))]
+        by_round = [
+            ev.judge_by_agreement(opened.evaluation, answers, infos)
+            for answers in zip(*by_backend, strict=True)
+        ]
+        return {number: [*rounds] for number, rounds in enumerate(zip(*by_round, strict=True))}
 
-    def _judged(
+    def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """The result with its ledger's explanation; it is known if every repeat is."""
-        info, judged = self.backends[number].info, ev.combine_repeats(rounds)
+        """Return the result with its ledger's explanation; it is known if every repeat is."""
+        info = self.backends[number].info
+        evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
-            judged = ev.as_required(judged)
+            evaluated = ev.require_reproducible(evaluated)
 
-        def known(one: EvaluatedCase) -> LiveResult:
+        def explained(one: EvaluatedCase) -> LiveResult:
             def looks(name: str) -> bool:
-                seen = ev.evidence(evaluation, *one.failed) if one.failed else None
-                return seen is not None and looks_like(name, seen)
+                if one.failed is None:
+                    return False
+                evidence = ev.evidence(evaluation, *one.failed)
+                return evidence is not None and looks_like(name, evidence)
 
             listed = self.gate.apply(one.result, info, looks)
             return listed or explain(self.ledgers, one.result, info)
 
-        result, failed = known(judged), judged.failed
-        for other in judged.others if result.verdict is Verdict.KNOWN else ():
-            if (second := known(other)).verdict is not Verdict.KNOWN:
-                result, failed = second, other.failed
-                break
-        judged_by = evaluation if failed else None
-        return JudgedAnswer(place, number, result, failed, evaluation.oracle_answer, judged_by)
+        result = explained(evaluated)
+        failed = evaluated.failed
+        if result.verdict is Verdict.KNOWN:
+            for other in evaluated.others:
+                of_other = explained(other)
+                if of_other.verdict is not Verdict.KNOWN:
+                    result = of_other
+                    failed = other.failed
+                    break
+        return JudgedAnswer(
+            place=place,
+            number=number,
+            result=result,
+            failed=failed,
+            oracle_answer=evaluation.oracle_answer,
+            evaluation=evaluation if failed else None,
+        )
 
 
-class Scheduler(Judge):
+class Scheduler(CaseJudge):
     """A run, which yields its results in the order of cases, once; then it knows their causes."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        #: Number of cases whose results were all yielded, and the place of the next to be asked.
-        self.emitted = self._next = 0
+        #: Number of cases whose results were all yielded.
+        self.emitted = 0
+        #: The place of the next case to be asked.
+        self._next = 0
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
         self.suspects = [Suspects(ev.recall) for _ in self.backends]
 
-    def settled(self, records: Sequence[Record]) -> dict[int, Record]:
+    def with_causes(self, records: Sequence[Record]) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all, in order, are there."""
-        found, count = dict[int, Record](), len(self.backends)
+        changed: dict[int, Record] = {}
+        count = len(self.backends)
         for number in range(count):
-            mine = records[number::count]
-            unexplained = [*map(self.is_unexplained, mine)]
-            seen = [*map(Seen, self.cases, mine, unexplained)] if any(unexplained) else []
-            by_case = settled(seen, self.suspects[number])
-            for place, one in enumerate(seen):
-                old = one.record.diagnoses
-                # Equal diagnoses may have other counts, which are spelt out.
-                if [*map(str, new := by_case.get(one.case.id, old))] != [*map(str, old)]:
-                    found[place * count + number] = replace(one.record, diagnoses=new)
-        return found
+            of_backend = records[number::count]
+            unexplained = [self.is_unexplained(record) for record in of_backend]
+            if not any(unexplained):
+                continue
+            results = [*map(DiagnosedResult, self.cases, of_backend, unexplained)]
+            by_case = attribute_causes(results, self.suspects[number])
+            for place, result in enumerate(results):
+                old = result.record.diagnoses
+                new = by_case.get(result.case.id, old)
+                # Equal diagnoses may have other counts, which their texts have.
+                if [*map(str, new)] != [*map(str, old)]:
+                    changed[place * count + number] = replace(result.record, diagnoses=new)
+        return changed
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
         return self.results(self.answers(self._take))
 
-    def results(self, judged: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
-        """Yield the results in order; `judged` are answers in any, those of early cases first."""
-        there: dict[tuple[int, int], JudgedAnswer] = {}
+    def results(self, answers: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
+        """Yield the results in order; `answers` come in any, those of early cases first."""
+        waiting: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
             for number in range(len(self.backends)):
-                while (place, number) not in there:
-                    if (more := next(judged, None)) is None:
+                while (place, number) not in waiting:
+                    arrived = next(answers, None)
+                    if arrived is None:
                         raise base.Defect(f"{self.cases[place].id} was not judged")
-                    for one in more:
-                        there[one.place, one.number] = one
-                        self._waiting += _size(self.cases[one.place])
+                    for answer in arrived:
+                        waiting[answer.place, answer.number] = answer
+                        self._waiting += _size(self.cases[answer.place])
                 self._waiting -= _size(self.cases[place])
-                yield self._diagnosed(there.pop((place, number)))
+                yield self._diagnosed(waiting.pop((place, number)))
             self.emitted = place + 1
 
     def _take(self) -> Sequence[int] | None:
@@ -275,27 +326,32 @@ class Scheduler(Judge):
         return (self._next - 1,)
 
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
-        """The result with its causes; made in its turn, because the order matters."""
-        case, suspects = self.cases[answer.place], self.suspects[answer.number]
-        # Whatever a ledger says of it.
+        """Return the result with its causes; called in its turn, because the order matters."""
+        case = self.cases[answer.place]
+        suspects = self.suspects[answer.number]
+        # A pass counts even if a ledger calls it unexpected.
         if answer.result.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS):
             suspects.passed(case)
         if answer.failed is None or not self.is_unexplained(answer.result):
             return answer.result
         evaluation = answer.evaluation or CaseEvaluation(case, answer.oracle_answer)
-        seen = ev.evidence(evaluation, *answer.failed)
-        return replace(answer.result, diagnoses=suspects.diagnose(seen, case.id) if seen else ())
+        evidence = ev.evidence(evaluation, *answer.failed)
+        if evidence is None:
+            return replace(answer.result, diagnoses=())
+        return replace(answer.result, diagnoses=suspects.diagnose(evidence, case.id))
 
 
-class Judges:
+class JudgePool:
     """Processes that judge a run's cases: files go to `folder`, `record` makes what is stored."""
 
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]
     ) -> None:
-        self._run, self._record, self._folder = run, record, folder
+        self._run = run
+        self._record = record
+        self._folder = folder
         self._pools = cast("list[Pool]", [*run.backends, *run.oracles.values()])
-        # Judges must not keep these connections open.
+        # The processes must not keep these connections open.
         for pool in self._pools:
             pool.close()
         self._parent = os.getpid()
@@ -306,7 +362,7 @@ class Judges:
         self._emitted = context.Value("q", 0, lock=False)
         self._stopped = context.Value("b", 0, lock=False)
         self._ends: dict[Connection[Any, Any], BaseProcess] = {}
-        #: Those that have sent their last message.
+        #: The ends of processes that have sent their last message.
         self._done: set[Connection[Any, Any]] = set()
         for _ in range(count):
             ours, theirs = context.Pipe(duplex=False)
@@ -316,23 +372,26 @@ class Judges:
             self._ends[ours] = process
 
     def answers(self) -> Iterator[list[JudgedAnswer]]:
-        """Yield judged answers as they come; raises as the judges do."""
-        while working := self._ends.keys() - self._done:
+        """Yield judged answers as they come; raises the errors of the processes."""
+        while True:
+            working = self._ends.keys() - self._done
+            if not working:
+                return
             self._emitted.value = self._run.emitted
-            found: list[JudgedAnswer] = []
+            answers: list[JudgedAnswer] = []
             for end in cast("list[Connection[Any, Any]]", wait([*working])):
                 match self._received(end):
                     case BaseException() as error:
                         raise error
-                    case list() as answers:
-                        found += answers
-            yield found
+                    case list() as received:
+                        answers += received
+            yield answers
 
     def _received(self, end: "Connection[Any, Any]") -> Any:
-        """Return what a judge sends: answers, an error, or last what its backends left."""
+        """Return what a process sends: answers, an error, or last what its backends left."""
         try:
             received = pickle.loads(end.recv_bytes())
-        except (EOFError, OSError):  # The latter where it was killed in a message.
+        except (EOFError, OSError):  # OSError if it was killed in a message
             process = self._ends[end]
             process.join(_FAREWELL)
             how = cleanup.how_it_ended(process.exitcode or 0)
@@ -344,12 +403,15 @@ class Judges:
         return received
 
     def close(self) -> None:
-        """End the judges; BackendUnavailable if all was judged, and one's last word is missing."""
+        """End the processes.
+
+        Raises BackendUnavailable if all was judged, and the last message of one is missing.
+        """
         self._stopped.value = 1
         complete = self._run.emitted == len(self._run.cases) and sys.exception() is None
-        until = monotonic() + (_LAST_WORD if complete else _FAREWELL)
+        until = monotonic() + (_LAST_MESSAGE if complete else _FAREWELL)
         for end, process in self._ends.items():
-            # What they still send is read, or they could not end.
+            # A process could not end before its messages are read.
             while end not in self._done and end.poll(max(0.0, until - monotonic())):
                 if isinstance(self._received(end), BaseException):
                     break
@@ -359,59 +421,70 @@ class Judges:
                 process.kill()
                 process.join()
         if any(process.exitcode for process in self._ends.values()):
-            cleanup.kill_marked(lambda own: Path(own).parent == self._folder)
+            cleanup.kill_marked(self._is_ours)
         lost = self._ends.keys() - self._done
         self._ends.clear()
         if lost and complete:
             raise BackendUnavailable("a process that judges ended before it said what was left")
+
+    def _is_ours(self, folder: str) -> bool:
+        """Return True for the folder of a process that a process of this pool started."""
+        return Path(folder).parent == self._folder
 
     def _work(self, end: "Connection[Any, Any]", count: int) -> None:
         """Judge in this process, which is a copy of its parent and must not go on as that."""
         own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
         interrupt.follow(self._parent)
+
+        def send(message: object) -> None:
+            end.send_bytes(pickle.dumps(message, 5))
+
         try:
-            self._judge(lambda what: end.send_bytes(pickle.dumps(what, 5)))
+            self._judge(send)
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
             end.send_bytes(pickle.dumps(error))
         finally:
             os._exit(0)
 
-    def _judge(self, send: Callable[[Any], None]) -> None:
+    def _judge(self, send: Callable[[object], None]) -> None:
+        """Judge cases on copies of the pools, and send the answers, some at a time."""
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
             oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
             run = replace(self._run, backends=pools[: len(self._run.backends)], oracles=oracles)
-            waiting, sent = list[JudgedAnswer](), monotonic()
+            waiting: list[JudgedAnswer] = []
+            sent = monotonic()
             try:
                 for answers in run.answers(self._take):
                     if self._stopped.value:
                         break
                     waiting += map(self._stored, answers)
-                    # Not one by one: to wake the parent takes as long as small cases.
-                    if waiting and (not answers or monotonic() - sent > 0.05):
+                    if waiting and (not answers or monotonic() - sent > _BETWEEN_MESSAGES):
                         send(waiting)
-                        waiting, sent = [], monotonic()
+                        waiting = []
+                        sent = monotonic()
             finally:
                 if waiting and not self._stopped.value:
                     send(waiting)
-        # Last, what is to be added to the parent's pools.
+        # Last come the deaths that are to be added to the parent's pools.
         send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Take up to four cases that no other judge has; see `Take`."""
+        """Take a few cases that no other process has; see `Take`."""
         with self._next.get_lock():
-            place, end = self._next.value, len(self._run.cases)
+            place = self._next.value
+            end = len(self._run.cases)
             if place >= end:
                 return None
             if place >= self._emitted.value + AHEAD:
                 return ()
-            self._next.value = min(place + 4, end)
+            self._next.value = min(place + _TAKEN_AT_ONCE, end)
             return range(place, self._next.value)
 
     def _stored(self, answer: JudgedAnswer) -> JudgedAnswer:
-        """The answer as it is sent: without what nobody will look into."""
+        """Return the answer as it is sent: without evidence that is not needed."""
         record = self._record(cast(LiveResult, answer.result))
         if answer.failed and self._run.is_unexplained(record):
             return replace(answer, result=record)

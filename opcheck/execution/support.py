@@ -19,7 +19,15 @@ from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.expected import question
 from opcheck.execution.scheduler import Scheduler
-from opcheck.execution.workers import AskableBackend, Counted, Driver, connect, each, once, started
+from opcheck.execution.workers import (
+    AskableBackend,
+    Counted,
+    Driver,
+    ask_once,
+    connect,
+    each,
+    started,
+)
 from opcheck.model import Case, Cell, Floor, LiveResult, Record, Support, Verdict
 
 #: Of several verdicts on one cell, the first of these counts.
@@ -176,7 +184,7 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
     while todo or driver.is_busy:
         while todo and backend.has_room:
             cell, case = todo.pop(0)
-            driver.start(backend, once(question(case)), cell)
+            driver.start(backend, ask_once(question(case)), cell)
         for cell, reply in driver.collect():
             match reply.outcome:
                 case model.Produced(outputs=(answer,)) if not isinstance(answer, model.Foreign):

@@ -1,7 +1,7 @@
 """The machine, and work on it: in several processes, and by backends in processes of their own.
 
-An inquiry is a generator that yields questions, is sent their replies, and returns what it found.
-Many are under way at once.
+`Questions` is a generator that yields questions, is sent their replies, and returns a result.
+Many are under way at a time.
 """
 
 import os
@@ -39,7 +39,8 @@ from opcheck.model import BackendInfo, Case, Environment, Outcome, Produced, Que
 Made = TypeVar("Made")
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
-Inquiry: TypeAlias = Generator[Question, Reply, Found]
+#: Yields questions about a case, is sent the reply to each, and returns a result.
+Questions: TypeAlias = Generator[Question, Reply, Found]
 
 
 @dataclass(frozen=True)
@@ -256,27 +257,31 @@ AskableBackend: TypeAlias = Pool | InProcess
 
 
 class Driver(Generic[Key, Found]):
-    """The inquiries that are under way, by keys of the caller's."""
+    """Generators of questions that are under way, by keys of the caller's."""
 
     def __init__(self) -> None:
-        self._asked: dict[AskableBackend, dict[int, tuple[Inquiry[Found], Key]]] = {}
+        self._asked: dict[AskableBackend, dict[int, tuple[Questions[Found], Key]]] = {}
         self._ended: deque[tuple[Key, Found]] = deque()
 
     @property
     def is_busy(self) -> bool:
-        """True while an inquiry is under way, or its result was not taken."""
+        """True while a generator is under way, or its result was not taken."""
         return bool(self._ended) or any(self._asked.values())
 
     def start(
-        self, backend: AskableBackend, inquiry: Inquiry[Found], key: Key, reply: Reply | None = None
+        self,
+        backend: AskableBackend,
+        questions: Questions[Found],
+        key: Key,
+        reply: Reply | None = None,
     ) -> None:
-        """Begin an inquiry of `backend`, or go on; `collect` yields its result with `key`."""
+        """Ask a backend the next question; `collect` yields the result with `key` at the end."""
         try:
-            question = next(inquiry) if reply is None else inquiry.send(reply)
+            question = next(questions) if reply is None else questions.send(reply)
         except StopIteration as end:
             self._ended.append((key, end.value))
         else:
-            self._asked.setdefault(backend, {})[backend.ask(question)] = inquiry, key
+            self._asked.setdefault(backend, {})[backend.ask(question)] = questions, key
 
     def collect(self) -> Iterator[tuple[Key, Found]]:
         """Yield the results that are there, after a short wait where there are none yet."""
@@ -293,12 +298,12 @@ class Driver(Generic[Key, Found]):
 
 
 def answers(
-    asked: Sequence[tuple[AskableBackend, Inquiry[Found]]], meanwhile: Callable[[], None]
+    asked: Sequence[tuple[AskableBackend, Questions[Found]]], meanwhile: Callable[[], None]
 ) -> list[Found]:
-    """Return the results of inquiries, which run at once; calls `meanwhile` now and then."""
+    """Return the results of several generators of questions; call `meanwhile` now and then."""
     driver: Driver[int, Found] = Driver()
-    for number, (backend, inquiry) in enumerate(asked):
-        driver.start(backend, inquiry, number)
+    for number, (backend, questions) in enumerate(asked):
+        driver.start(backend, questions, number)
     found: dict[int, Found] = {}
     while driver.is_busy:
         meanwhile()
@@ -306,17 +311,17 @@ def answers(
     return [found[number] for number in range(len(asked))]
 
 
-def once(question: Question) -> Inquiry[Reply]:
-    """An inquiry of one question."""
+def ask_once(question: Question) -> Questions[Reply]:
+    """Ask one question, and return its reply."""
     return (yield question)
 
 
-def at_once(inquiry: Inquiry[Found], answer: Callable[[Question], Outcome]) -> Found:
-    """Return the result of an inquiry whose answers are given in this process."""
+def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome]) -> Found:
+    """Return the result of questions that are answered in this process."""
     try:
-        question = next(inquiry)
+        question = next(questions)
         while True:
-            question = inquiry.send(Reply(answer(question)))
+            question = questions.send(Reply(answer(question)))
     except StopIteration as end:
         return cast(Found, end.value)
 

@@ -55,10 +55,10 @@ def shipped(op: str) -> tuple[model.Case, ...]:
     return tuple(case for case in cases if str(case.inputs[0].dtype) in types)
 
 
-def settled(stream: Scheduler, recorder: Recorder) -> list[model.Record]:
+def final(stream: Scheduler, recorder: Recorder) -> list[model.Record]:
     """The records of a run with their final diagnoses."""
     records = [recorder.record(cast(model.LiveResult, result)) for result in stream]
-    final = stream.settled(records)
+    final = stream.with_causes(records)
     return [final.get(number, one) for number, one in enumerate(records)]
 
 
@@ -71,7 +71,7 @@ def judged(cases: Sequence[model.Case], answer: Answer) -> list[model.Record]:
 
     backend = Inline(Fake(prepared, documented_errors=(InvalidNode,)))
     stream = Scheduler(cases, [backend], is_unexplained=lambda one: is_failure(one, red))
-    return settled(stream, recorder)
+    return final(stream, recorder)
 
 
 def asked(name: str) -> tuple[model.Case, ...]:
@@ -204,6 +204,6 @@ def test_what_is_wrong_with_the_state_of_a_backend_is_named(answer, text):
     cases, red = shipped("Relu"), reds()
     recorder = Recorder(cases, ["fake"])
     stream = Scheduler(cases, [Inline(Fake(prepared))], is_unexplained=lambda r: is_failure(r, red))
-    unstable = [one for one in failures(settled(stream, recorder)) if one.failure == "unstable"]
+    unstable = [one for one in failures(final(stream, recorder)) if one.failure == "unstable"]
     named = [one for one in unstable if one.diagnoses and one.diagnoses[0].text == text]
     assert len(named) > len(unstable) / 2 > 2

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.diagnose import settle
-from opcheck.diagnose.settle import LIMIT, PLAIN, VALUE, Condition, Feature, rule
+from opcheck.diagnose import rules
+from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, rule
 from opcheck.dtypes import DTYPES
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
 from tests.report.made import CASE
@@ -100,14 +100,14 @@ def test_of_facts_that_hold_of_the_same_cases_the_likeliest_is_kept() -> None:
     spec = replace(CASE.inputs[0], dtype=DTYPES["float64"])
     other = replace(CASE, attrs={"axis": 1}, opset=14, inputs=(spec,))
     expected = [("the input is float32", PLAIN, 1), ("the input is float64", PLAIN, 2)]
-    assert settle.features([CASE, other]) == expected
+    assert rules.features([CASE, other]) == expected
     # Where the input is of one type, that of the output may be the reason.
     as_byte = replace(CASE, outputs=(replace(CASE.outputs[0], dtype=DTYPES["uint8"]),))
     own = CASE.outputs[0].dtype
     expected = [(f"the output is {own}", PLAIN, 1), ("the output is uint8", PLAIN, 2)]
-    assert settle.features([CASE, as_byte]) == expected
+    assert rules.features([CASE, as_byte]) == expected
     of_any_type = replace(CASE, outputs=(replace(CASE.outputs[0], dtype=None),))
-    assert settle.features([CASE, of_any_type]) == expected[:1]
+    assert rules.features([CASE, of_any_type]) == expected[:1]
 
 
 def test_all_facts_of_some_cases(snapshot: Any) -> None:
@@ -131,11 +131,11 @@ def test_all_facts_of_some_cases(snapshot: Any) -> None:
             ("a size", LIMIT, {0: 0, 1: 1, 2: 1234, 3: 2, 4: 2}),
             ("a fact", VALUE, {5: None}),
         )
-        for text, rank, number in settle._tests(text, rank, number)
+        for text, rank, number in rules._conditions(text, rank, number)
     ]
     for case in cases:
-        of_model = settle._of_model(case, ["axis", "mode"])
-        facts = (*of_model, *settle._of_inputs(case), *settle._of_values(case))
+        of_model = rules._of_model(case, ["axis", "mode"])
+        facts = (*of_model, *rules._of_inputs(case), *rules._of_values(case))
         said += [
             "",
             *(f"{rank} {text} {'' if n is None else n}".rstrip() for text, rank, n in facts),

@@ -14,9 +14,9 @@ from opcheck.diagnose import Suspects, suspects
 from opcheck.diagnose.suspects import (
     Evidence,
     Fault,
+    _FaultKind,
     _fits,
     _is_far,
-    _Way,
     cell_of,
     looks_like,
     names_of,
@@ -237,14 +237,14 @@ FLOAT16, FLOAT32, FLOAT64 = (DTYPES[name] for name in ("float16", "float32", "fl
 
 
 def test_faults_in_words() -> None:
-    said = [one.text for one in (*(Fault(way, FLOAT16) for way in get_args(_Way)),)]
+    said = [one.text for one in (*(Fault(way, FLOAT16) for way in get_args(_FaultKind)),)]
     computed = "it was computed in float16"
     assert said == [
         "the output was float16 whatever the input",
         computed,
         f"{computed}, where what leaves its range became 6.55e+04",
     ]
-    by_itself = [Fault(way, FLOAT16).beside().text for way in get_args(_Way)]
+    by_itself = [Fault(way, FLOAT16).beside().text for way in get_args(_FaultKind)]
     assert by_itself == [said[0], f"{computed}, within whose error it lies", said[2]]
     two = Fault("output", FLOAT16).beside(DOUBLED)
     assert (two.name, two.text) == ("doubled+output_in_float16", f"it was made up, and {said[0]}")

@@ -15,7 +15,7 @@ from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, evidence, recall
 from opcheck.execution.expected import node_of
-from opcheck.execution.workers import at_once
+from opcheck.execution.workers import run_here
 from opcheck.model import Cell, LiveResult, OpVersion, Question, Verdict
 from tests.asking import cases_in, shipped_cases
 from tests.hardmax import Hardmax
@@ -93,7 +93,7 @@ def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:
 
     if mutate.same_outputs(answer(evaluation.question), mutate.right_of(evaluation.node)):
         return None
-    return at_once(
+    return run_here(
         evaluation.on(mutate.CANNED), lambda question: mutate.canned_outcome(answer(question))
     )
 

@@ -12,7 +12,7 @@ from opcheck.backends import attempt, connect
 from opcheck.errors import NotExpressible, NotSupported
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.expected import question
-from opcheck.execution.workers import at_once
+from opcheck.execution.workers import run_here
 from opcheck.model import Crashed, NotRun, Outcome, Produced, Raised, Reply, Task, TimedOut, Verdict
 from tests import inline
 from tests.asking import HARDMAX1, cases_in
@@ -407,7 +407,7 @@ def test_who_died_of_earlier_questions_is_held_to_what_came_of_other_data_alone(
 
     def judged_by(survives: bool) -> model.LiveResult:
         inquiry = CaseEvaluation(one(tmp_path, "{name: made}")).on(backend.info)
-        return at_once(inquiry, partial(asked, survives)).result
+        return run_here(inquiry, partial(asked, survives)).result
 
     assert judged_by(survives=True).verdict is Verdict.PASS
     found = judged_by(survives=False)

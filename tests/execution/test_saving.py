@@ -12,7 +12,7 @@ from opcheck.backends import Backend, attempt
 from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.execution.saving import Recording, write_questions
-from opcheck.execution.workers import at_once
+from opcheck.execution.workers import run_here
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
 from opcheck.model import (
     BackendInfo,
@@ -197,7 +197,9 @@ def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
             reply = yield asked
             assert isinstance(reply.outcome, Produced)
 
-    at_once(Recording([backend.info], tmp_path / "out").observe(twice()), partial(attempt, backend))
+    run_here(
+        Recording([backend.info], tmp_path / "out").observe(twice()), partial(attempt, backend)
+    )
     assert (read_origin(tmp_path / "out") or FAKE).address == "numpy"
     assert connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])[0].tolist() == Y.tolist()
 

@@ -11,19 +11,19 @@ import pytest
 import yaml
 
 from opcheck.diagnose import Suspects
-from opcheck.diagnose.settle import Seen, settled
+from opcheck.diagnose.attribution import DiagnosedResult, attribute_causes
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import DTYPES
 from opcheck.model import Case, Diagnosis, Rejected, Verdict
 from tests.report.made import CASE, record
 
-SITUATIONS = yaml.safe_load(Path(__file__).with_name("settled.yaml").read_text("utf-8"))
+SITUATIONS = yaml.safe_load(Path(__file__).with_name("attribution.yaml").read_text("utf-8"))
 
 
 class Contradicted(Suspects):
     """Cases of positive numbers speak against some mutants, and accepted ones against another."""
 
-    def __init__(self, seen: Sequence[Seen]) -> None:
+    def __init__(self, seen: Sequence[DiagnosedResult]) -> None:
         super().__init__(lambda case: None)
         few, many = ([s.case for s in seen if s.case.attrs["alpha"] >= least] for least in (9, 0))
         self.taken: list[Case] = []
@@ -45,7 +45,7 @@ class Contradicted(Suspects):
         return {one.name: one for one in known if case.attrs["alpha"] == -99}
 
 
-def some(result: Mapping[str, Any]) -> Iterator[Seen]:
+def some(result: Mapping[str, Any]) -> Iterator[DiagnosedResult]:
     """Cases that came out alike."""
     fields = {"verdict": "fail" if "failure" in result else "pass", **result}
     start, stop = fields.pop("alpha")
@@ -58,14 +58,14 @@ def some(result: Mapping[str, Any]) -> Iterator[Seen]:
     for alpha in range(start, stop):
         name, attrs = f"{alpha} {dtype}", {"alpha": alpha}
         case = replace(CASE, id=name, attrs=attrs, expect=expect, inputs=inputs)
-        yield Seen(case, record(verdict, id=name, **fields), unexplained)
+        yield DiagnosedResult(case, record(verdict, id=name, **fields), unexplained)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_what_is_said_of_all_failures_in_the_end(situation: str) -> None:
     results, expected = SITUATIONS[situation].values()
     seen = [*chain(*map(some, results))]
-    said = settled(seen, Contradicted(seen)).values()
+    said = attribute_causes(seen, Contradicted(seen)).values()
     assert Counter("; ".join(map(str, found)) for found in said) == {
         text: n for n, text in expected
     }
@@ -75,5 +75,5 @@ def test_what_is_said_of_all_failures_in_the_end(situation: str) -> None:
 
 def test_messages_are_compared_up_to_a_length() -> None:
     reason = "raised on a legal model: " + "a" * 4000 + "b"
-    seen = Seen(CASE, record(Verdict.ERROR, failure="raised", reason=reason), True)
-    assert seen.words == "a" * 4000
+    seen = DiagnosedResult(CASE, record(Verdict.ERROR, failure="raised", reason=reason), True)
+    assert seen.message == "a" * 4000

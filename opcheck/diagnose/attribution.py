@@ -1,0 +1,419 @@
+"""Attribute the failures of a backend to causes, once all its results are there.
+
+A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
+facts that their cases share and others do not, which `rules` finds.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from opcheck.analysis import UNJUDGED, WAYS
+from opcheck.diagnose.rules import FEWEST, Condition, Feature, features, invalid, rule
+from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
+from opcheck.engine.mutants import Mutant
+from opcheck.grouping import sure
+from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
+
+#: Failures without an answer.
+_WITHOUT_ANSWER = ("raised", *LOSSES)
+#: Failures without values.
+_WITHOUT_VALUES = (*_WITHOUT_ANSWER, "count")
+#: Failures whose messages, the backend's own, distinguish causes.
+_WITH_MESSAGE = (*_WITHOUT_VALUES, "unstable")
+#: opcheck's words in front of a backend's own message.
+_OURS = re.compile(
+    r"^(unlike oracle .*?: )?(takes the same model at opset (?P<opset>\d+), where .*? too; at opset"
+    r" \d+: )?(raised on a legal model: |(?P<twin>(refuses )?its legal twin( too)?: ))?"
+)
+#: Parts that differ between messages of one kind: paths, addresses, numbers and lists of them.
+PARTICULARS = re.compile(
+    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
+)
+#: Mistakes by which a backend contradicts itself, by how the message begins.
+_CONTRADICTIONS = {
+    "input": "writes into its inputs",
+    "the first result": "reuses the memory of outputs that it has returned",
+    "answered other data of the same shape with": "answers other data with the first answer",
+}
+#: Length to which a message is compared.
+_LONGEST = 4000
+#: Length to which a message is shown.
+_SHOWN = 60
+#: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
+_LEAST_PART = 4
+
+
+@dataclass(frozen=True, eq=False)
+class DiagnosedResult:
+    """A case and its result, to be diagnosed if it is `unexplained`."""
+
+    case: Case
+    record: Record
+    unexplained: bool
+
+    @cached_property
+    def _ours(self) -> re.Match[str]:
+        return sure(_OURS.match(self.record.reason))
+
+    @cached_property
+    def message(self) -> str:
+        """The message without particulars; for an accepted model, why it is invalid."""
+        if self.record.failure in _WITH_MESSAGE:
+            own = self.record.reason[self._ours.end() :][:_LONGEST]
+            return " ".join(PARTICULARS.sub("*", own).split())
+        if self.record.failure == "accepted":
+            return invalid(self.case)
+        return ""
+
+    @cached_property
+    def subject(self) -> Case:
+        """The case that failed or passed; for an invalid model possibly its legal twin."""
+        twin = legal_twin(self.case) if self._ours["twin"] else None
+        return twin or self.case
+
+    @cached_property
+    def accepted(self) -> Case | None:
+        """Another model that the backend accepted on the way to this result."""
+        if self._ours["opset"]:
+            return replace(self.case, opset=int(self._ours["opset"]))
+        return legal_twin(self.case) if self.record.refused else None
+
+    def rules_out(self, failure: Failure | None, message: str) -> bool:
+        """Return True if the case, by its result, does not fail in this way."""
+        own_failure = self.record.failure
+        refused = self.record.refused
+        passed = self.record.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)
+        answered = not passed and own_failure not in (failure, *_WITHOUT_ANSWER)
+        if failure == "accepted":
+            return passed and refused and invalid(self.case) == message
+        if failure == "raised":
+            return (passed and not refused) or answered
+        return passed or (answered and failure in _WITHOUT_VALUES)
+
+
+def attribute_causes(
+    results: Sequence[DiagnosedResult], suspects: Suspects
+) -> dict[str, tuple[Diagnosis, ...]]:
+    """Return the final diagnoses of each case that is to be explained, its cause first."""
+    judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
+    by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
+    for result in judged:
+        by_operator[result.case.op.domain, result.case.op.name].append(result)
+    operators = [
+        _OperatorFailures(of_operator, suspects)
+        for of_operator in by_operator.values()
+        if any(one.unexplained for one in of_operator)
+    ]
+    # The number of cases that each mutant explains, of all operators.
+    standing: Counter[str] = Counter()
+    for operator in operators:
+        for mutants in operator.names.values():
+            standing.update(mutants)
+    diagnoses: dict[str, tuple[Diagnosis, ...]] = {}
+    for operator in operators:
+        diagnoses.update(operator.explained(standing))
+    return diagnoses
+
+
+class _OperatorFailures:
+    """The results of one operator, whose failures get their causes in several turns."""
+
+    def __init__(self, results: Sequence[DiagnosedResult], suspects: Suspects) -> None:
+        self.suspects = suspects
+        self.results = results
+        also_accepted = [one.accepted for one in results if one.accepted]
+        # Of the others, the answers are wrong, but the models were accepted.
+        unanswered = (None, "accepted", *_WITHOUT_ANSWER)
+        answered = [one.subject for one in results if one.record.failure not in unanswered]
+        for case in (*also_accepted, *answered):
+            suspects.accepted(case)
+        #: Cases of the results, then others accepted; by identity, for ids of twins are not unique.
+        self.cases = [*(one.subject for one in results), *also_accepted]
+        self.numbers = {id(case): number for number, case in enumerate(self.cases)}
+        self.also_accepted = self._bits(also_accepted)
+        self.cells = dict.fromkeys(cell_of(one.case) for one in results)
+        self.failing = [one for one in results if one.unexplained and one.record.failure]
+        #: Failures on which mutants are tried: none of an operator that always raises, which looks
+        #: like every mutant that refuses something.
+        self.tried: list[DiagnosedResult] = []
+        if any(one.record.failure not in _WITHOUT_ANSWER for one in results):
+            self.tried = self.failing
+        #: Mutants by case that give its answer.
+        self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
+        for one in self.tried:
+            self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
+        #: Names of those of them that no pass contradicts.
+        self.names = {one.case.id: self._uncontradicted(one) for one in self.failing}
+        #: The cause of each case that has one.
+        self.chosen: dict[str, Diagnosis] = {}
+
+    def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
+        """Return mutants that no pass of the same kernel contradicts.
+
+        For a refusal no pass of any kernel may, if it must hold `everywhere`.
+        """
+        cells = [cell_of(result.case)]
+        if result.record.failure == "raised" and everywhere:
+            cells = [*self.cells]
+        names = []
+        for name, mutant in self.fitting[result.case.id].items():
+            if not any(self.suspects.against(mutant, cell, 1) for cell in cells):
+                names.append(name)
+        return names
+
+    @cached_property
+    def features(self) -> list[Feature]:
+        """The facts that distinguish the cases."""
+        return features(self.cases)
+
+    @cached_property
+    def questions(self) -> list[tuple[object, ...]]:
+        """The question of each case, whatever its type and opset."""
+        return [
+            (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
+            for case in self.cases
+        ]
+
+    def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
+        """Yield the diagnoses of each failing case: its cause, then other mutants that fit.
+
+        Causes are chosen in turns; the first that a case gets stays. `standing`, the number of
+        cases by mutant over all operators, breaks ties.
+        """
+        by_failure: dict[Failure | None, list[DiagnosedResult]] = defaultdict(list)
+        by_message: dict[tuple[Failure | None, str], list[DiagnosedResult]] = defaultdict(list)
+        for one in self.failing:
+            by_failure[one.record.failure].append(one)
+            by_message[one.record.failure, one.message].append(one)
+        # 1. Contradictions have causes of their own.
+        self._choose_contradictions(by_failure.get("unstable", []))
+        # 2. One mutant for one message; a rule only if the messages distinguish causes.
+        for (failure, _), group in by_message.items():
+            self._cover(group, standing, with_rules=failure in _WITH_MESSAGE)
+        # 3. Mutants that explain other failures, also in pairs.
+        self._try_chosen_mutants()
+        # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
+        for group in by_failure.values():
+            self._cover(group, standing, with_rules=False)
+            self._choose_mutants_under_conditions(group)
+        # 5. Rules, for one message before those for several.
+        for group in (*by_message.values(), *by_failure.values()):
+            self._cover(group, standing, with_rules=True)
+        # 6. Mutants for refusals that only other kernels contradict.
+        for one in self._without_cause(self.failing):
+            self.names[one.case.id] = self._uncontradicted(one, everywhere=False)
+        for group in by_message.values():
+            self._cover(group, standing, with_rules=False)
+        # 7. Patterns of the numbers.
+        self._choose_patterns()
+        for one in self.failing:
+            yield one.case.id, self._diagnoses_of(one)
+
+    def _diagnoses_of(self, result: DiagnosedResult) -> tuple[Diagnosis, ...]:
+        """Return the cause of a case, other mutants that fit, and remarks on its answer."""
+        case = result.case.id
+        remarks = [d for d in result.record.diagnoses if d.mistake is None and d.counts is None]
+        if case not in self.chosen:
+            return tuple(dict.fromkeys(remarks))
+        fitting = [as_diagnosis(self.fitting[case][name]) for name in self.names[case]]
+        return tuple(dict.fromkeys([self.chosen[case], *fitting, *remarks]))
+
+    def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
+        return [one for one in group if one.case.id not in self.chosen]
+
+    def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
+        """Make a diagnosis the cause of these results."""
+        self.chosen.update((one.case.id, diagnosis) for one in results)
+
+    def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:
+        """Choose the causes of unstable results by how their messages begin."""
+        for start, text in _CONTRADICTIONS.items():
+            alike = [one for one in unstable if one.message.startswith(start)]
+            self._choose(Diagnosis(None, text, (len(alike), len(unstable), 0, 0)), alike)
+
+    def _cover(
+        self, group: Sequence[DiagnosedResult], standing: Counter[str], *, with_rules: bool
+    ) -> None:
+        """Repeatedly choose the cause that explains most of the rest of a group."""
+        while True:
+            left = self._without_cause(group)
+            if not left:
+                return
+            best, explained = self._best_mutant(left, standing)
+            found = None
+            if with_rules and len(explained) < len(left):
+                found = self._rule(left, group)
+            if found and len(found[1]) > len(explained):
+                diagnosis, by_rule = found
+                self._choose(diagnosis, by_rule)
+            elif explained:
+                self._choose(as_diagnosis(self.fitting[explained[0].case.id][best]), explained)
+            else:
+                return
+
+    def _best_mutant(
+        self, left: Sequence[DiagnosedResult], standing: Counter[str]
+    ) -> tuple[str, list[DiagnosedResult]]:
+        """Return the mutant that explains the most of those left, and these.
+
+        None of them if it may fit by chance.
+        """
+        places: dict[str, list[int]] = defaultdict(list)
+        for one in left:
+            for place, name in enumerate(self.names[one.case.id]):
+                places[name].append(place)
+
+        def weight(name: str) -> tuple[int, int, int]:
+            return len(places[name]), standing[name], -sum(places[name])
+
+        best = max(places, key=weight, default="")
+        explained = [one for one in left if best in self.names[one.case.id]]
+        questions = {self.questions[self.numbers[id(one.subject)]] for one in explained}
+        # A mutant can fit a few of many failures by chance.
+        if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
+            return best, []
+        return best, explained
+
+    def _try_chosen_mutants(self) -> None:
+        """Try the mutants that explain other failures, and pairs of them, on the rest."""
+        chosen = {diagnosis.mistake for diagnosis in self.chosen.values()}
+        known: dict[str, Mutant] = {}
+        for fitting in self.fitting.values():
+            known.update((name, mutant) for name, mutant in fitting.items() if name in chosen)
+        for one in self._without_cause(self.tried):
+            self.fitting[one.case.id].update(self.suspects.refit(one.case, [*known.values()]))
+            self.names[one.case.id] = self._uncontradicted(one)
+
+    def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose mutants that passes contradict, but only in cases unlike those that failed."""
+        by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
+        for one in self._without_cause(group):
+            for name in self.fitting[one.case.id]:
+                by_mutant[name].append(one)
+
+        def most_first(name: str) -> int:
+            return -len(by_mutant[name])
+
+        for name in sorted(by_mutant, key=most_first):
+            results = self._without_cause(by_mutant[name])
+            if not results:
+                continue
+            mutant = self.fitting[results[0].case.id][name]
+            contradicting = [
+                case for cell in self.cells for case in self.suspects.against(mutant, cell)
+            ]
+            condition = self._condition(results, self._bits(contradicting), results, few=False)
+            if condition:
+                text = as_diagnosis(mutant).text
+                # Without a condition, all of its kind failed alike.
+                if condition.text:
+                    text += f", where {condition.text}"
+                diagnosis = Diagnosis(name, text, condition.counts)
+                self._choose(diagnosis, self._under(condition, results))
+
+    def _choose_patterns(self) -> None:
+        """Choose patterns of wrong values where nothing else explains them."""
+        wrong = [one for one in self.failing if one.record.failure == "values"]
+        by_pattern: dict[str, list[DiagnosedResult]] = defaultdict(list)
+        for one in self._without_cause(wrong):
+            pattern = self.suspects.resemblance(one.case, one.record.diagnoses)
+            by_pattern[pattern].append(one)
+        for pattern, results in by_pattern.items():
+            if pattern and len(results) >= FEWEST:
+                self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
+
+    def _rule(
+        self, left: list[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
+        """Return the rule that covers the most of those left, and these."""
+        failure = left[0].record.failure
+        message = left[0].message
+        if any(one.message != message for one in group):
+            message = ""
+        others = self._bits(one.subject for one in self.results if one.rules_out(failure, message))
+        if failure in _WITHOUT_VALUES:
+            others |= self.also_accepted
+        if failure == "accepted":
+            return self._rule_of_accepted(message, left, group, others)
+        condition = self._condition(left, others, group)
+        if condition is None:
+            return None
+        text = f"{WAYS[failure]}{_shown(message)}{_where(condition)}"
+        return Diagnosis(None, text, condition.counts), self._under(condition, left)
+
+    def _rule_of_accepted(
+        self,
+        message: str,
+        left: list[DiagnosedResult],
+        group: Sequence[DiagnosedResult],
+        others: int,
+    ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
+        """Return as `_rule` does for invalid models that are accepted; `others` were refused."""
+        if not message:
+            return None
+        condition = self._condition(left, others, group) if others else None
+        if condition:
+            text = f"{NOT_CHECKED.text}{_shown(message)}{_where(condition)}"
+            diagnosis = Diagnosis(NOT_CHECKED.mistake, text, condition.counts)
+            return diagnosis, self._under(condition, left)
+        text = NOT_CHECKED.text
+        counts = None
+        if others:
+            text = text.replace("was not checked", "was not always checked")
+            counts = (len(group), len(group) + others.bit_count(), 0, 0)
+        return Diagnosis(NOT_CHECKED.mistake, f"{text}{_shown(message)}", counts), [*left]
+
+    def _condition(
+        self,
+        left: Iterable[DiagnosedResult],
+        others: int,
+        group: Iterable[DiagnosedResult],
+        *,
+        few: bool = True,
+    ) -> Condition | None:
+        """Return the condition that holds for the most of those left, and none of the `others`.
+
+        The whole `group` fails in this way; `few` as in `rules.rule`.
+        """
+        return rule(
+            self.features,
+            failing=self._bits(one.subject for one in left),
+            others=others,
+            alike=self._bits(one.subject for one in group),
+            questions=self.questions,
+            few=few,
+        )
+
+    def _bits(self, cases: Iterable[Case]) -> int:
+        """Return a set of cases, as `rules` has them."""
+        return sum(1 << number for number in {self.numbers[id(case)] for case in cases})
+
+    def _under(
+        self, condition: Condition, results: Iterable[DiagnosedResult]
+    ) -> list[DiagnosedResult]:
+        """Return the results for which a condition holds."""
+        return [one for one in results if condition.holds >> self.numbers[id(one.subject)] & 1]
+
+
+def _where(condition: Condition) -> str:
+    """Describe a condition, to be appended to what happens under it."""
+    return f" where {condition.text}" if condition.text else " in every case"
+
+
+def _shown(message: str) -> str:
+    """Return a message in brackets, cut, to be appended; "" for none."""
+    printable = "".join(letter if letter.isprintable() else "?" for letter in message)
+    if not printable:
+        return ""
+    if len(printable) > _SHOWN:
+        printable = f"{printable[:_SHOWN]} …"
+    return f" ({printable})"
+
+
+def legal_twin(case: Case) -> Case | None:
+    """Return the legal twin of a case that admits a refusal, at the opset of the case."""
+    rejected = case.expect.rejection
+    return replace(rejected.legal, opset=case.opset) if rejected else None

@@ -1,0 +1,353 @@
+"""Facts that distinguish cases, and rules: conditions on facts under which cases fail.
+
+A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import combinations
+from math import comb, prod
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from opcheck.model import Case
+from opcheck.model.case import Given, Rejected, TensorSpec
+
+#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
+#: and opset, if kernels do not branch on its facts.
+FEWEST = 3
+#: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
+PLAIN, VALUE, LIMIT = range(3)
+#: Each additional fact must explain so many times more.
+_WORTH_OF_A_FACT = 1.25
+#: The largest probability that a rule arises by chance.
+_CHANCE = 0.1
+#: Kernels treat loops over so few elements apart.
+_SHORT_LOOP = 1
+#: Axes before the spatial ones: batch and channel.
+_NOT_SPATIAL = 2
+#: The range of integers of 32 bits.
+_INT32 = range(-(1 << 31), 1 << 31)
+#: A fact in words, its rank, and the number if it is a size.
+_Fact: TypeAlias = tuple[str, int, int | None]
+
+
+class Feature(NamedTuple):
+    """A fact; bit n of `holds` is set if it holds for case n."""
+
+    text: str
+    rank: int
+    holds: int
+
+
+def invalid(case: Case) -> str:
+    """Return why a model must be refused, without numbers; "" for a legal model."""
+    expect = case.expect
+    return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", expect.reason) if isinstance(expect, Rejected) else ""
+
+
+def features(cases: Sequence[Case]) -> list[Feature]:
+    """Return features that distinguish `cases` of one operator, by rank."""
+    attrs = dict.fromkeys(name for case in cases for name in case.attrs)
+    sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
+    for number, case in enumerate(cases):
+        facts = [
+            *_of_model(case, attrs),
+            *_of_inputs(case),
+            *_of_values(case),
+            *_of_outputs(case),
+        ]
+        for text, rank, size in facts:
+            sizes[text, rank][number] = size
+    conditions = [
+        condition
+        for (text, rank), by_case in sizes.items()
+        for condition in _conditions(text, rank, by_case)
+    ]
+    conditions.sort(key=_rank_of_condition)
+    every_case = (1 << len(cases)) - 1
+    distinct: dict[int, Feature] = {}
+    for text, rank, numbers in conditions:
+        holds = sum(1 << number for number in numbers)
+        if holds != every_case:
+            distinct.setdefault(holds, Feature(text, rank, holds))
+    return [*distinct.values()]
+
+
+#: A condition in words, its rank, and the numbers of the cases for which it holds.
+_Numbered: TypeAlias = tuple[str, int, Sequence[int]]
+
+
+def _rank_of_condition(condition: _Numbered) -> int:
+    _, rank, _ = condition
+    return rank
+
+
+def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[_Numbered]:
+    """Yield a fact, or the limits on a size, and its values if kernels branch on them.
+
+    `sizes` are those of the cases with the fact, by number; None for a fact that is no size.
+    """
+    numbers = {number: size for number, size in sizes.items() if size is not None}
+    if not numbers:
+        yield text, rank, [*sizes]
+    levels = sorted({*numbers.values()})
+    ranks = {level: min(rank, VALUE) if level <= _SHORT_LOOP else rank for level in levels}
+    for level in levels:
+        if ranks[level] < LIMIT:
+            same = [n for n, size in numbers.items() if size == level]
+            yield f"{text} is {level:,}", ranks[level], same
+        below = [n for n, size in numbers.items() if size <= level]
+        yield f"{text} is {level:,} or less", ranks[level], below
+    # Nothing is known of sizes between: the tightest limit comes first.
+    for level in reversed(levels):
+        above = [n for n, size in numbers.items() if size >= level]
+        yield f"{text} is {level:,} or more", ranks[level], above
+
+
+def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
+    """Yield facts about the node: its version, and which of `attrs` and inputs it has."""
+    reason = invalid(case)
+    yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
+    yield f"the version is {case.op.since}", VALUE, None
+    yield "the opset", VALUE, case.opset
+    is_given = {f"`{name}`": name in case.attrs for name in attrs}
+    is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
+    for part, given in is_given.items():
+        yield f"{part} is given" if given else f"{part} is left out", PLAIN, None
+
+
+def _of_inputs(case: Case) -> Iterator[_Fact]:
+    """Yield facts about the shapes, types and values of inputs."""
+    for spec in case.inputs:
+        label = "the input" if len(case.inputs) == 1 else f"input {spec.name}"
+        shape = spec.shape
+        for fact in _of_tensor(spec):
+            yield f"{label} {fact}", PLAIN, None
+        yield f"the rank of {label}", PLAIN, len(shape)
+        if "kernel_shape" in case.attrs and spec is case.inputs[0]:
+            yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
+        for n, size in enumerate(shape):
+            yield f"the length of axis {n} of {label}", LIMIT, size
+        if shape:
+            yield f"the length of the last axis of {label}", LIMIT, shape[-1]
+        yield f"the longest axis of {label}", LIMIT, max(shape, default=0)
+        yield f"the number of elements of {label}", LIMIT, prod(shape)
+
+
+def _of_outputs(case: Case) -> Iterator[_Fact]:
+    """Yield the types of outputs."""
+    for spec in case.outputs:
+        if spec.dtype:
+            label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
+            yield f"{label} is {spec.dtype}", PLAIN, None
+
+
+def _of_tensor(spec: TensorSpec) -> Iterator[str]:
+    """Yield facts about one input, in words that follow its name."""
+    yield f"is {spec.dtype}"
+    yield "is a constant" if spec.initializer else "is fed"
+    for length in (0, 1):
+        if length in spec.shape:
+            yield f"has an axis of length {length}"
+    for axis, length in enumerate(spec.shape):
+        if length == 0:
+            yield f"has length 0 along axis {axis}"
+    values = np.array([put.value for put in spec.put], np.float64)
+    if isinstance(spec.content, Given) and spec.dtype.kind == "float":
+        values = np.append(values, spec.content.values.astype(np.float64))
+    if np.isnan(values).any():
+        yield "has a NaN"
+    if np.isinf(values).any():
+        yield "has an infinity"
+
+
+def _of_values(case: Case) -> Iterator[_Fact]:
+    """Yield facts about the values of attributes, other than tensors."""
+    for name, value in case.attrs.items():
+        if isinstance(value, np.ndarray):
+            continue
+        for fact, rank in _of_value(value):
+            yield f"`{name}` {fact}", rank, None
+        values = value if isinstance(value, tuple) else (value,)
+        integers = [number for number in values if isinstance(number, int)]
+        if isinstance(value, tuple):
+            yield f"the number of `{name}`", VALUE, len(values)
+            if integers:
+                yield f"the largest of `{name}`", LIMIT, max(integers)
+        elif integers:
+            yield f"`{name}`", VALUE, integers[0]
+        if case.inputs and name.lower() in ("axis", "axes"):
+            yield from _of_axes(name, integers, case.inputs[0].shape)
+
+
+def _of_value(value: Any) -> Iterator[tuple[str, int]]:
+    """Yield facts about an attribute's value, in words that follow its name, with their ranks."""
+    is_list = isinstance(value, tuple)
+    values = value if is_list else (value,)
+    numbers = [number for number in values if isinstance(number, int | float)]
+    integers = [number for number in numbers if isinstance(number, int)]
+    if any(number < 0 for number in numbers):
+        yield "has a negative value" if is_list else "is negative", PLAIN
+    if any(number not in _INT32 for number in integers):
+        yield "needs more than 32 bits", PLAIN
+    if isinstance(value, str | float):
+        yield f"is {value}", VALUE
+    if is_list and 0 in numbers:
+        yield "has a 0", VALUE
+    if len({*values}) > 1:
+        yield "has unequal values", VALUE
+
+
+def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
+    """Yield facts about axes of an input of this shape, and about the sizes that they divide."""
+    rank = len(shape)
+    if any(abs(axis) > rank for axis in axes):
+        yield f"`{name}` is beyond the rank", PLAIN, None
+    if not all(-rank <= axis < rank for axis in axes):
+        yield f"`{name}` is out of range", PLAIN, None
+        return
+    places = [axis % rank for axis in axes]
+    if places == [rank - 1]:
+        yield f"`{name}` is the last axis", VALUE, None
+    for where, part in {
+        "along": [shape[axis] for axis in places],
+        "across": [size for axis, size in enumerate(shape) if axis not in places],
+        "before": shape[: min(places, default=0)],
+        "from": shape[min(places, default=0) :],
+    }.items():
+        yield f"the number of elements {where} `{name}`", LIMIT, prod(part)
+
+
+Terms: TypeAlias = tuple[Feature, ...]
+
+
+class Condition(NamedTuple):
+    """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`."""
+
+    text: str
+    holds: int
+    counts: tuple[int, int, int, int]
+
+
+def rule(
+    features: Sequence[Feature],
+    failing: int,
+    others: int,
+    alike: int,
+    questions: Sequence[Hashable],
+    *,
+    few: bool = True,
+) -> Condition | None:
+    """Return the condition that holds for the most `failing` cases and none of the `others`.
+
+    Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts are
+    tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
+    facts that kernels branch on may rest on a `few` of them.
+    """
+    candidates: list[Terms] = []
+    if others:
+        versions = [(one,) for one in features if one.text.startswith("the version is ")]
+        for version in ((), *versions):
+            terms = _best_terms(
+                features,
+                failing=_holds(version, failing),
+                others=_holds(version, others),
+                questions=questions,
+                few=few,
+            )
+            if terms is not None:
+                candidates.append((*terms, *version))
+    else:
+        candidates.append(())
+    best = _weightiest(candidates, failing)
+    if best is None or _holds(best, failing).bit_count() < FEWEST:
+        return None
+    holds = _holds(best, alike | others)
+    here = (holds & alike).bit_count()
+    elsewhere = (alike & ~holds).bit_count()
+    counts = (here, here, elsewhere, elsewhere + others.bit_count())
+    return Condition(" and ".join(one.text for one in best), holds, counts)
+
+
+def _best_terms(
+    features: Sequence[Feature],
+    *,
+    failing: int,
+    others: int,
+    questions: Sequence[Hashable],
+    few: bool,
+) -> Terms | None:
+    """Return the facts that explain the most of `failing` and hold for none of the `others`.
+
+    None if each such rule may arise by chance.
+    """
+    # One feature for each set of cases, the likeliest, if enough of them fail.
+    distinct: dict[int, Feature] = {}
+    for feature in sorted(features, key=attrgetter("rank")):
+        distinct.setdefault(feature.holds & (failing | others), feature)
+    tried = [one for one in distinct.values() if (one.holds & failing).bit_count() >= FEWEST]
+    for terms in _consistent(tried, failing, others):
+        # Facts that kernels branch on need few cases.
+        if few and all(term.rank == PLAIN for term in terms):
+            return terms
+        if not _may_be_chance(terms, failing, others, len(tried), questions):
+            return terms
+    return None
+
+
+def _holds(terms: Terms, cases: int) -> int:
+    """Return those of `cases` for which all terms hold."""
+    for term in terms:
+        cases &= term.holds
+    return cases
+
+
+def _weight(terms: Terms, failing: int) -> float:
+    """Return how much terms explain, less for each fact that they need."""
+    return float(_holds(terms, failing).bit_count() / _WORTH_OF_A_FACT ** len(terms))
+
+
+def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
+    """Return the first of the terms that explain the most, None without any."""
+    best: Terms | None = None
+    most = -1.0
+    for terms in candidates:
+        weight = _weight(terms, failing)
+        if weight > most:
+            best = terms
+            most = weight
+    return best
+
+
+def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
+    """Return single features and pairs that hold for no others, by how much they explain."""
+    # In a pair, a limit must hold for all failures; a fact that is enough needs no other.
+    useful = [one for one in features if one.rank < LIMIT or one.holds & failing == failing]
+    singles: list[Terms] = [(one,) for one in features]
+    pairs = combinations((one for one in useful if one.holds & others), 2)
+
+    def order(terms: Terms) -> tuple[float, int]:
+        return -_weight(terms, failing), sum(term.rank for term in terms)
+
+    consistent = [terms for terms in (*singles, *pairs) if not _holds(terms, others)]
+    return sorted(consistent, key=order)
+
+
+def _may_be_chance(
+    terms: Terms, failing: int, others: int, tried: int, questions: Sequence[Hashable]
+) -> bool:
+    """Return True if a rule, of `tried` features, rests on too few different questions."""
+
+    def count(cases: int) -> int:
+        """Count the different questions of these cases."""
+        return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
+
+    explained = count(_holds(terms, failing))
+    failed = count(failing)
+    chances = comb(tried, len(terms)) * comb(failed, explained)
+    limit = _CHANCE * comb(failed + count(others), explained)
+    return explained < FEWEST or chances > limit

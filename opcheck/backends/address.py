@@ -66,37 +66,55 @@ class Address:
 def parse(text: str, profiles: Iterable[str] = ()) -> Address:
     """Return the address that `text` spells; raise UsageError, which suggests `profiles` too."""
     place, mark, options = text.partition("?")  # options begin at the first question mark
-    kind = place.partition(":")[0]
-    if kind not in built_in() and kind not in (offered := entry_points()):
-        names = sorted({*built_in(), *offered, *profiles})
-        known = f"known backends: {', '.join(names)}"
-        hint = did_you_mean(kind, names)
-        file = Path(place if place.endswith(".py") else f"{place}.py")
-        if place.endswith(".py") or file.is_file():
-            hint = f"write py:{'.'.join(file.with_suffix('').parts)} for {file}."
-        raise UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
+    kind, _, _ = place.partition(":")
+    if kind not in built_in() and kind not in entry_points():
+        raise _unknown_backend(place, kind, profiles)
     # Here they begin at the last question mark, and only if nothing but options follows: a command
     # that ends like options needs one more question mark.
     if kind in _FREE and ":" in place:
+        mark = ""
+        options = ""
+        place = text
         end = _END.search(text)
-        place, mark = (text[: end.start()] if end else text), ""
-        options = end["options"] if end else ""
+        if end:
+            place = text[: end.start()]
+            options = end["options"]
     _, colon, detail = place.partition(":")
     if colon and not detail:
         raise UsageError(f"backend {text!r} has nothing after the colon")
     if mark and not options:
         raise UsageError(f"backend {text!r} has nothing after the question mark")
+    given = _options(text, options)
+    accumulate = given.pop("accumulate", None)
+    declared = () if accumulate is None else _accumulate(text, accumulate)
+    refuses = given.pop("refuses", "true")
+    if refuses not in ("true", "false"):
+        raise UsageError(f"backend {text!r}: refuses is true or false, got {refuses!r}")
+    return Address(kind, detail or None, tuple(sorted(given.items())), declared, refuses == "true")
+
+
+def _unknown_backend(place: str, kind: str, profiles: Iterable[str]) -> UsageError:
+    """Return the error of an unknown kind, with what may be meant: a file, or a similar name."""
+    names = sorted({*built_in(), *entry_points(), *profiles})
+    known = f"known backends: {', '.join(names)}"
+    hint = did_you_mean(kind, names)
+    file = Path(place if place.endswith(".py") else f"{place}.py")
+    if place.endswith(".py") or file.is_file():
+        hint = f"write py:{'.'.join(file.with_suffix('').parts)} for {file}."
+    return UsageError(f"unknown backend {place!r}", f"{hint} {known}" if hint else known)
+
+
+def _options(text: str, options: str) -> dict[str, str]:
+    """Return the options of the address `text`, as written in it, by name."""
     given: dict[str, str] = {}
-    for option in options.split("&") if options else ():
+    if not options:
+        return given
+    for option in options.split("&"):
         name, _, value = option.partition("=")
         if name in given:
             raise UsageError(f"backend {text!r} has option {name!r} twice")
         given[name] = value
-    accumulate = given.pop("accumulate", None)
-    declared = () if accumulate is None else _accumulate(text, accumulate)
-    if (refuses := given.pop("refuses", "true")) not in ("true", "false"):
-        raise UsageError(f"backend {text!r}: refuses is true or false, got {refuses!r}")
-    return Address(kind, detail or None, tuple(sorted(given.items())), declared, refuses == "true")
+    return given
 
 
 def built_in() -> tuple[str, ...]:

@@ -224,9 +224,9 @@ class Suspects:
         return (*diagnoses, *self._reports_of_broken())
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
-        """Return the mutants that give an answer; after many failures of a cell only some are tried.
+        """Return the mutants that give an answer.
 
-        Those are the ones that explained a failure before.
+        After many failures of a cell, those that explained one before are tried first.
         """
         op = evidence.node.op
         history = self._cells[cell]

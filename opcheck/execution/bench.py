@@ -29,7 +29,7 @@ from opcheck.backends.isolation.process import BackendSettings
 from opcheck.backends.offers import about_kind
 from opcheck.compare.verdict import Admitted, Answer, is_right, judge, wants_of
 from opcheck.execution import expected, workers
-from opcheck.execution.evaluation import CaseEvaluation, judge_by_agreement
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, judge_by_agreement
 from opcheck.execution.workers import beyond_caches, environment, machine
 from opcheck.model import BackendInfo, Case, Elapsed, Measure, Produced, Question, Released
 from opcheck.model.timing import Bench, Rows, Sample, Timed, Timing
@@ -284,28 +284,40 @@ class OneCase:
         return [part for part in self.parts if not part.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
+        """Judge the answer of each backend; one that is not right is not timed."""
         asked = [(part.judged, evaluation.on(part.judged.info)) for part in self.parts]
-        judged = workers.answers(asked, look)
+        evaluated = workers.answers(asked, look)
         if self.case.expect.compares_backends:
-            judged = judge_by_agreement(evaluation, judged, [pool.info for pool, _ in asked])
-        for part, found in zip(self.parts, judged, strict=True):
-            result = found.result
-            if not is_right(result):
-                part.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
-                continue
-            part.other = (found.answer and found.answer.between) or ()
-            if isinstance(found.open, Produced):
-                outputs = [one for one in found.open.outputs if isinstance(one, np.ndarray)]
-                self.agreed = wants_of(self.case, outputs)
-            if not part.judged.info.repeatable:
-                part.why_not = "it answers once, and not again and again: time it where it computes"
+            evaluated = judge_by_agreement(evaluation, evaluated, [pool.info for pool, _ in asked])
+        for part, answer in zip(self.parts, evaluated, strict=True):
+            self._take_judged(part, answer)
         self.is_judged = True
         if self._left():
-            self.moved = sum(array.nbytes for array in evaluation.question.inputs)
-            answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
-            for want in next((one.wants for one in answers), ()):
+            self.moved = self._bytes_moved(evaluation)
+
+    def _take_judged(self, part: _Rival, evaluated: EvaluatedCase) -> None:
+        """Note why a backend is not timed, or keep its answer to the other data."""
+        result = evaluated.result
+        if not is_right(result):
+            part.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
+            return
+        part.other = (evaluated.answer and evaluated.answer.between) or ()
+        if isinstance(evaluated.open, Produced):
+            outputs = [one for one in evaluated.open.outputs if isinstance(one, np.ndarray)]
+            self.agreed = wants_of(self.case, outputs)
+        if not part.judged.info.repeatable:
+            part.why_not = "it answers once, and not again and again: time it where it computes"
+
+    def _bytes_moved(self, evaluation: CaseEvaluation) -> int:
+        """Return the bytes of the inputs, and of the outputs of the first answer."""
+        moved = sum(array.nbytes for array in evaluation.question.inputs)
+        answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
+        first = next(answers, None)
+        if first is not None:
+            for want in first.wants:
                 dtype = want.dtype.numpy if want.dtype else want.values.dtype
-                self.moved += want.values.size * dtype.itemsize
+                moved += want.values.size * dtype.itemsize
+        return moved
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers

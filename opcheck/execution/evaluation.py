@@ -396,9 +396,9 @@ class CaseEvaluation:
     def _on_other_data(
         self, outcome: model.Produced, backend: BackendInfo, *, is_off: bool
     ) -> Questions[verdict.Judgement | None]:
-        """The verdict on the answer to other data; None where that is right.
+        """Return the verdict on the answer to other data; None if that is right.
 
-        If the answer to the first data `is_off`, poorer arithmetic on other data is none more.
+        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news.
         """
         answer = outcome.between
         compared = None if answer is None else self.compared_on_other_data(backend, answer)
@@ -410,22 +410,39 @@ class CaseEvaluation:
             return None
         # Wrong alone is not enough for a case: it may be written for its own data only.
         if is_wrong and outcome.stale and self.case.rule == "must":
-            said = "answered other data of the same shape with the first run's answer"
-            return verdict.unstable(said)
+            message = "answered other data of the same shape with the first run's answer"
+            return verdict.unstable(message)
         fresh = _of_itself((yield self.question.turned()).outcome)
         if self.is_model:
             return self._on_other_data_twice(answer, fresh, backend)
+        how = self._difference_of_fresh(outcome, answer, fresh, backend)
+        if how is None:
+            return None
+        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+
+    def _difference_of_fresh(
+        self,
+        outcome: model.Produced,
+        answer: execute.Outputs,
+        fresh: Outcome,
+        backend: BackendInfo,
+    ) -> str | None:
+        """Describe how a `fresh` run on the other data differs from a wrong second one.
+
+        None if it does not, and if the backend is wrong on that data whenever it runs.
+        """
         if isinstance(fresh, model.NotRun):
             return None
-        if isinstance(fresh, model.Produced):
-            wrong = not self.is_right_on_other_data(backend, fresh.outputs)
-            # Or its answers differ anyway, and here they are wrong whenever it is asked.
-            how = execute.changed(fresh.outputs, answer, "the second")
-            if not how or (outcome.again and wrong):
-                return None
-        else:
-            how = verdict.judge_without_expected("must", fresh).reason
-        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+        if not isinstance(fresh, model.Produced):
+            return verdict.judge_without_expected("must", fresh).reason
+        is_right = self.is_right_on_other_data(backend, fresh.outputs)
+        how = execute.changed(fresh.outputs, answer, "the second")
+        if not how:
+            return None
+        # Two runs on the first data differed too: then the answers are wrong in any run.
+        if outcome.again and not is_right:
+            return None
+        return how
 
     def _on_other_data_twice(
         self, answer: execute.Outputs, fresh: Outcome, backend: BackendInfo

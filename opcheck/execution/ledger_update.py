@@ -19,6 +19,11 @@ _PASSES = Verdict.UNEXPECTED_PASS
 _LONGEST, _SHORTEST = 100, 8
 
 
+_ELSEWHERE = "listed otherwise in another ledger, and to be mended there"
+_NOT_IN_CI = "not listed, because the environment variable CI is set"
+_NOT_PRUNED = "listed, and passing (--prune-known removes them)"
+
+
 def update_ledger(
     ledger: UserLedger | None,
     records: Iterable[Record],
@@ -29,38 +34,57 @@ def update_ledger(
     add: bool,
     prune: bool,
 ) -> tuple[Revision, list[str]]:
-    """The revision of a ledger, None if there is none yet, after a run, and what it does in words.
+    """Return the revision of a ledger, None if there is none yet, after a run, and its messages.
 
     `records` are those of its backend, `cases` all there are, `red` the ids of those that are red,
     and `version` the backend's: entries about others stay as they are. Unless to `add`, as in CI,
     what fails is only counted, and so is what passes unless to `prune`.
     """
-    mine = list(records)
-    wanting = [one for one in mine if _is_to_be_listed(one, red)]
+    of_backend = list(records)
+    to_list = [one for one in of_backend if _is_to_be_listed(one, red)]
     # Listed twice, a case would be in vain in one of the ledgers.
-    failing = [one for one in wanting if _is_in(ledger, one) or not (one.known and one.known.line)]
-    passing = {one.case for one in mine if one.verdict is _PASSES and _is_in(ledger, one)}
-    moved = {one.case for one in failing if _is_in(ledger, one)} if add else set()
-    gone = (passing if prune else set()) | moved
-    replaced = dict(_replaced(ledger, cases, gone, version, prune=prune)) if ledger else {}
-    counts = {
-        "listed": len(failing) * add,
-        "no longer listed": len(passing) * prune,
-        "not listed, because the environment variable CI is set": len(failing) * (not add),
-        "listed, and passing (--prune-known removes them)": len(passing) * (not prune),
-        "listed otherwise in another ledger, and to be mended there": len(wanting) - len(failing),
-    }
-    said = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
-    lines = {
-        ledger.line_of(number, spot): None
+    failing = [one for one in to_list if _is_in(ledger, one) or not (one.known and one.known.line)]
+    passing = {one.case for one in of_backend if one.verdict is _PASSES and _is_in(ledger, one)}
+    gone: set[str] = set()
+    added: list[dict[str, Any]] = []
+    if add:
+        gone |= {one.case for one in failing if _is_in(ledger, one)}
+        added = [*_entries(failing, cases)]
+    if prune:
+        gone |= passing
+    replaced = {}
+    if ledger:
+        replaced = dict(_replaced(ledger, cases, gone, version, prune=prune))
+    counts: dict[str, int] = {}
+    if add:
+        counts["listed"] = len(failing)
+    if prune:
+        counts["no longer listed"] = len(passing)
+    if not add:
+        counts[_NOT_IN_CI] = len(failing)
+    if not prune:
+        counts[_NOT_PRUNED] = len(passing)
+    counts[_ELSEWHERE] = len(to_list) - len(failing)
+    messages = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
+    if ledger and prune:
+        messages += _messages_of_dead_places(ledger, replaced, cases)
+    return Revision(added, replaced), messages or ["nothing to update"]
+
+
+def _messages_of_dead_places(
+    ledger: UserLedger, replaced: Iterable[tuple[int, int]], cases: Sequence[Case]
+) -> list[str]:
+    """Name the lines of a ledger with an item that no case matches, of the places `replaced`."""
+    lines = dict.fromkeys(
+        ledger.line_of(number, spot)
         for number, spot in replaced
-        if ledger and prune and is_dead(ledger.fields.known[number].where[spot], cases)
-    }
-    if lines:
-        where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
-        said.append(f"no longer listed, because no case that was read is so: what was at {where}")
-    added = [*_entries(failing, cases)] if add else []
-    return Revision(added, replaced), said or ["nothing to update"]
+        if is_dead(ledger.fields.known[number].where[spot], cases)
+    )
+    if not lines:
+        return []
+    label = "line" if len(lines) == 1 else "lines"
+    where = f"{label} {', '.join(map(str, lines))}"
+    return [f"no longer listed, because no case that was read is so: what was at {where}"]
 
 
 def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
@@ -76,7 +100,7 @@ def _is_in(ledger: UserLedger | None, record: Record) -> bool:
 def _replaced(
     ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], version: str, *, prune: bool
 ) -> Iterator[tuple[tuple[int, int], Sequence[dict[str, object]]]]:
-    """The rest of each place that loses a case or, if `prune`, has none."""
+    """Yield the rest of each place that loses a case or, if `prune`, has an item that fits none."""
     for number, entry in enumerate(ledger.fields.known):
         if not entry.holds_for(version):
             continue

@@ -5,7 +5,7 @@ that is right bit for bit is not judged.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
@@ -330,26 +330,41 @@ def _mutation(
         harmless = why_harmless(wrong, cell.op, None if mutant.any_type else cell.dtype)
     elif settings.once:
         return Mutation(mutant)
-    killers: dict[str, str] = {}
-    noticers: dict[str, str] = {}
-    # Cases that decide come first; the others are asked only if none kills.
-    order = sorted(kills_of_cases, key=lambda s: (s.case.rule != "must", s.case.name not in known))
-    for case_kills in order:
-        case = case_kills.case
-        decides = case.rule == "must"
-        if len(killers) >= settings.kills or (killers and not decides):
-            break
-        if case.name in (killers if decides else noticers) or not case_kills.judges:
-            continue
-        if (verdict := case_kills.verdict(wrong)) in RED and decides:
-            killers[case.name] = case.id
-        elif verdict in (Verdict.WARN, *RED):
-            noticers.setdefault(case.name, case.id)
+    killers, noticers = _killers(wrong, kills_of_cases, settings.kills, known)
     known |= dict.fromkeys((*killers, *noticers))
     operator = operator_of(cell.op)
     if not killers and operator and cell.dtype in operator.constant and not mutant.any_type:
         harmless = harmless or "one value is all that comes of this type"
     return Mutation(mutant, harmless, tuple(killers.values()), tuple(noticers.values()))
+
+
+def _killers(
+    wrong: AnyMutant, kills_of_cases: Sequence[CaseKills], enough: int, known: Collection[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the ids of cases that kill a mutant, by name, and of those that only notice it.
+
+    Cases that decide come first, of these the `known` names, until there are `enough`. Others
+    can notice it, and are tried only if none kills.
+    """
+
+    def order(case_kills: CaseKills) -> tuple[bool, bool]:
+        return case_kills.case.rule != "must", case_kills.case.name not in known
+
+    killers: dict[str, str] = {}
+    noticers: dict[str, str] = {}
+    for case_kills in sorted(kills_of_cases, key=order):
+        case = case_kills.case
+        decides = case.rule == "must"
+        if len(killers) >= enough or (killers and not decides):
+            break
+        if case.name in (killers if decides else noticers) or not case_kills.judges:
+            continue
+        verdict = case_kills.verdict(wrong)
+        if verdict in RED and decides:
+            killers[case.name] = case.id
+        elif verdict in (Verdict.WARN, *RED):
+            noticers.setdefault(case.name, case.id)
+    return killers, noticers
 
 
 def killed_elsewhere(
@@ -413,28 +428,49 @@ def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None
 
 @cache
 def arguments(op: OpVersion) -> tuple[Argument, ...]:
-    """The arguments about a version; raises CaseFileError if one is about nothing there is."""
-    operator, problems, found = operator_of(op), Problems(), list[Argument]()
-    versions = operator.formulas.keys() if operator else {op.since}
+    """Return the arguments about a version; raises CaseFileError if one is about nothing known."""
+    operator = operator_of(op)
+    versions: Set[int] = operator.formulas.keys() if operator else {op.since}
+    problems = Problems()
+    about: list[Argument] = []
     for file, node, fields in _files():
-        for number, one in enumerate(fields.equivalent if fields.domain == op.domain else ()):
-            if op.name not in (one.op or fields.op):
-                continue
-            found += [one] if op.since in (one.versions or versions) else []
-            ops = [replace(op, since=since) for since in {*one.versions} & versions or versions]
-            every = (mutant.name for op in ops for mutant in all_mutants(op))
-            types = (dtype for op in ops for dtype in dtypes_of(op))
-            for key, known in ("versions", versions), ("dtypes", {*types}), ("mutants", {*every}):
-                for at, word in enumerate(getattr(one, key)):
-                    if word not in known:
-                        wrong = f"{key}: {op.name} has no {quoted(str(word))} there"
-                        hint = did_you_mean(str(word), sorted(map(str, known)))
-                        problems.add(file, node.at(("equivalent", number, key, at)), wrong, hint)
+        if fields.domain != op.domain:
+            continue
+        for number, argument in enumerate(fields.equivalent):
+            if op.name in (argument.op or fields.op):
+                if op.since in (argument.versions or versions):
+                    about.append(argument)
+                _check_argument(argument, op, versions, file, node, number, problems)
     problems.raise_if_any()
-    # What an operator of DirectML takes, ONNX's that it is takes too, unless it is several.
+    # An operator of DirectML takes what its ONNX operator takes, unless it is several.
     same = LOWERED.get(op.name)
-    several = not same or same.picks or not same.alike
-    return (*found, *(arguments(same.onnx.op) if same and not several else ()))
+    if same and same.alike and not same.picks:
+        about += arguments(same.onnx.op)
+    return tuple(about)
+
+
+def _check_argument(
+    argument: Argument,
+    op: OpVersion,
+    versions: Set[int],
+    file: str,
+    node: FileNode,
+    number: int,
+    problems: Problems,
+) -> None:
+    """Report what the `number`-th argument of a file names and does not exist."""
+    ops = [replace(op, since=since) for since in {*argument.versions} & versions or versions]
+    known_values: dict[str, Set[Any]] = {
+        "versions": versions,
+        "dtypes": {dtype for version in ops for dtype in dtypes_of(version)},
+        "mutants": {mutant.name for version in ops for mutant in all_mutants(version)},
+    }
+    for key, known in known_values.items():
+        for place, value in enumerate(getattr(argument, key)):
+            if value not in known:
+                message = f"{key}: {op.name} has no {quoted(str(value))} there"
+                hint = did_you_mean(str(value), sorted(map(str, known)))
+                problems.add(file, node.at(("equivalent", number, key, place)), message, hint)
 
 
 @cache

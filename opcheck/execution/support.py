@@ -56,52 +56,89 @@ def named_in(text: str) -> list[str]:
 
 
 def _floor(asked: Asked, text: str) -> Floor:
-    if not (found := _FLOOR.fullmatch(text)):
+    """Read one floor, such as `Softmax@13+:float32`; raises UsageError as `floors` does."""
+    parts = _FLOOR.fullmatch(text)
+    if parts is None:
         raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")
-    ops = {cell.op.name.lower(): cell.op.name for cell in asked}
-    name, dtype, version = found["op"].lower(), found["dtype"], int(found["opset"] or 0)
-    if name != "*" and name not in ops:
-        hint = did_you_mean(name, ops.values())
-        raise UsageError(f"{text!r}: nothing is asked of operator {found['op']!r}", hint)
-    # Of all operators those cells that can be asked; of one all.
-    some = [c for c in asked if name == c.op.name.lower() or (name == "*" and asked[c])]
-    newest = max((opset.newest(cell.op.domain) for cell in some), default=0)
+    cells = _cells_of_operator(asked, text, parts["op"])
+    dtype = parts["dtype"]
+    version = int(parts["opset"] or 0)
+    newest = max((opset.newest(cell.op.domain) for cell in cells), default=0)
     if version > newest:
         raise UsageError(f"{text!r}: the newest opset that is known is {newest}")
     if dtype and dtype not in DTYPES:
         raise UsageError(f"{text!r}: unknown dtype {dtype!r}", did_you_mean(dtype, DTYPES))
-
-    def is_in_force(op: model.OpVersion) -> bool:
-        schema = opset.describe(op.domain, op.name, version)
-        begins = schema.op.since if schema else version
-        return not version or op.since == begins or (bool(found["later"]) and op.since > begins)
-
-    fitting = (cell for cell in some if dtype in (None, cell.dtype))
-    if not (named := frozenset(cell for cell in fitting if is_in_force(cell.op))):
+    named = frozenset(
+        cell
+        for cell in cells
+        if dtype in (None, cell.dtype)
+        if _is_in_force(cell.op, version, or_later=bool(parts["later"]))
+    )
+    if not named:
         raise UsageError(f"{text!r} names no cells: there is no such version with that type")
     return Floor(text, named)
 
 
-def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Each version and dtype of the operators, with cases `must` with literals, one of each name.
+def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
+    """Return all cells of an operator, or if it is `*`, all cells that have a case."""
+    name = operator.lower()
+    if name == "*":
+        return [cell for cell, cases in asked.items() if cases]
+    names = {cell.op.name.lower(): cell.op.name for cell in asked}
+    if name not in names:
+        hint = did_you_mean(name, names.values())
+        raise UsageError(f"{text!r}: nothing is asked of operator {operator!r}", hint)
+    return [cell for cell in asked if cell.op.name.lower() == name]
 
-    They are those of level smoke in any version and dtype, and some of level core if few.
+
+def _is_in_force(op: model.OpVersion, opset_version: int, *, or_later: bool) -> bool:
+    """Return True for the version of an operator that an opset has, for all if that is 0."""
+    schema = opset.describe(op.domain, op.name, opset_version)
+    begins = schema.op.since if schema else opset_version
+    return not opset_version or op.since == begins or (or_later and op.since > begins)
+
+
+#: Cases of level core are added to cells of fewer cases than that.
+_ENOUGH_CASES = 4
+
+
+def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
+    """Return each version and dtype of the operators, with cases that decide, one of each name.
+
+    These are literals with the rule `must`, of level smoke in any version and dtype, and some of
+    level core if those are few.
     """
-    names = sorted({(case.op.domain, case.op.name) for case in cases})
-    schemas = [schema for name in names for schema in opset.versions(*name).values()]
-    pairs = ((s.op, d.name) for s in schemas for d in DTYPES.values() if d.text in s.typed.types)
-    found: dict[Cell, dict[str, Case]] = {Cell(*pair): {} for pair in pairs}
+    by_cell = _empty_cells(cases)
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
-    core = [(case.op.name, case.name, case.row) not in smoke for case in cases]
-    for is_core, case in sorted(zip(core, cases, strict=True), key=lambda pair: pair[0]):
+
+    def is_core(case: Case) -> bool:
+        return (case.op.name, case.name, case.row) not in smoke
+
+    for case in sorted(cases, key=is_core):
         cell = Cell(case.op, case.dtype.name) if case.dtype else None
-        plain = case.level != "deep" and case.rule == "must"
-        if not plain or cell not in found or case.opset != case.op.since:
+        if cell not in by_cell or not _decides(case):
             continue
-        # Up to so many cases of each cell may be of level core.
-        if isinstance(case.expect, model.Values) and (not is_core or len(found[cell]) < 4):
-            found[cell].setdefault(case.name, case)
-    return {cell: [*by_name.values()] for cell, by_name in found.items()}
+        if not is_core(case) or len(by_cell[cell]) < _ENOUGH_CASES:
+            by_cell[cell].setdefault(case.name, case)
+    return {cell: [*by_name.values()] for cell, by_name in by_cell.items()}
+
+
+def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
+    """Return each version and dtype of the operators of cases, without a case."""
+    cells: dict[Cell, dict[str, Case]] = {}
+    for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
+        for schema in opset.versions(domain, name).values():
+            for dtype in DTYPES.values():
+                if dtype.text in schema.typed.types:
+                    cells[Cell(schema.op, dtype.name)] = {}
+    return cells
+
+
+def _decides(case: Case) -> bool:
+    """Return True for a literal that must be right, at the first opset of its version."""
+    if case.level == "deep" or case.rule != "must" or case.opset != case.op.since:
+        return False
+    return isinstance(case.expect, model.Values)
 
 
 def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:

@@ -36,22 +36,17 @@ class _Test(NamedTuple):
 
 
 def junit_lines(run: Run) -> Iterator[str]:
-    """The file, line by line."""
-    header, red = run.header, reds_of(run.header)
+    """Yield the file, line by line."""
+    header = run.header
+    red = reds_of(header)
     suites = [
         (str(one), [_test(result, red) for result in run.records if result.backend == one.address])
         for one in header.backends
     ]
     kinds = {test.kind for _, tests in suites for test in tests}
-    code, meaning = outcome(run)
-    wrong = [("a process died", said) for said in (run.ending.accidents if run.ending else ())]
-    if not run.complete:
-        wrong.append(("the run is incomplete", meaning))
-    elif code is not Exit.CONFORMS and not wrong and kinds.isdisjoint(("failure", "error")):
-        wrong.append(("nothing was judged", meaning))
-    if wrong:
-        tests = [_Test("opcheck", what, 0.0, "error", what, reason) for what, reason in wrong]
-        suites.append(("opcheck", tests))
+    of_run = _errors_of_run(run, has_failures=not kinds.isdisjoint(("failure", "error")))
+    if of_run:
+        suites.append(("opcheck", of_run))
     about = header.environment
     environment = markdown.templates(autoescape=True)
     environment.filters["name"] = lambda text: plain_text.one_line(text) or "?"
@@ -70,8 +65,22 @@ def junit_lines(run: Run) -> Iterator[str]:
     yield from text.split("\n")
 
 
+def _errors_of_run(run: Run, *, has_failures: bool) -> list[_Test]:
+    """Return as tests what makes the run itself red: dead processes, a missing end, no result."""
+    errors: list[tuple[str, str]] = []
+    if run.ending:
+        errors += [("a process died", accident) for accident in run.ending.accidents]
+    code, meaning = outcome(run)
+    if not run.complete:
+        errors.append(("the run is incomplete", meaning))
+    elif code is not Exit.CONFORMS and not errors and not has_failures:
+        errors.append(("nothing was judged", meaning))
+    return [_Test("opcheck", name, 0.0, "error", name, reason) for name, reason in errors]
+
+
 def _test(result: Record, red: Collection[Verdict]) -> _Test:
-    verdict, test = result.verdict, (str(result.op), result.case, result.seconds)
+    verdict = result.verdict
+    test = (str(result.op), result.case, result.seconds)
     message = "; ".join(filter(None, (summary.ledger_note(result), result.reason)))
     if verdict in _ERRORS or is_red(result, red):
         kind = "error" if verdict in _ERRORS else "failure"

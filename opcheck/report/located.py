@@ -2,15 +2,15 @@
 
 import re
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import isfinite, log10
 from pathlib import Path
 
 from rich.console import Console
 
-from opcheck import graph, grouping
+from opcheck import graph
 from opcheck.graph.folders import folder_name, tensor_bytes, write_whole
 from opcheck.model import BackendInfo, Task, Tensors, Verdict
 from opcheck.model.located import JudgedNode, Located
@@ -53,45 +53,87 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
         console.print(line, soft_wrap=True)
 
 
+#: The most remarks on nodes that are counted one by one.
+_REMARKS = 6
+
+
 def _counts(found: Located) -> Iterator[str]:
-    whole = found.whole
-    if whole is None:
-        yield "the model  nobody knows its answer: opcheck lacks an operator of it"
-    else:
-        said = f"{whole.verdict}: {whole.reason}" if whole.reason else str(whole.verdict)
-        yield f"the model  {plain_text.one_line(said)}"
+    """Yield lines that say how the model and its nodes were judged, and which were not."""
+    yield f"the model  {_verdict_of_model(found)}"
     small = {one.part.place for one in found.small}
     counts = Counter(
         Verdict.WARN if one.part.place in small else one.result.verdict for one in found.nodes
     )
-    said = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
-    yield f"nodes      {len(found.nodes):,} judged on their own inputs: {said or 'none'}"
-    if others := found.total - len(found.nodes) - len(found.around):
+    verdicts = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
+    yield f"nodes      {len(found.nodes):,} judged on their own inputs: {verdicts or 'none'}"
+    others = found.total - len(found.nodes) - len(found.around)
+    if others:
         yield f"           {others:,} others of {found.total:,} are constants"
-    for those, how in ((found.failing, "wrong, by"), (found.small, "off by only")):
-        for op, some in grouping.group_by(those, lambda one: one.part.op.name).items():
-            most = max(one.harm for one in some)
-            far = f"{how} {most:.1e} of the output's size at most"
-            yield f"           {len(some):,} {op}: {far if isfinite(most) else 'wrong'}"
-    warned = [one.result for one in found.nodes if one.result.verdict is Verdict.WARN]
-    why = Counter((r.case.op.name, r.comparisons[0].remark) for r in warned if r.comparisons)
-    why.update((r.case.op.name, r.reason) for r in (one.result for one in found.nodes) if r.beyond)
-    shown = why.most_common(6)
-    for (op, remark), count in shown:
-        yield f"           {count:,} {op}: {remark}"
-    if left := sum(why.values()) - sum(count for _, count in shown):
-        yield f"           {left:,} others, for other reasons"
+    for line in (
+        *_deviations(found.failing, "wrong, by"),
+        *_deviations(found.small, "off by only"),
+        *_remarks(found),
+    ):
+        yield f"           {line}"
     if found.taken:
-        which = plain_text.plural(found.taken, "If")
-        unfound = found.nodes and whole and whole.failure and not (found.wrong or found.together)
-        alone = ", and no node in it is wrong: the If may be" if unfound else ""
-        yield f"branches   {which}: the branch that is taken stands in place of the node{alone}"
+        yield f"branches   {_branches(found)}"
     for reason, count in Counter(why for _, why in found.around).most_common():
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
     if found.exposed:
         yield f"exposed    {plain_text.one_line(found.exposed)}"
     if not found.nodes and found.exposed:
         yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
+
+
+def _verdict_of_model(found: Located) -> str:
+    """Return the verdict on the whole model with its reason, on one line."""
+    whole = found.whole
+    if whole is None:
+        return "nobody knows its answer: opcheck lacks an operator of it"
+    if whole.reason:
+        return plain_text.one_line(f"{whole.verdict}: {whole.reason}")
+    return plain_text.one_line(str(whole.verdict))
+
+
+def _deviations(nodes: Iterable[JudgedNode], how: str) -> Iterator[str]:
+    """Yield by operator how many nodes are wrong, and by how much at most."""
+    by_operator: dict[str, list[JudgedNode]] = defaultdict(list)
+    for node in nodes:
+        by_operator[node.part.op.name].append(node)
+    for operator, of_operator in by_operator.items():
+        most = max(node.harm for node in of_operator)
+        description = f"{how} {most:.1e} of the output's size at most"
+        if not isfinite(most):
+            description = "wrong"
+        yield f"{len(of_operator):,} {operator}: {description}"
+
+
+def _remarks(found: Located) -> Iterator[str]:
+    """Yield the most frequent reasons of warnings, and of nodes that are too large to judge."""
+    results = [node.result for node in found.nodes]
+    reasons: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        if result.verdict is Verdict.WARN and result.comparisons:
+            reasons[result.case.op.name, result.comparisons[0].remark] += 1
+    for result in results:
+        if result.beyond:
+            reasons[result.case.op.name, result.reason] += 1
+    shown = reasons.most_common(_REMARKS)
+    for (operator, remark), count in shown:
+        yield f"{count:,} {operator}: {remark}"
+    left = sum(reasons.values()) - sum(count for _, count in shown)
+    if left:
+        yield f"{left:,} others, for other reasons"
+
+
+def _branches(found: Located) -> str:
+    """Say that branches of `If` were judged in place of it, and if it may itself be wrong."""
+    nodes = plain_text.plural(found.taken, "If")
+    line = f"{nodes}: the branch that is taken stands in place of the node"
+    is_wrong = found.whole and found.whole.failure
+    if found.nodes and is_wrong and not (found.wrong or found.together):
+        line += ", and no node in it is wrong: the If may be"
+    return line
 
 
 def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend: str) -> Path:

@@ -7,7 +7,7 @@ most important comes last, next to the prompt. If verbose, they count every verd
 
 import io
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,62 +27,91 @@ from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, pu
 
 #: Column at which the text of a line begins, after its label.
 _INDENT = 10
-#: The most diagnoses shown, and the most others named.
-LIKELIEST, _NAMED = 3, 6
+#: The most diagnoses shown.
+LIKELIEST = 3
+#: The most others named.
+_NAMED = 6
 
 
 def show_failure(console: Console, result: Record) -> None:
-    """Print one result that is no pass."""
-    verdict = result.verdict.upper(), f"bold {COLOURS[result.verdict]}"
-    backend, case = map(plain_text.one_line, (result.backend, result.case))
-    # Never folded: ids and commands are to be copied.
-    console.print(Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}"), soft_wrap=True)
-    _line(console, "asked", result.question)
-    if result.clause or result.verdict is not Verdict.BAD_CASE:
-        _line(console, "clause", f"“{result.clause}”" if result.clause else "none quoted")
-    for ruling in result.rulings:
-        _line(console, "ruling", ruling)
-    if result.rule != "must":
-        _line(console, "rule", result.rule)
-    _line(console, "found", finding(result))
-    if result.oracle and (result.comparisons or result.failure == "raised"):
-        _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
-    if counts := result.verdicts:
-        # `10: 7 pass, 3 fail`
-        came = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
-        _line(console, "times", f"{sum(counts.values()):,}: {came}")
-    for number, said in enumerate(result.diagnoses[:LIKELIEST]):
-        _line(console, "or" if number else "looks", str(said))
-    if others := result.diagnoses[LIKELIEST:]:
-        names = [said.mistake or said.text for said in others[:_NAMED]]
-        listed = ", ".join([*names, *["…"] * (len(others) > _NAMED)])
-        more = plain_text.plural(len(others), "more mistake that gives", "more mistakes that give")
-        _line(console, "", f"… and {more} the same here: {listed}")
-    if note := ledger_note(result):
-        _line(console, "ledger", note)
-    if result.known:
-        _line(console, "cause", result.known.cause)
+    """Print one result that is not a pass: the case, the answer, its causes, how to repeat it."""
+    _show_case(console, result)
+    _show_answer(console, result)
+    _show_causes(console, result)
     for comparison in result.comparisons:
-        if comparison.worst:
-            _line(console, "where", f"{comparison.output}: {comparison.where}")
-            table = _worst(comparison, wanted(result))
-            is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
-            put(console, table, indent=2 if is_narrow else _INDENT)
-            left = comparison.wrong - len(comparison.worst)
-            if left > 0:
-                _line(console, "", f"… and {plain_text.plural(left, 'more element')}")
-        if comparison.unjudged:
-            part = f"{comparison.unjudged:,} of {plain_text.plural(comparison.total, 'element')}"
-            _line(console, "doubt", f"{comparison.output}: {part} unjudged")
+        _show_comparison(console, comparison, wanted(result))
     if result.printed.strip():
         _line(console, "printed", plain_text.ending(result.printed))
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
     if result.op == GRAPH and result.source.file.endswith(".onnx"):
         words = shlex.split(result.repeat)
-        asked = words[2 : words.index("--case", 3)]
-        _line(console, "locate", shlex.join(["opcheck", "locate", *asked, "-b", result.backend]))
+        arguments = words[2 : words.index("--case", 3)]
+        command = ["opcheck", "locate", *arguments, "-b", result.backend]
+        _line(console, "locate", shlex.join(command))
     console.print()
+
+
+def _show_case(console: Console, result: Record) -> None:
+    """Print the verdict, the question, and the sentence that the case tests."""
+    verdict = (result.verdict.upper(), f"bold {COLOURS[result.verdict]}")
+    backend = plain_text.one_line(result.backend)
+    case = plain_text.one_line(result.case)
+    # Never folded: ids and commands are to be copied.
+    console.print(Text.assemble(verdict, (f" {backend}", "bold"), f"  {case}"), soft_wrap=True)
+    _line(console, "asked", result.question)
+    if result.clause:
+        _line(console, "clause", f"“{result.clause}”")
+    elif result.verdict is not Verdict.BAD_CASE:
+        _line(console, "clause", "none quoted")
+    for ruling in result.rulings:
+        _line(console, "ruling", ruling)
+    if result.rule != "must":
+        _line(console, "rule", result.rule)
+
+
+def _show_answer(console: Console, result: Record) -> None:
+    """Print what the backend did, and of repeated runs how often, as `10: 7 pass, 3 fail`."""
+    _line(console, "found", finding(result))
+    if result.oracle and (result.comparisons or result.failure == "raised"):
+        _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
+    counts = result.verdicts
+    if counts:
+        by_verdict = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
+        _line(console, "times", f"{sum(counts.values()):,}: {by_verdict}")
+
+
+def _show_causes(console: Console, result: Record) -> None:
+    """Print the likeliest diagnoses, and what a ledger has about the result."""
+    for number, diagnosis in enumerate(result.diagnoses[:LIKELIEST]):
+        _line(console, "or" if number else "looks", str(diagnosis))
+    others = result.diagnoses[LIKELIEST:]
+    if others:
+        names = [other.mistake or other.text for other in others[:_NAMED]]
+        if len(others) > _NAMED:
+            names.append("…")
+        more = plain_text.plural(len(others), "more mistake that gives", "more mistakes that give")
+        _line(console, "", f"… and {more} the same here: {', '.join(names)}")
+    note = ledger_note(result)
+    if note:
+        _line(console, "ledger", note)
+    if result.known:
+        _line(console, "cause", result.known.cause)
+
+
+def _show_comparison(console: Console, comparison: ComparisonRecord, heading: str) -> None:
+    """Print the worst elements of an output under the `heading` of the expected values."""
+    if comparison.worst:
+        _line(console, "where", f"{comparison.output}: {comparison.where}")
+        table = _worst(comparison, heading)
+        is_narrow = console.file.isatty() and least(table) + _INDENT > console.width
+        put(console, table, indent=2 if is_narrow else _INDENT)
+        left = comparison.wrong - len(comparison.worst)
+        if left > 0:
+            _line(console, "", f"… and {plain_text.plural(left, 'more element')}")
+    if comparison.unjudged:
+        part = f"{comparison.unjudged:,} of {plain_text.plural(comparison.total, 'element')}"
+        _line(console, "doubt", f"{comparison.output}: {part} unjudged")
 
 
 def failure_text(result: Record) -> str:
@@ -96,33 +125,46 @@ def failure_text(result: Record) -> str:
 
 
 def _line(console: Console, label: str, text: str) -> None:
-    said = plain_text.block(text)
+    """Print a label, then a text of one or more lines, folded to the width of a terminal."""
+    block = plain_text.block(text)
     # A pipe has no width: its lines stay whole, for grep. Some are copied, or their blanks matter.
     if console.file.isatty() and label not in ("printed", "written", "repeat", "locate"):
         width = max(console.width - _INDENT, _INDENT)
-        folded = (plain_text.folded(line, width) or [""] for line in said.split("\n"))
-        said = "\n".join(chain.from_iterable(folded))
+        folded = (plain_text.folded(line, width) or [""] for line in block.split("\n"))
+        block = "\n".join(chain.from_iterable(folded))
     # Further lines are indented, so that none can pass for one of opcheck's.
-    said = said.replace("\n", "\n" + " " * _INDENT)
-    console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), said), soft_wrap=True)
+    block = block.replace("\n", "\n" + " " * _INDENT)
+    console.print(Text.assemble((f"  {label}".ljust(_INDENT), "dim"), block), soft_wrap=True)
 
 
 def wanted(result: Record) -> str:
     """Return the heading of the expected values, or of another backend's values."""
-    return "oracle" if result.oracle else "theirs" if result.against else "want"
+    if result.oracle:
+        return "oracle"
+    if result.against:
+        return "theirs"
+    return "want"
 
 
 def _worst(comparison: ComparisonRecord, wanted: str) -> Table:
-    beside_input = any(element.input for element in comparison.worst)
-    columns = (*["input"] * beside_input, wanted, "got", "ULP", "allowed")
+    """Return the table of the worst elements, with those of an input of the same shape."""
+    has_input = any(element.input for element in comparison.worst)
+    columns = [wanted, "got", "ULP", "allowed"]
+    if has_input:
+        columns.insert(0, "input")
     table = new_table("index", *map(Numbers, columns))
     table.columns[0].no_wrap = True
-    brief = plain_text.brief
-    for one in comparison.worst:
-        given = [brief(one.input)] if beside_input else []
-        values = Text(brief(one.want), "green"), Text(brief(one.got), "red")
-        ulp = "" if one.ulp is None else f"{one.ulp:,}"
-        table.add_row(str([*one.index]), *given, *values, ulp, brief(one.allowed))
+    for element in comparison.worst:
+        cells: list[str | Text] = [str([*element.index])]
+        if has_input:
+            cells.append(plain_text.brief(element.input))
+        cells += [
+            Text(plain_text.brief(element.want), "green"),
+            Text(plain_text.brief(element.got), "red"),
+            "" if element.ulp is None else f"{element.ulp:,}",
+            plain_text.brief(element.allowed),
+        ]
+        table.add_row(*cells)
     return table
 
 
@@ -145,7 +187,7 @@ def ledger_note(result: Record) -> str:
 
 
 def finding(result: Record) -> str:
-    """The reason of a verdict, also of an unexpected pass."""
+    """Return the reason of a verdict, also of an unexpected pass."""
     passed = result.verdict is Verdict.UNEXPECTED_PASS and not result.reason
     return "the right answer" if passed else result.reason
 
@@ -154,10 +196,14 @@ def finding(result: Record) -> str:
 _REASONS = 3
 #: The level of verbosity at which every failure is shown in full.
 _EVERYTHING = 2
-#: The most rows of the overview, and the most known defects listed above it.
-_OPERATORS, _DEFECTS = 13, 3
-#: The largest width of a name next to numbers, and above them on a narrow console.
-_NAME, _HEAD = 40, 12
+#: The most rows of the overview.
+_OPERATORS = 13
+#: The most known defects listed above it.
+_DEFECTS = 3
+#: The largest width of a name next to numbers.
+_NAME = 40
+#: The largest width of a name above numbers on a narrow console.
+_HEAD = 12
 STYLES = {"wrong": "red", "self": "green", **{str(verdict): c for verdict, c in COLOURS.items()}}
 _LEGEND = {
     "known": "wrong as a ledger lists it (does not fail the run)",
@@ -168,36 +214,40 @@ _LEGEND = {
 _Rows = Mapping[str, Mapping[str, Counter[str]]]
 
 
-def _companies(results: Iterable[Record]) -> Table:
+def _agreement_groups(results: Iterable[Record]) -> Table:
+    """Return the table of the backends that agree with each other, and those that differ."""
     title = "Backends that agree where no answer is known (not evidence)"
     table = new_table("agree", "differ", Numbers("cases"), "such as", title=title)
-    for company, cases in totals.companies(results):
-        who = (", ".join(map(plain_text.brief, backends)) or "–" for backends in company)
-        table.add_row(*who, f"{len(cases):,}", plain_text.brief(cases[0]))
+    for groups, cases in totals.agreement_groups(results):
+        names = (", ".join(map(plain_text.brief, backends)) or "–" for backends in groups)
+        table.add_row(*names, f"{len(cases):,}", plain_text.brief(cases[0]))
     return table
 
 
 def _where(results: Iterable[Record]) -> str:
+    """Return the names of the cases, a few of them."""
     return few(sorted({f"{result.op.name}/{result.name}" for result in results}), _REASONS)
 
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:
     """Yield remarks on causes of shipped ledgers that explain no failure any more."""
-    said = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
-    applied = {cause for verdict, cause in said if verdict is Verdict.KNOWN}
-    passing = Counter(c for verdict, c in said if verdict is Verdict.PASS and c not in applied)
+    listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
+    applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
+    passing = Counter(c for verdict, c in listed if verdict is Verdict.PASS and c not in applied)
     for (ledger, cause), count in passing.items():
         cases = plain_text.plural(count, "such case passes", "such cases pass")
         yield f"listed in {ledger}, but {cases}: {cause}"
 
 
 def _kinds(reasons: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the number and an example of the most frequent kinds of reasons, then of the rest."""
     kinds = sorted(group_by(reasons, plain_text.kind).values(), key=len, reverse=True)
     for alike in kinds[:_REASONS]:
         others = len({*alike}) - 1
         more = f" (and {others} more like it)" if others else ""
         yield f"{len(alike):,}", f"{plain_text.brief(alike[0])}{more}"
-    if left := kinds[_REASONS:]:
+    left = kinds[_REASONS:]
+    if left:
         yield f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason")
 
 
@@ -243,8 +293,9 @@ class Pretty:
             self.console.print(Text(message, "bold"))
             self.console.print()
         self.summarize(results, complete=complete)
-        said = f"{meaning} ({self.header.selection})" if not results else meaning
-        put_exit(self.console, code, plain_text.one_line(said))
+        if not results:
+            meaning = f"{meaning} ({self.header.selection})"
+        put_exit(self.console, code, plain_text.one_line(meaning))
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -269,7 +320,7 @@ class Pretty:
                 style.say(console, legend, "dim")
                 console.print()
             put_all(console, self._open_answers())
-        put_all(console, _companies(results), *self._causes())
+        put_all(console, _agreement_groups(results), *self._causes())
         if self.verbose:
             mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
             shipped = "Known defects of these releases (--no-known judges them)"
@@ -382,37 +433,47 @@ class Pretty:
         return f"{f'{result.op.name}/{result.name}: ' * by_name}{result.reason}"
 
     def _overview(self) -> None:
-        console, header, names, results = self.console, self.header, self.names, self.results
-        if not results:
+        """Print the most frequent known defects, then the counts by operator and backend."""
+        if not self.results:
             return
-        rows = totals.by_operator(header.backends, results, _OPERATORS)
+        rows = totals.by_operator(self.header.backends, self.results, _OPERATORS)
         occur = {kind for counts in rows.values() for count in counts.values() for kind in count}
         kinds = [kind for kind in (*list(Verdict)[1:], "self") if kind in occur]
-        tables = [_by_operator(names, rows, kinds, width) for width in (_NAME, _HEAD)]
-        tables.append(_by_backend(names, rows, kinds))
-        fitting = (table for table in tables if least(table, folded=_NAME) <= console.width)
-        table = next(fitting, tables[-1])
-        found = group_by(totals.known(header.backends, results), lambda one: one[0])
-        # None of them if backends are many: the table must be seen.
-        for address, mine in found.items() if len(found) <= _DEFECTS else ():
-            title = f"{names[address]}: {plain_text.plural(len(mine), 'known defect')}"
-            console.print(Text(title, "bold"), soft_wrap=True)
-            counts = [(count, known.cause) for _, known, count in mine]
-            most = _DEFECTS // len(found)
-            if left := counts[most:]:
+        tables = [_by_operator(self.names, rows, kinds, width) for width in (_NAME, _HEAD)]
+        tables.append(_by_backend(self.names, rows, kinds))
+        width = self.console.width
+        fitting = (table for table in tables if least(table, folded=_NAME) <= width)
+        self._most_frequent_defects()
+        put_all(self.console, next(fitting, tables[-1]))
+        style.say(self.console, _legend(kinds), "dim")
+        if {"known", Verdict.UNSUPPORTED} & occur:
+            more = "-v: counts by version, every known defect, why something is unsupported"
+            style.say(self.console, more, "dim")
+
+    def _most_frequent_defects(self) -> None:
+        """Print a few known defects of each backend; none if backends are many.
+
+        Then the table below must be seen.
+        """
+        by_backend: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for address, known, count in totals.known(self.header.backends, self.results):
+            by_backend[address].append((count, known.cause))
+        if len(by_backend) > _DEFECTS:
+            return
+        for address, counts in by_backend.items():
+            title = f"{self.names[address]}: {plain_text.plural(len(counts), 'known defect')}"
+            self.console.print(Text(title, "bold"), soft_wrap=True)
+            most = _DEFECTS // len(by_backend)
+            left = counts[most:]
+            if left:
                 others = f"by {plain_text.plural(len(left), 'other defect')}"
                 counts[most:] = [(sum(count for count, _ in left), others)]
             width = max(len(f"{count:,}") for count, _ in counts) + 2
             for count, cause in counts:
                 text = f"{count:{width},}  {plain_text.one_line(cause)}"
-                lines = plain_text.folded(text, console.width, " " * (width + 2))
-                console.print(Text("\n".join(lines)), soft_wrap=True)
-            console.print()
-        put_all(console, table)
-        style.say(console, _legend(kinds), "dim")
-        if {"known", Verdict.UNSUPPORTED} & occur:
-            more = "-v: counts by version, every known defect, why something is unsupported"
-            style.say(console, more, "dim")
+                lines = plain_text.folded(text, self.console.width, " " * (width + 2))
+                self.console.print(Text("\n".join(lines)), soft_wrap=True)
+            self.console.print()
 
 
 def _likeness(result: Record) -> Hashable:

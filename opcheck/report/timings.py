@@ -162,24 +162,23 @@ def show_results(console: Console, bench: Bench, rows: Rows) -> None:
 
 def show_case(console: Console, bench: Bench, row: Timed) -> None:
     """Print one case, with a line for each backend and remarks on its times."""
-    # `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
     console.print(Text(brief(row.case), "bold"), soft_wrap=True)
-    copy, base = spread(row.copy), row.timing(bench.baseline)
-    about = brief(" ".join(part for part in (row.op, row.dtype, row.shapes) if part))
-    if row.moved:  # else no backend answers it rightly
-        about += f": {size(row.moved)} must move"
-        if copy:
-            about += f", which a copy does at {rate(row.moved, copy.median)} GB/s"
-    say(console, about)
-    columns = [one for one in COLUMNS if console.width >= 100 or one != "of copy"]
-    table, remarks = new_table(*columns), []
+    say(console, _work(row))
+    base = row.timing(bench.baseline)
+    columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
+    table = new_table(*columns)
+    remarks: list[str] = []
     for timing in row.timings:
-        found = spread(timing.samples)
-        remarks += [f"{timing.backend} {remark}" for remark in _remarks(timing, found)]
-        if found:
-            one = ratio(timing, base) if base and timing is not base else None
-            verdict = words(one) if one else "baseline" if timing is base else "–"
-            cells = dict(zip(COLUMNS, _cells(row, timing, found, one, verdict), strict=True))
+        times = spread(timing.samples)
+        remarks += [f"{timing.backend} {remark}" for remark in _remarks(timing, times)]
+        if times:
+            to_base = ratio(timing, base) if base and timing is not base else None
+            verdict: str
+            if to_base:
+                verdict = words(to_base)
+            else:
+                verdict = "baseline" if timing is base else "–"
+            cells = dict(zip(COLUMNS, _cells(row, timing, times, to_base, verdict), strict=True))
             styles = {"median": "bold", "verdict": _COLOURS.get(verdict, "")}
             table.add_row(*(Text(cells[name], styles.get(name, "")) for name in columns))
     put_all(console, table)
@@ -187,6 +186,24 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
         say(console, brief(remark), "yellow")
     if remarks:
         console.print()
+
+
+def _work(row: Timed) -> str:
+    """Describe the work of a case, and how long a copy of its data takes.
+
+    `Softmax-13 float32 [64, 50257]: 25.7 MB must move, which a copy does at 66.5 GB/s`.
+    """
+    text = brief(" ".join(part for part in (row.op, row.dtype, row.shapes) if part))
+    if row.moved:  # else no backend answers it rightly
+        text += f": {size(row.moved)} must move"
+        copy = spread(row.copy)
+        if copy:
+            text += f", which a copy does at {rate(row.moved, copy.median)} GB/s"
+    return text
+
+
+#: The fewest columns of a console that has room for all of the table.
+_WIDE = 100
 
 
 def _cells(row: Timed, its: Timing, seen: Spread, one: Ratio | None, word: str) -> tuple[str, ...]:

@@ -131,7 +131,11 @@ def passing(backends: Backends, results: Results) -> Iterator[tuple[str, str, in
             yield address, known.at, count, f"{what} `{known.text}`"
 
 
-def companies(results: Results) -> list[tuple[tuple[tuple[str, ...], tuple[str, ...]], list[str]]]:
+#: Backends that agree with each other, and those that differ from them.
+AgreementGroups: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def agreement_groups(results: Results) -> list[tuple[AgreementGroups, list[str]]]:
     """Backends that agree and that differ where no answer is known; most cases first."""
     cases: dict[str, tuple[list[str], list[str]]] = {}
     for result in (result for result in results if result.against):

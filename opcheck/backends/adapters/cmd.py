@@ -407,17 +407,27 @@ def to_json(name: str, array: Array) -> dict[str, Any]:
     return {"name": name, "dtype": dtype.name, "shape": list(array.shape), "data": data}
 
 
+def _dtype_named(name: object, what: str) -> dtypes.DType:
+    """Return the dtype of this name; raises BrokenProtocol, about `what`, if there is none."""
+    hint = ""
+    if isinstance(name, str):
+        dtype = dtypes.BASIC.get(name)
+        if dtype is not None:
+            return dtype
+        hint = did_you_mean(name, dtypes.BASIC) or ""
+    known = hint or f"known: {', '.join(dtypes.BASIC)}"
+    raise BrokenProtocol(f"{what}: no dtype {name!r} ({known})")
+
+
 def from_json(said: Any, what: str) -> Array:
     """Decode an array of JSON; `what` names it. Raises BrokenProtocol."""
-    if not isinstance(said, dict) or not {"dtype", "shape", "data"} <= said.keys() <= _KEYS:
-        found = f"it has {', '.join(map(repr, said))}" if isinstance(said, dict) else "it is none"
-        raise BrokenProtocol(f"{what} must be an object with dtype, shape and data; {found}")
-    name, shape = said["dtype"], said["shape"]
-    dtype = dtypes.BASIC.get(name) if isinstance(name, str) else None
-    if dtype is None:
-        hint = isinstance(name, str) and did_you_mean(name, dtypes.BASIC)
-        known = hint or f"known: {', '.join(dtypes.BASIC)}"
-        raise BrokenProtocol(f"{what}: no dtype {name!r} ({known})")
+    message = f"{what} must be an object with dtype, shape and data"
+    if not isinstance(said, dict):
+        raise BrokenProtocol(f"{message}; it is none")
+    if not {"dtype", "shape", "data"} <= said.keys() <= _KEYS:
+        raise BrokenProtocol(f"{message}; it has {', '.join(map(repr, said))}")
+    dtype = _dtype_named(said["dtype"], what)
+    shape = said["shape"]
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise BrokenProtocol(f"{what}: shape must be a list of sizes, got {shape!r}")
     try:

@@ -253,7 +253,8 @@ def _check_mutants(names: Sequence[str], cases: "Sequence[Case]") -> None:
     from opcheck.engine.mutants.mutant import STATEFUL
     from opcheck.execution.mutate import all_mutants
 
-    known = {mutant.name for op in {case.op for case in cases} for mutant in all_mutants(op)}
+    ops = {case.op for case in cases}
+    known = {name for op in ops for mutant in all_mutants(op) for name in mutant.names}
     known |= {mutant.name for mutant in STATEFUL}
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -90,6 +90,35 @@ def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(tmp
     }
 
 
+def test_a_former_name_of_a_mutant_means_it_too(tmp_path: Path) -> None:
+    cases = suite(tmp_path, NO_TIES)
+    asked = MutationSettings(("last_row_missing",))
+    found = list(mutations(cases, asked))
+    assert [one.mutant.name for one in found] == ["last_row_missing_in_argmax"]
+    assert mutate.count(cases, asked) == 1
+
+
+def test_arguments_hold_by_former_names(monkeypatch) -> None:
+    argument = mutate.Argument(mutants=["last_row_missing"], why="there is one row")
+    monkeypatch.setattr(mutate, "arguments", lambda op: (argument,))
+    (last,) = (one for one in mutants_of(HARDMAX13) if one.name == "last_row_missing_in_argmax")
+    assert mutate.why_harmless(last, HARDMAX13, "float32") == "there is one row"
+
+
+def test_survivors_whose_names_were_once_alike_are_looked_up_one_by_one(tmp_path: Path) -> None:
+    """LinearClassifier adds up scores and looks for the largest, and may err in either."""
+    op = OpVersion("ai.onnx.ml", "LinearClassifier", 1)
+    names = ("last_row_missing", "last_row_missing_in_argmax")
+    survivors = [
+        MutantId(op, "float32", one.name, one.text)
+        for one in mutants_in(op, "float32")
+        if one.name in names
+    ]
+    assert tuple(sorted(one.name for one in survivors)) == names
+    found = dict(mutate.killed_elsewhere(survivors, []))
+    assert found.keys() == {*survivors}
+
+
 def made(monkeypatch: pytest.MonkeyPatch, *mutants: Mutant) -> None:
     """Let these be all mistakes there are."""
     monkeypatch.setattr("opcheck.execution.mutate.mutants_in", lambda op, dtype: mutants)

@@ -517,16 +517,29 @@ PLACES: tuple[Mutant, ...] = faults(
 )
 #: Wrong `argmax` of some tensors alone.
 LAST_OF_TIES, IN_8_BITS = partial(_argmax, _last), partial(_argmax, _in_bits(8))
-#: Such a row has no place, or is divided by an infinite sum.
-LEFT_OUT: tuple[Mutant, ...] = tuple(
-    faulty(primitive, name, text, partial(fault, partial(_left_out, value, kept)))
-    for primitive, fault, value in (("sum", _sum, np.inf), ("argmax", _argmax, -1))
-    for name, text, kept in (
-        ("last_row_missing", "the last row was left out", -1),
-        ("first_row_only", "only the first row was computed", 1),
-        ("rows_stop_at_65535", "only the first 65,535 rows were computed", 65535),
-        ("rows_stop_at_1024", "only the first 1,024 rows were computed", 1024),
-    )
+#: Names, texts of what happened to rows, and how many rows are kept.
+_ROWS_KEPT = (
+    ("last_row_missing", "the last row was left out", -1),
+    ("first_row_only", "only the first row was computed", 1),
+    ("rows_stop_at_65535", "only the first 65,535 rows were computed", 65535),
+    ("rows_stop_at_1024", "only the first 1,024 rows were computed", 1024),
+)
+#: Such a row is divided by an infinite sum, or has no place.
+LEFT_OUT: tuple[Mutant, ...] = (
+    *(
+        faulty("sum", name, text, partial(_sum, partial(_left_out, np.inf, kept)))
+        for name, text, kept in _ROWS_KEPT
+    ),
+    *(
+        faulty(
+            "argmax",
+            f"{name}_in_argmax",
+            f"{text} when maxima were searched",
+            partial(_argmax, partial(_left_out, -1, kept)),
+            aliases=(name,),
+        )
+        for name, text, kept in _ROWS_KEPT
+    ),
 )
 
 

@@ -474,6 +474,7 @@ class Condition:
         family: Conditions of one family are not paired with each other, those of "" with none.
         primitive: The function that a formula must call for the condition to concern it.
         of_index: Indices out of range may be met on this path.
+        former_name: The name that it had before, if another.
     """
 
     name: str
@@ -482,6 +483,7 @@ class Condition:
     family: str = ""
     primitive: str = ""
     of_index: bool = False
+    former_name: str = ""
 
 
 def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
@@ -514,14 +516,19 @@ def _mutant(
     path: Sequence[Condition], does: str, text: str, answer: AnswerFunction, primitive: str
 ) -> Mutant:
     names = [condition.name for condition in path]
+    former_names = [condition.former_name or condition.name for condition in path]
     text = f"{text} only where {' and '.join(condition.text for condition in path)}"
+    aliases: tuple[str, ...] = ()
+    if former_names != names:
+        aliases = (f"{does}_where_{'_and_'.join(former_names)}",)
     return Mutant(
         f"{does}_where_{'_and_'.join(names)}",
         text,
         answer,
         primitive,
         any_type=True,
-        within=tuple(f"{does}_where_{name}" for name in names),
+        within=tuple(f"{does}_where_{name}" for name in dict.fromkeys([*names, *former_names])),
+        aliases=aliases,
     )
 
 
@@ -590,7 +597,13 @@ def _of_every_input(schema: Schema) -> Iterator[Condition]:
     for place, parameter in enumerate(schema.inputs):
         is_unlike_lead = parameter.constraint != of_lead
         is_index = is_unlike_lead and "tensor(int64)" in parameter.types
-        yield from _of_input(place, parameter, is_index)
+        for condition in _of_input(place, parameter, is_index):
+            if condition.name in schema.attributes:
+                # Split-1 has an attribute and an input of one name.
+                name = f"{condition.name}_given"
+                yield replace(condition, name=name, former_name=condition.name)
+            else:
+                yield condition
         if parameter.option == "variadic":
             return
 

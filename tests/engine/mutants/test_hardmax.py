@@ -151,8 +151,8 @@ def test_every_kind_of_choice_is_shown() -> None:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("first_row_only", [[0, 1], [0, 0], [0, 0]]),
-        ("last_row_missing", [[0, 1], [1, 0], [0, 0]]),
+        ("first_row_only_in_argmax", [[0, 1], [0, 0], [0, 0]]),
+        ("last_row_missing_in_argmax", [[0, 1], [1, 0], [0, 0]]),
         ("maximum_carried_over", [[0, 1], [0, 0], [1, 0]]),
         ("maximum_of_all_rows", [[0, 0], [0, 0], [1, 0]]),
         ("nan_leaves_all_rows_empty", [[0, 1], [1, 0], [1, 0]]),
@@ -165,7 +165,7 @@ def test_rows_disturb_each_other(name: str, wanted: Any) -> None:
 
 def test_rows_beyond_a_grid_stay_empty() -> None:
     for limit in (1024, 65535):
-        made = np.array(wrong(f"rows_stop_at_{limit}", np.zeros((limit + 2, 2))))
+        made = np.array(wrong(f"rows_stop_at_{limit}_in_argmax", np.zeros((limit + 2, 2))))
         assert made.sum(axis=1).tolist() == [1.0] * limit + [0.0] * 2
 
 

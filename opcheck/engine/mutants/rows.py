@@ -260,6 +260,12 @@ def _last_in_rows_of(lengths: range) -> RowChange:
     return lambda right, m: _last(right, m) if m.shape[1] in lengths else right(m)
 
 
+def _kept_in(dtype: Any, right: RowFunction, m: Matrix) -> Any:
+    """Return places that were rounded to a floating dtype; the last one for those beyond it."""
+    places = right(m).astype(dtype).astype(np.float64)
+    return np.minimum(places, m.shape[1] - 1).astype(np.intp)
+
+
 def _in_bits(bits: int) -> RowChange:
     return lambda right, m: right(m) % (1 << bits)
 
@@ -484,12 +490,7 @@ PLACES: tuple[Mutant, ...] = faults(
         (
             f"argmax_in_{np.dtype(dtype).name}",
             f"the place of the maximum in its row was kept in {np.dtype(dtype).name}",
-            partial(
-                lambda dtype, right, m: np.minimum(
-                    right(m).astype(dtype).astype(np.intp), m.shape[1] - 1
-                ),
-                dtype,
-            ),
+            partial(_kept_in, dtype),
         )
         for dtype in (np.float16, ml_dtypes.bfloat16)
     ),

@@ -126,6 +126,8 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("argmax_in_8_bits", row(300, at_257=0), [257], [1]),
     ("argmax_in_16_bits", row(65540, at_65538=0), [65538], [2]),
     ("argmax_in_float16", row(2100, at_2049=0), [2049], [2048]),
+    ("argmax_in_float16", row(70_001, at_65519=0), [65_519], [65_504]),
+    ("argmax_in_float16", row(70_001, at_69999=0), [69_999], [70_000]),
     ("argmax_in_bfloat16", row(300, at_257=0), [257], [256]),
     ("argmax_in_bfloat16", row(256, at_255=0), [255], [255]),
 ]

@@ -194,8 +194,8 @@ def mutate(given: MutateOptions) -> None:
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
 
     Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
-    wrong usage or case file, 4 the cluster could not be used, 5 opcheck's engine has no operator of
-    these cases.
+    wrong usage or case file, 4 the cluster could not be used or a process died, 5 opcheck's engine
+    has no operator of these cases.
     """
     from opcheck.execution import mutate as work
     from opcheck.model import Fate, Power

@@ -1,6 +1,8 @@
 """What a suite sees of mistakes, and which shipped cases see others, on small suites."""
 
 import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 from opcheck import interrupt
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
-from opcheck.errors import UsageError
+from opcheck.errors import Exit, ProcessDied, UsageError
 from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.mutate import RED, CaseKills, MutationSettings, cells, mutants_in, mutations
@@ -351,6 +353,20 @@ def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take(monkeypatc
     with pytest.raises(KeyboardInterrupt):
         list(in_parallel(time.sleep, [600, 600, 600], 2))
     assert time.monotonic() - began < 300
+    assert {*multiprocessing.active_children()} == before
+
+
+def killed_at_two(number: int) -> int:
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_process_that_is_killed_is_one_message() -> None:
+    before = {*multiprocessing.active_children()}
+    error = error_of(ProcessDied, list, in_parallel(killed_at_two, [1, 2, 3], 2))
+    assert error.message == "one of 2 processes of opcheck died before its work was done"
+    assert error.exit_code == Exit.UNUSABLE == 4
     assert {*multiprocessing.active_children()} == before
 
 

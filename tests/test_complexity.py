@@ -26,7 +26,6 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "compare",
     "diagnose",
     "engine",
     "execution",

@@ -26,7 +26,6 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "compare",
     "diagnose",
     "engine",
     "execution",
@@ -34,7 +33,6 @@ NOT_YET = (
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (
-    "control_flow.scan",
     "normalizations.formula",
     "training.adagrad",
     "training.adam",

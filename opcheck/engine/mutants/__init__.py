@@ -5,7 +5,19 @@ from functools import cache, partial
 from itertools import chain
 
 from opcheck import opset
-from opcheck.engine.mutants import elements, rows, schema, tensors, windows
+from opcheck.engine.mutants import (
+    casts,
+    elements,
+    indices,
+    places,
+    pooling,
+    rows,
+    schema,
+    tensors,
+    window_plans,
+    window_sums,
+    windows,
+)
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import Operator, OwnMutant, located
@@ -19,11 +31,16 @@ __all__ = ["Mutant", "causes_of", "guards_of", "mutants_of"]
 #: Mutants of all operators, those of functions that a formula may call first.
 _GENERAL: tuple[Mutant, ...] = (
     *rows.FAULTS,
+    *places.FAULTS,
     *elements.FAULTS,
-    *tensors.FAULTS,
-    *windows.FAULTS,
-    *elements.CASTS,
-    *windows.MUTANTS,
+    *indices.FAULTS,
+    *windows.READINGS,
+    *window_plans.FAULTS,
+    *windows.ACCEPTED,
+    *windows.REFUSALS,
+    *window_sums.FAULTS,
+    *casts.CASTS,
+    *pooling.MUTANTS,
     *tensors.MUTANTS,
 )
 

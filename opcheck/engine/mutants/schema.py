@@ -17,9 +17,10 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.engine.evaluate import is_real
-from opcheck.engine.mutants import mutant, tensors
+from opcheck.engine.mutants import indices, mutant, tensors
 from opcheck.engine.mutants.elements import DOUBLE
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
+from opcheck.engine.mutants.named_axes import NamedAxes, names_axes
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator, without_readings
 from opcheck.errors import InvalidNode
@@ -57,8 +58,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             # So small a default guards a division, or the like.
             if isinstance(attribute.default, float) and 0 < attribute.default < 0.01:
                 yield from _of_guard(attribute, known.formulas[op.since])
-            if tensors.names_axes(attribute):
-                yield from tensors.NamedAxes(attribute).mutants()
+            if names_axes(attribute):
+                yield from NamedAxes(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
     slots = (*schema.inputs, *schema.outputs)
@@ -178,7 +179,7 @@ def _of_type(attribute: Attribute) -> Iterator[Mutant]:
     about = [*_BY_TYPE.get(attribute.type, ())]
     if attribute.default:
         about += _BY_TYPE.get(f"{attribute.type} with a default", ())
-    if not tensors.names_axes(attribute):
+    if not names_axes(attribute):
         about += _BY_TYPE.get(f"{attribute.type} for each axis", ())
     for name, text, make, change, *only in about:
         answer = make(attribute.name, change)
@@ -502,13 +503,13 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         primitive = max(condition.primitive for condition in path)
         yield _mutant(path, "wrong", "the output was wrong", partial(_wrong, path), primitive)
     for condition in (it for it in single if it.of_index):
-        clamped = Accepting(mutant.faulty_where(condition.holds, tensors.INDEXED, tensors.CLAMPED))
+        clamped = Accepting(mutant.faulty_where(condition.holds, indices.INDEXED, indices.CLAMPED))
         yield _mutant(
             (condition,),
             "index_clamped",
             "an index out of range was clamped",
             clamped,
-            tensors.INDEXED,
+            indices.INDEXED,
         )
 
 
@@ -664,8 +665,8 @@ def _from(low: float, node: Node) -> Any:
 
 
 def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
-    name, axes = attribute.name, tensors.NamedAxes(attribute).found
-    if tensors.names_axes(attribute):
+    name, axes = attribute.name, NamedAxes(attribute).found
+    if names_axes(attribute):
         for word, text, holds in (
             ("not_first", "was not the first", lambda node: min(axes(node), default=0) > 0),
             (
@@ -766,7 +767,7 @@ def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Cond
             f"{name} had {text}",
             partial(_has, place, holds),
             family,
-            tensors.INDEXED,
+            indices.INDEXED,
             of_index=word != "negative",
         )
 

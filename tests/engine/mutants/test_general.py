@@ -12,7 +12,7 @@ import pytest
 
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
-from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of, rows
+from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of, places
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
 from opcheck.engine.operators import every, find
@@ -68,7 +68,7 @@ def test_a_former_name_is_no_mutant_s_but_where_one_name_became_two() -> None:
         for mutant in (*mutants_of(op), *guards_of(op))
         for alias in mutant.aliases
         if "where" not in alias
-    } == {(mutant.name, f"{mutant.name}_in_argmax") for mutant in rows.LEFT_OUT[:4]}
+    } == {(mutant.name, f"{mutant.name}_in_argmax") for mutant in places.LEFT_OUT[:4]}
 
 
 @pytest.mark.parametrize("op", OPS, ids=str)
@@ -81,7 +81,7 @@ def test_names_and_texts_tell_the_mutants_of_an_operator_apart(op: OpVersion) ->
 
 
 def test_a_version_with_two_mutants_of_one_name_is_wrong(monkeypatch) -> None:
-    twice = (*rows.LEFT_OUT, *rows.LEFT_OUT)
+    twice = (*places.LEFT_OUT, *places.LEFT_OUT)
     monkeypatch.setattr("opcheck.engine.mutants._GENERAL", twice)
     mutants_of.cache_clear()
     try:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mutants import Mutant, mutants_of, rows
+from opcheck.engine.mutants import Mutant, mutants_of, places
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
@@ -146,7 +146,7 @@ def test_every_kind_of_choice_is_shown() -> None:
         return "".join(letter for letter in name if not letter.isdigit())
 
     about_rows = {"maximum_carried_over", "maximum_of_all_rows"}
-    made = {kind(one.name) for one in rows.PLACES}
+    made = {kind(one.name) for one in places.PLACES}
     assert made - about_rows <= {kind(name) for name, *_ in CHOSEN}
 
 

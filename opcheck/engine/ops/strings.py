@@ -365,7 +365,7 @@ class Cleaning:
     Attributes:
         clean: The formula.
         texts: The elements of X.
-        stopwords: None if the attribute is not set.
+        stopwords: The attribute; () if it is not set.
         action: NONE, LOWER or UPPER.
         is_case_sensitive: Stop words are compared as they stand.
     """
@@ -438,12 +438,14 @@ def remaining_by_default(cleaning: Cleaning) -> list[str]:
 
     Letters beyond ASCII follow CASE_BEYOND_ASCII and CASE_OF_COMPARISON where that matters.
     """
+    if cleaning.is_of_ascii:
+        return cleaning.remaining(str.lower, FULL_CASES)
     results = {name: cleaning.remaining_by_case(cases) for name, cases in CASES.items()}
     reading = "full"
-    if not cleaning.is_of_ascii and any(other != results["full"] for other in results.values()):
+    if any(result != results["full"] for result in results.values()):
         reading = CASE_BEYOND_ASCII.reading()
     by_lower, by_upper = results[reading]
-    if cleaning.is_of_ascii or by_lower == by_upper:
+    if by_lower == by_upper:
         return by_lower
     return by_lower if CASE_OF_COMPARISON.reading() == "lower" else by_upper
 

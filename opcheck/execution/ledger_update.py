@@ -55,20 +55,31 @@ def update_ledger(
     replaced = {}
     if ledger:
         replaced = dict(_replaced(ledger, cases, gone, version, prune=prune))
-    counts: dict[str, int] = {}
-    if add:
-        counts["listed"] = len(failing)
-    if prune:
-        counts["no longer listed"] = len(passing)
-    if not add:
-        counts[_NOT_IN_CI] = len(failing)
-    if not prune:
-        counts[_NOT_PRUNED] = len(passing)
-    counts[_ELSEWHERE] = len(to_list) - len(failing)
-    messages = [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
+    messages = _counted(
+        failing=len(failing),
+        passing=len(passing),
+        elsewhere=len(to_list) - len(failing),
+        add=add,
+        prune=prune,
+    )
     if ledger and prune:
         messages += _messages_of_dead_places(ledger, replaced, cases)
     return Revision(added, replaced), messages or ["nothing to update"]
+
+
+def _counted(*, failing: int, passing: int, elsewhere: int, add: bool, prune: bool) -> list[str]:
+    """Return what happens to results that fail or pass, with their numbers; none of 0."""
+    counts: dict[str, int] = {}
+    if add:
+        counts["listed"] = failing
+    if prune:
+        counts["no longer listed"] = passing
+    if not add:
+        counts[_NOT_IN_CI] = failing
+    if not prune:
+        counts[_NOT_PRUNED] = passing
+    counts[_ELSEWHERE] = elsewhere
+    return [f"{plural(count, 'result')} {what}" for what, count in counts.items() if count]
 
 
 def _messages_of_dead_places(

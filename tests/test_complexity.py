@@ -28,7 +28,6 @@ NOT_YET = (
     "cli",
     "engine",
     "execution",
-    "report",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (

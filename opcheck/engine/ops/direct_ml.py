@@ -96,3 +96,8 @@ for _name, _one in LOWERED.items():
             ]
         if _function := _known.native.get(_since):
             _made.fast_path(1)(renamed(_one, _formulas | {_part: _function}))
+    # Conv and ConvTranspose have mutants of one name: the one of the first part stands for both.
+    _by_name: dict[str, Any] = {}
+    for _mutant in _made.mutants:
+        _by_name.setdefault(_mutant.name, _mutant)
+    _made.mutants[:] = _by_name.values()

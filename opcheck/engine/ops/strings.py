@@ -1,427 +1,554 @@
-"""Texts joined, split, cleaned, matched by patterns of RE2, and n-grams counted in a pool."""
+"""StringConcat, StringSplit and StringNormalizer, all versions: texts joined, split and cleaned.
+
+A text is a sequence of Unicode code points. The texts of the operators say little of characters
+beyond ASCII: which of them are whitespace, and which are one letter in two cases. Rulings state
+what is admitted.
+
+The parts of the file: StringConcat; StringSplit; StringNormalizer. The mutants of an operator
+follow it.
+"""
 
 import re
-from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from itertools import chain, combinations, pairwise, zip_longest
-from math import prod
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, check_size
-from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
-from opcheck.errors import InvalidNode, NotSupported, decline
+from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
-NAMES = """RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer"""
-MATCH, CONCAT, NORMALIZER, SPLIT = (operator(name, exact=True) for name in NAMES.split()[:-1])
-TF_IDF = operator("TfIdfVectorizer", of_integers=True)
-CONCAT.formula(20)(lambda X, Y: np.add(*broadcast(X, Y)))
-#: Changes of case, of all letters and of ASCII's alone.
-_WIDE = {"LOWER": str.lower, "UPPER": str.upper}
-_NARROW = {
-    name: lambda s, of=of: getattr(s.encode(), of)().decode()
-    for name, of in (("LOWER", "lower"), ("UPPER", "upper"))
+NAMES = """StringConcat StringNormalizer StringSplit"""
+
+NEGATIVE_MAXSPLIT = Ruling(
+    "negative-maxsplit",
+    "The text does not define a negative maximum number of splits.",
+    ("all_splits", "no_split", "refused"),
+)
+SHAPE_OF_NO_TEXTS = Ruling(
+    "shape-of-no-texts",
+    "The substrings of texts have one axis more than the texts, where the tensor is not empty.",
+    ("one_axis_more", "same_shape", "room_for_one"),
+)
+WHITESPACE_AFTER_THE_LAST_SPLIT = Ruling(
+    "whitespace-after-the-last-split",
+    "Trailing whitespace is removed, and what follows the last split is added as it is.",
+    ("kept", "removed"),
+)
+INFORMATION_SEPARATORS = Ruling(
+    "information-separators",
+    "The text does not define if the separators U+001C to U+001F are whitespace.",
+    ("whitespace", "letter"),
+)
+NO_BREAK_SPACES = Ruling(
+    "no-break-spaces",
+    "The text does not define if spaces at which no line breaks are whitespace.",
+    ("whitespace", "letter"),
+)
+SPACES_BEYOND_ASCII = Ruling(
+    "spaces-beyond-ascii",
+    "The text does not define if Unicode's other spaces are whitespace.",
+    ("whitespace", "letter"),
+)
+NO_TEXTS = Ruling(
+    "all-of-no-texts-dropped",
+    "The text does not define if all texts are dropped where there are none.",
+    ("all_are_dropped", "nothing", "refused"),
+)
+UNKNOWN_LOCALE = Ruling(
+    "unknown-locale",
+    "The environment decides if there is a locale of this name.",
+    ("known", "refused"),
+)
+TURKIC_I = Ruling(
+    "turkic-i",
+    "The environment decides if a locale has the cases of I that Turkic languages have.",
+    ("english", "turkic"),
+)
+CASE_BEYOND_ASCII = Ruling(
+    "case-beyond-ascii",
+    "The implementation decides on the cases of letters beyond ASCII: by all rules of Unicode, by "
+    "those for single letters, with or without a capital sharp s, or letters stay.",
+    ("full", "simple", "capital_sharp_s", "ascii"),
+)
+CASE_OF_COMPARISON = Ruling(
+    "case-of-comparison",
+    "The text does not define in which case texts are compared where case does not count.",
+    ("lower", "upper"),
+)
+
+
+# ── StringConcat ──────────────────────────────────────────────────────────────────────────────
+
+CONCAT = operator("StringConcat", exact=True)
+
+
+@CONCAT.formula(20)
+def string_concat(X: Array, Y: Array) -> Array:
+    """Return each text of X followed by that of Y, "with NumPy-style broadcasting support"."""
+    x, y = broadcast(X, Y)
+    return np.add(x, y)
+
+
+# ── StringSplit ───────────────────────────────────────────────────────────────────────────────
+
+SPLIT = operator("StringSplit", exact=True)
+#: From a text, the delimiter and the maximum number of splits, -1 for all: the substrings.
+Split: TypeAlias = Callable[[str, str | None, int], Sequence[str]]
+
+ASCII_WHITESPACE = " \t\n\v\f\r"
+#: Other characters that may be whitespace: together with ASCII's, those of `str.isspace`.
+OTHER_WHITESPACE: Mapping[str, Ruling] = {
+    "\x1c\x1d\x1e\x1f": INFORMATION_SEPARATORS,
+    "\u00a0\u2007\u202f": NO_BREAK_SPACES,
+    "\u0085\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u2028\u2029\u205f"
+    "\u3000": SPACES_BEYOND_ASCII,
 }
-#: By mode, if counts are truncated to 1, and if they are scaled by weights.
-_SCALES = {"TF": (False, False), "IDF": (True, True), "TFIDF": (False, True)}
-
-
-def _pieces(text, delimiter, maxsplit):
-    if delimiter:
-        return text.split(delimiter, maxsplit)
-    found = text.split(None, maxsplit)
-    if any(c.isspace() and c not in " \t\n\v\f\r" for c in text):
-        leave_open("what else is whitespace")
-    if len(found) > maxsplit >= 0 and found[-1] != found[-1].rstrip():
-        leave_open("trailing whitespace is removed, and what follows the last split is added")
-    return found
 
 
 @formula_builder(20)
-def _split(pieces, X, *, delimiter, maxsplit):
-    """The formula from `pieces(text, delimiter, maxsplit)`, which has -1 for all splits."""
-    if maxsplit is not None and maxsplit < 0:
-        raise_unspecified(f"{maxsplit} splits")
+def string_split(
+    split: Split, X: Array, *, delimiter: str | None, maxsplit: int | None
+) -> tuple[Array, Array]:
+    """Return Y, the substrings that `split` makes of each text, and Z, the number of them.
+
+    Y: [*X.shape, n], where n is the largest number; rows are padded by "empty strings". Z: the
+    shape of X. Raises InvalidNode by a reading of NEGATIVE_MAXSPLIT.
+    """
+    most_splits = splits_allowed(maxsplit)
     if not X.size:
-        leave_open("which axes the substrings of no texts have")
-    lists = [pieces(s, delimiter, -1 if maxsplit is None else maxsplit) for s in X.flat]
-    counts = np.array([*map(len, lists)], np.int64).reshape(X.shape)
-    check_size((X.size, most := counts.max(initial=0)))
-    return np.array([*zip_longest(*lists, fillvalue="")], object).T.reshape(*X.shape, most), counts
+        return empty_texts(shape_of_no_texts(X.shape)), np.zeros(X.shape, np.int64)
+    substrings = [split(text, delimiter, most_splits) for text in X.flat]
+    counts = [len(row) for row in substrings]
+    n = max(counts)
+    check_size((X.size, n))
+    padded = [[*row, *[""] * (n - len(row))] for row in substrings]
+    Y = np.array(padded, object).reshape(*X.shape, n)
+    Z = np.array(counts, np.int64).reshape(X.shape)
+    return Y, Z
 
 
-SPLIT.formula(build=_split)(_pieces)
+def splits_allowed(maxsplit: int | None) -> int:
+    """Return the maximum number of splits, and -1 for all: "If left unset … as many as possible".
+
+    One below 0 is read by NEGATIVE_MAXSPLIT.
+    """
+    if maxsplit is None:
+        return -1
+    if maxsplit >= 0:
+        return maxsplit
+    reading = NEGATIVE_MAXSPLIT.reading()
+    reject(reading == "refused", f"maxsplit {maxsplit}; allowed: 0 or more")
+    return -1 if reading == "all_splits" else 0
 
 
-@SPLIT.mutant("the delimiter was a regular expression", build=_split)
-def delimiter_is_a_pattern(text, delimiter, maxsplit):
-    with suppress(re.error):
-        if delimiter and maxsplit:
+def shape_of_no_texts(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of Y for an empty X of this shape: SHAPE_OF_NO_TEXTS."""
+    reading = SHAPE_OF_NO_TEXTS.reading()
+    if reading == "same_shape":
+        return shape
+    return (*shape, 1 if reading == "room_for_one" else 0)
+
+
+def empty_texts(shape: tuple[int, ...]) -> Array:
+    """Return a tensor of texts that has no elements."""
+    return np.full(shape, "", object)
+
+
+def substrings_of(text: str, delimiter: str | None, maxsplit: int) -> list[str]:
+    """Return the substrings of a text between delimiters, or between whitespace without one.
+
+    "Consecutive delimiters are not grouped together", and consecutive whitespace is. After the
+    last split, "the trailing suffix of input string after the final split point is also added".
+    """
+    if delimiter:
+        return text.split(delimiter, maxsplit)
+    return split_at_whitespace(text, whitespace_for(text), maxsplit)
+
+
+def whitespace_for(text: str) -> str:
+    """Return the characters that are whitespace, of those that this text may hold."""
+    whitespace = ASCII_WHITESPACE
+    for characters, ruling in OTHER_WHITESPACE.items():
+        is_in_text = any(character in text for character in characters)
+        if is_in_text and ruling.reading() == "whitespace":
+            whitespace += characters
+    return whitespace
+
+
+def split_at_whitespace(text: str, whitespace: str, maxsplit: int) -> list[str]:
+    """Return the substrings of a text between these characters, without those at its ends.
+
+    If whitespace at the end of a rest remains is open: WHITESPACE_AFTER_THE_LAST_SPLIT.
+    """
+    text = text.lstrip(whitespace)
+    if maxsplit == 0:
+        pieces = [text]
+    else:
+        # 0 is all splits, here.
+        pieces = re.split(f"[{re.escape(whitespace)}]+", text, maxsplit=max(maxsplit, 0))
+    substrings = [piece for piece in pieces if piece]
+    if len(substrings) > maxsplit >= 0:
+        rest = substrings[-1].rstrip(whitespace)
+        if rest != substrings[-1] and WHITESPACE_AFTER_THE_LAST_SPLIT.reading() == "removed":
+            substrings[-1] = rest
+    return substrings
+
+
+SPLIT.formula(build=string_split)(substrings_of)
+
+
+# Mutants of StringSplit.
+
+
+def delimiter_is_a_pattern(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: the delimiter is a regular expression, if it is a valid one."""
+    if delimiter and maxsplit:
+        with suppress(re.error):
             return re.split(delimiter, text, maxsplit=max(maxsplit, 0))
-    return _pieces(text, delimiter, maxsplit)
+    return substrings_of(text, delimiter, maxsplit)
+
+
+def split_from_the_right(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: splits are counted from the right."""
+    return text.rsplit(delimiter or None, maxsplit)
+
+
+def empty_pieces_dropped(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: empty substrings are left out."""
+    return [piece for piece in substrings_of(text, delimiter, maxsplit) if piece]
+
+
+def empty_text_has_no_pieces(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: an empty text has no substrings."""
+    return substrings_of(text, delimiter, maxsplit) if text else []
+
+
+def spaces_alone(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: nothing but spaces is whitespace."""
+    if delimiter:
+        return text.split(delimiter, maxsplit)
+    return [piece for piece in text.strip(" ").split(" ", maxsplit) if piece]
+
+
+def whitespace_not_grouped(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: each space delimits by itself."""
+    return text.split(delimiter or " ", maxsplit)
+
+
+def rest_left_out(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: what follows the last split is left out."""
+    every = substrings_of(text, delimiter, -1)
+    return every[: maxsplit + 1] if maxsplit >= 0 else every
+
+
+def empty_delimiter_is_characters(text: str, delimiter: str | None, maxsplit: int) -> Sequence[str]:
+    """Mutant: an empty delimiter splits every character off."""
+    return [*text] if delimiter == "" else substrings_of(text, delimiter, maxsplit)
 
 
 SPLIT.mutant_table(
     {
-        "split_from_the_right": (
-            "splits were counted from the right",
-            lambda s, d, most: s.rsplit(d or None, most),
+        "delimiter_is_a_pattern": (
+            "the delimiter was a regular expression",
+            delimiter_is_a_pattern,
         ),
-        "empty_pieces_dropped": (
-            "empty substrings were left out",
-            lambda s, d, most: [*filter(None, _pieces(s, d, most))],
-        ),
-        "empty_text_has_no_pieces": (
-            "an empty text had no substrings",
-            lambda s, d, most: s and _pieces(s, d, most),
-        ),
-        "spaces_alone": (
-            "nothing but spaces was whitespace",
-            lambda s, d, most: (
-                s.split(d, most) if d else [*filter(None, s.strip(" ").split(" ", most))]
-            ),
-        ),
-        "whitespace_not_grouped": (
-            "each space delimited by itself",
-            lambda s, d, most: s.split(d or " ", most),
-        ),
-        "rest_left_out": (
-            "what follows the last split was left out",
-            lambda s, d, most: _pieces(s, d, -1)[: most + 1 if most >= 0 else None],
-        ),
+        "split_from_the_right": ("splits were counted from the right", split_from_the_right),
+        "empty_pieces_dropped": ("empty substrings were left out", empty_pieces_dropped),
+        "empty_text_has_no_pieces": ("an empty text had no substrings", empty_text_has_no_pieces),
+        "spaces_alone": ("nothing but spaces was whitespace", spaces_alone),
+        "whitespace_not_grouped": ("each space delimited by itself", whitespace_not_grouped),
+        "rest_left_out": ("what follows the last split was left out", rest_left_out),
         "empty_delimiter_is_characters": (
             "an empty delimiter split every character off",
-            lambda s, d, most: [*s] if d == "" else _pieces(s, d, most),
+            empty_delimiter_is_characters,
         ),
     },
-    build=_split,
+    build=string_split,
 )
 
 
-def _cleaned(texts, words, key, change):
-    dropped = {*map(key, words)}
-    return [change(text) for text in texts if key(text) not in dropped] or [""]
+# ── cases of letters ──────────────────────────────────────────────────────────────────────────
+
+#: Changes the case of a text, or leaves it.
+Change: TypeAlias = Callable[[str], str]
+#: The change that each case_change_action is.
+Cases: TypeAlias = Mapping[str, Change]
+
+
+def unchanged(text: str) -> str:
+    """Return the text."""
+    return text
+
+
+def simple_lower(text: str) -> str:
+    """Return the text with each letter's simple lower case, which is a single letter."""
+    return "".join(letter.lower()[0] for letter in text)
+
+
+def simple_upper(text: str) -> str:
+    """Return the text with each letter's simple upper case, which is a single letter."""
+    return "".join(simple_upper_of(letter) for letter in text)
+
+
+def simple_upper_of(letter: str) -> str:
+    """Return the simple upper case of a letter, itself if it has none.
+
+    Unicode's full rules make several letters of some; one of the iota subscript has a single one,
+    as at the beginning of a word.
+    """
+    for changed in (letter.upper(), letter.title()):
+        if len(changed) == 1:
+            return changed
+    return letter
+
+
+def upper_with_capital_sharp_s(text: str) -> str:
+    """Return the text in simple upper case, and a capital sharp s of a small one."""
+    return simple_upper(text).replace("ß", "\u1e9e")
+
+
+def ascii_lower(text: str) -> str:
+    """Return the text with ASCII's letters in lower case."""
+    return text.encode().lower().decode()
+
+
+def ascii_upper(text: str) -> str:
+    """Return the text with ASCII's letters in upper case."""
+    return text.encode().upper().decode()
+
+
+def turkic_lower(text: str) -> str:
+    """Return the text in lower case, with a dotless i of I, and i of one with a dot."""
+    return text.replace("I", "\u0131").replace("\u0130", "i").lower()
+
+
+def turkic_upper(text: str) -> str:
+    """Return the text in upper case, with a dot on the I of i, and none on that of a dotless i."""
+    return text.replace("i", "\u0130").upper()
+
+
+FULL_CASES: Cases = {"NONE": unchanged, "LOWER": str.lower, "UPPER": str.upper}
+TURKIC_CASES: Cases = {"NONE": unchanged, "LOWER": turkic_lower, "UPPER": turkic_upper}
+#: By the reading of CASE_BEYOND_ASCII.
+CASES: Mapping[str, Cases] = {
+    "full": FULL_CASES,
+    "simple": {"NONE": unchanged, "LOWER": simple_lower, "UPPER": simple_upper},
+    "capital_sharp_s": {
+        "NONE": unchanged,
+        "LOWER": simple_lower,
+        "UPPER": upper_with_capital_sharp_s,
+    },
+    "ascii": {"NONE": unchanged, "LOWER": ascii_lower, "UPPER": ascii_upper},
+}
+#: Beginnings of names of locales of Turkic languages.
+TURKIC = re.compile(r"(?:az|crh|ku|tr|tt|azerbaijani|turkish)(?![a-z])", re.IGNORECASE)
+
+
+# ── StringNormalizer ──────────────────────────────────────────────────────────────────────────
+
+NORMALIZER = operator("StringNormalizer", exact=True)
+#: From texts, stop words, the change of both before they are compared, and that of what remains:
+#: the texts that remain, one empty text if none does.
+Clean: TypeAlias = Callable[[Sequence[str], Sequence[str], Change, Change], list[str]]
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """The texts of a node, and its attributes.
+
+    Attributes:
+        clean: The formula.
+        texts: The elements of X.
+        stopwords: The attribute; () if it is not set.
+        action: NONE, LOWER or UPPER.
+        is_case_sensitive: Stop words are compared as they stand.
+    """
+
+    clean: Clean
+    texts: Sequence[str]
+    stopwords: Sequence[str]
+    action: str
+    is_case_sensitive: bool
+
+    @property
+    def is_of_ascii(self) -> bool:
+        """True if all texts and stop words are of ASCII's characters."""
+        return all(text.isascii() for text in (*self.texts, *self.stopwords))
+
+    def remaining(self, of_comparison: Change, of_output: Cases) -> list[str]:
+        """Return the texts that remain if texts are compared after this change."""
+        key = unchanged if self.is_case_sensitive else of_comparison
+        return self.clean(self.texts, self.stopwords, key, of_output[self.action])
+
+    def remaining_by_case(self, cases: Cases) -> tuple[list[str], list[str]]:
+        """Return the texts that remain if comparisons are in lower case, and if in upper case."""
+        return self.remaining(cases["LOWER"], cases), self.remaining(cases["UPPER"], cases)
 
 
 @formula_builder(10)
-def _normal(clean, X, *, case_change_action, is_case_sensitive, locale, stopwords):
-    """The formula from `clean(texts, words, key, change)`, where keys are compared with words'."""
-    if case_change_action not in ("NONE", *_WIDE) or not X.ndim or X.shape[:-1] not in ((), (1,)):
+def string_normalizer(
+    clean: Clean,
+    X: Array,
+    *,
+    case_change_action: str,
+    is_case_sensitive: int,
+    locale: str | None,
+    stopwords: Sequence[str] | None,
+) -> Array:
+    """Return Y, the texts that `clean` leaves of X without stop words, in another case.
+
+    X: "only accepts [C]- and [1, C]-tensor"; Y has as many axes. Raises InvalidNode for other
+    shapes and other names of changes; NotSupported where a locale decides on letters beyond ASCII.
+    """
+    is_list = X.ndim >= 1 and X.shape[:-1] in ((), (1,))
+    if not is_list or case_change_action not in FULL_CASES:
         given = f"{case_change_action!r}, shape {list(X.shape)}"
         raise InvalidNode(f"{given}; allowed: NONE, LOWER, UPPER; [C], [1, C]")
-    if is_case_sensitive not in (0, 1):
-        raise_unspecified(f"is_case_sensitive {is_case_sensitive}")
-    if not X.size or locale is not None:
-        leave_open("which locales there are, and what comes of no texts")
-    found, *others = (
-        clean(
-            X.reshape(-1).tolist(),
-            stopwords or (),
-            str if is_case_sensitive else of[key],
-            of.get(case_change_action, str),
-        )
-        for of, key in ((_WIDE, "LOWER"), (_WIDE, "UPPER"), (_NARROW, "LOWER"))
+    cleaning = Cleaning(
+        clean=clean,
+        texts=X.reshape(-1).tolist(),
+        stopwords=() if stopwords is None else stopwords,
+        action=case_change_action,
+        is_case_sensitive=flag("is_case_sensitive", is_case_sensitive),
     )
-    if any(other != found for other in others):
-        leave_open("the locale decides on letters beyond ASCII")
-    return np.array(found, object).reshape(*X.shape[:-1], len(found))
+    if not cleaning.texts and not is_dropping_no_texts():
+        return empty_texts(X.shape)
+    if locale is None:
+        remaining = remaining_by_default(cleaning)
+    else:
+        remaining = remaining_in_locale(cleaning, locale)
+    return np.array(remaining, object).reshape(*X.shape[:-1], len(remaining))
 
 
-NORMALIZER.formula(build=_normal)(_cleaned)
+def is_dropping_no_texts() -> bool:
+    """Return True if all of no texts are dropped, which leaves an empty text: NO_TEXTS."""
+    reading = NO_TEXTS.reading()
+    reject(reading == "refused", "X has no texts; allowed: one or more")
+    return reading == "all_are_dropped"
+
+
+def remaining_by_default(cleaning: Cleaning) -> list[str]:
+    """Return the texts that remain in the locale of the implementation.
+
+    Letters beyond ASCII follow CASE_BEYOND_ASCII and CASE_OF_COMPARISON where that matters.
+    """
+    if cleaning.is_of_ascii:
+        return cleaning.remaining(str.lower, FULL_CASES)
+    results = {name: cleaning.remaining_by_case(cases) for name, cases in CASES.items()}
+    reading = "full"
+    if any(result != results["full"] for result in results.values()):
+        reading = CASE_BEYOND_ASCII.reading()
+    by_lower, by_upper = results[reading]
+    if by_lower == by_upper:
+        return by_lower
+    return by_lower if CASE_OF_COMPARISON.reading() == "lower" else by_upper
+
+
+def remaining_in_locale(cleaning: Cleaning, locale: str) -> list[str]:
+    """Return the texts that remain in a locale, if there is such a one: UNKNOWN_LOCALE.
+
+    Letters of ASCII change as in English, or in Turkic languages: TURKIC_I.
+    """
+    reject(UNKNOWN_LOCALE.reading() == "refused", f"locale {locale!r} is unknown")
+    english = cleaning.remaining(str.lower, FULL_CASES)
+    if not cleaning.is_of_ascii:
+        every = [
+            results for cases in CASES.values() for results in cleaning.remaining_by_case(cases)
+        ]
+        if any(other != english for other in every):
+            leave_open("the locale decides on letters beyond ASCII")
+    if not TURKIC.match(locale):
+        return english
+    turkic = cleaning.remaining(str.lower, TURKIC_CASES)
+    if turkic != cleaning.remaining(turkic_lower, TURKIC_CASES):
+        leave_open("the locale may decide which texts are stop words")
+    if turkic != english and TURKIC_I.reading() == "turkic":
+        return turkic
+    return english
+
+
+def cleaned(
+    texts: Sequence[str], stopwords: Iterable[str], key: Change, change: Change
+) -> list[str]:
+    """Return the texts without stop words, changed, and an empty text if none is left."""
+    dropped = {key(word) for word in stopwords}
+    return [change(text) for text in texts if key(text) not in dropped] or [""]
+
+
+NORMALIZER.formula(build=string_normalizer)(cleaned)
+
+
+# Mutants of StringNormalizer.
+
+
+def case_changed_first(
+    texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
+) -> list[str]:
+    """Mutant: the case is changed before stop words are looked for."""
+    changed = [change(text) for text in texts]
+    return cleaned(changed, stopwords, key, unchanged)
+
+
+def stopwords_as_they_stand(
+    texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
+) -> list[str]:
+    """Mutant: the case of texts is ignored, and not that of stop words."""
+    return [change(text) for text in texts if key(text) not in stopwords] or [""]
+
+
+def texts_as_they_stand(
+    texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
+) -> list[str]:
+    """Mutant: the case of stop words is ignored, and not that of texts."""
+    keys = [key(word) for word in stopwords]
+    return cleaned(texts, keys, unchanged, change)
+
+
+def parts_of_texts_dropped(
+    texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
+) -> list[str]:
+    """Mutant: texts that hold a stop word are removed."""
+    keys = [key(word) for word in stopwords]
+    kept = [text for text in texts if not any(part in key(text) for part in keys)]
+    return [change(text) for text in kept] or [""]
+
+
+def nothing_left_is_nothing(
+    texts: Sequence[str], stopwords: Sequence[str], key: Change, change: Change
+) -> list[str]:
+    """Mutant: nothing comes out where all is removed."""
+    remaining = cleaned(texts, stopwords, key, change)
+    return [text for text in remaining if text or "" in texts]
+
+
 NORMALIZER.mutant_table(
     {
         "case_changed_first": (
             "the case was changed before stop words were looked for",
-            lambda texts, words, key, change: _cleaned([*map(change, texts)], words, key, str),
+            case_changed_first,
         ),
         "stopwords_as_they_stand": (
             "the case of texts was ignored, and not that of stop words",
-            lambda texts, words, key, change: (
-                [change(s) for s in texts if key(s) not in words] or [""]
-            ),
+            stopwords_as_they_stand,
         ),
         "texts_as_they_stand": (
             "the case of stop words was ignored, and not that of texts",
-            lambda texts, words, key, change: _cleaned(texts, [*map(key, words)], str, change),
+            texts_as_they_stand,
         ),
         "parts_of_texts_dropped": (
             "texts that hold a stop word were removed",
-            lambda texts, words, key, change: (
-                [change(s) for s in texts if not any(key(w) in key(s) for w in words)] or [""]
-            ),
+            parts_of_texts_dropped,
         ),
         "nothing_left_is_nothing": (
             "nothing came out where all was removed",
-            lambda texts, *how: [s for s in _cleaned(texts, *how) if s or "" in texts],
+            nothing_left_is_nothing,
         ),
     },
-    build=_normal,
-)
-#: What Python has for parts of a pattern that it reads otherwise, or does not repeat.
-_INSTEAD = {
-    r"\s": r"[\t\n\f\r ]",
-    r"\S": r"[^\t\n\f\r ]",
-    r"\B": r"(?:(?!\b))",
-    r"\b": r"(?:\b)",
-    "$": r"(?:\Z)",
-    r"\z": r"(?:\Z)",
-    "^": "(?:^)",
-    r"\A": r"(?:\A)",
-    "{": r"\{",
-}
-_IN_SET = {
-    r"\s": r"\t\n\f\r ",
-    "[": r"\[",
-    "&": r"\&",
-    "|": r"\|",
-    "~": r"\~",
-    "[:alnum:]": "0-9A-Za-z",
-    "[:alpha:]": "A-Za-z",
-    "[:ascii:]": r"\0-\x7f",
-    "[:blank:]": r"\t ",
-    "[:cntrl:]": r"\0-\x1f\x7f",
-    "[:digit:]": "0-9",
-    "[:graph:]": "!-~",
-    "[:lower:]": "a-z",
-    "[:print:]": " -~",
-    "[:punct:]": r"!-/:-@\[-`{-~",
-    "[:space:]": r"\t\n\v\f\r ",
-    "[:upper:]": "A-Z",
-    "[:word:]": "0-9A-Za-z_",
-    "[:xdigit:]": "0-9A-Fa-f",
-}
-_NAMED = "|".join(re.escape(name) for name in _IN_SET if len(name) > 2)
-_TIMES = r"(?:[*+?]|\{(?:0|[1-9][0-9]*)(?:,(?:0|[1-9][0-9]*)?)?\})"
-_CHAR = (
-    r"\\[aftnrv]|\\x[0-9A-Fa-f]{2}|\\x\{[0-9A-Fa-f]{1,6}\}|\\0[0-7]{0,2}|\\[1-3][0-7]{2}"
-    r"|\\[!-/:-@\[-^`{-~]"
-)
-#: A part of a pattern of RE2. All but the last two are Python's too, or have others there.
-_PART = re.compile(
-    rf"""\A\(\?[is]+\) | (?P<times>{_TIMES})\??(?P<again>{_TIMES})?
-    | \((?:(?!\?) | \?(?:P(?P<name><[A-Za-z_][0-9A-Za-z_]*>) | (?:is?|si?|i-s|s-i|-is?|-si?)?:))
-    | \[(?P<set>\^?+\]?+(?:(?:\\[dDwW]|(?<!-)\\s)(?!-[^]]) | {_CHAR} | --(?=\]) | (?!--)[^]\\[]
-        | (?<!-)(?:{_NAMED})(?!-[^]]) | \[(?!:))*+\])
-    | \\Q(?P<quoted>.*?)(?:\\E|\Z) | \\[dDwWsSAbBz] | {_CHAR} | [^\\(\[]
-    | (?P<wrong>\\(?:[1-7](?![0-7])|[89ceg-moquyF-ORTUVX-Z]|\Z) | \(\?(?:[=!\#>|&(]|<[=!]|P[=>])
-        | \[\^?+\]?+(?:\[:\^?\w+:\] | \\. | [^]\\])*+\Z)
-    | (?P<unknown>.)""",
-    re.S | re.X,
-)
-
-
-def _in_python(part):
-    numbers = re.findall("[0-9]+", part["times"] or "")
-    decline(part["unknown"], f"the engine does not read {part.string[part.start() :]!r}")
-    if part["wrong"] or part["again"] or any(int(number) > 1000 for number in numbers):
-        raise InvalidNode(f"{part[0]!r} is no part of a pattern of RE2")
-    if part["quoted"] is not None:
-        return re.escape(part["quoted"])
-    if part["set"]:
-        named = re.compile(rf"\\x\{{\w+\}}|\\.|{_NAMED}|[\[&|~]")
-        return "[" + named.sub(lambda one: _char(one[0], _IN_SET), part["set"])
-    return "(" if part["name"] else _char(part[0], _INSTEAD)
-
-
-def _char(text, instead):
-    return rf"\U{int(text[3:-1], 16):08x}" if text[:3] == r"\x{" else instead.get(text, text)
-
-
-@formula_builder(20)
-def _by_pattern(match, X, *, pattern):
-    if pattern is None:
-        raise_unspecified("no pattern")
-    try:
-        made = re.compile(_PART.sub(_in_python, pattern), re.ASCII)
-    except re.error as error:
-        raise InvalidNode(f"pattern {pattern!r}: {error}") from None
-    texts = X.reshape(-1).tolist()
-    of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
-    if re.search(r"\(\?[s-]*i", pattern) and not of_ascii:
-        raise NotSupported("the engine does not know the cases of letters beyond ASCII")
-    if "){" in pattern and prod(map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))) > 1000:
-        raise NotSupported("the engine does not count the repetitions of repetitions")
-    return np.array([bool(match(made, s)) for s in texts], np.bool_).reshape(X.shape)
-
-
-MATCH.formula(build=_by_pattern)(re.Pattern.fullmatch)
-MATCH.mutant_table(
-    {
-        "matched_anywhere": ("the pattern had to match a part of the text", re.Pattern.search),
-        "matched_at_the_beginning": ("the pattern had to match the beginning", re.Pattern.match),
-        "first_match_alone": (
-            "the first match at the beginning had to be the whole text",
-            lambda made, s: (found := made.match(s)) and found.end() == len(s),
-        ),
-        "last_line_break_ignored": (
-            "a line break at the end was ignored",
-            lambda made, s: made.fullmatch(s.removesuffix("\n")),
-        ),
-        "pattern_is_a_text": ("the pattern was a text", lambda made, s: made.pattern == s),
-        "vertical_tab_is_whitespace": (
-            r"\\s held the vertical tab",
-            lambda made, s: re.fullmatch(made.pattern.replace(r"\t\n\f\r ", r"\s"), s, re.A),
-        ),
-        **{
-            name: (text, lambda made, s, flags=flags: re.compile(made.pattern, flags).fullmatch(s))
-            for name, text, flags in (
-                ("case_ignored", "the case of letters was ignored", re.A | re.I),
-                ("dot_is_a_line_break_too", "a dot matched line breaks too", re.A | re.S),
-                ("classes_of_unicode", "classes held letters and digits beyond ASCII", 0),
-            )
-        },
-    },
-    build=_by_pattern,
-)
-
-
-def _pooled(pool, starts, longest):
-    """The n-grams of a pool, by length and then as they stand there."""
-    ends = [*starts, len(pool)]
-    if ends[0] or any(b < a or (b - a) % n for n, (a, b) in enumerate(pairwise(ends), 1)):
-        raise InvalidNode(f"ngram_counts {[*starts]} for a pool of {len(pool)} items")
-    if len(starts) < longest:
-        leave_open(f"the pool has not even an empty list of {longest}-grams")
-    places = ((n, at) for n, pair in enumerate(pairwise(ends), 1) for at in range(*pair, n))
-    return [tuple(pool[at : at + n]) for n, at in places]
-
-
-def _grams(rows, at, lengths, skips):
-    """Every n-gram of a row, whose items are equally far apart; a single one skips nothing."""
-    row = rows[at]
-    for n in lengths:
-        for step in range(1, (skips if n > 1 else 0) + 2):
-            ends = range((n - 1) * step, len(row))
-            yield from (tuple(row[end - (n - 1) * step : end + 1 : step]) for end in ends)
-
-
-def _factors(counts, weights, indexes):
-    factors = np.ones(counts.shape[-1], np.float32)
-    factors[[*indexes]] = 1 if weights is None else weights
-    return factors
-
-
-def _scaled(counts, weights, indexes, mode, scales=_SCALES):
-    is_truncated, is_weighted = scales[mode]
-    times = xp.astype(np.minimum(counts, 1) if is_truncated else counts, np.float32)
-    return times * _factors(counts, weights, indexes) if is_weighted else times
-
-
-def _added(counts, weights, indexes, mode):
-    if mode != "TFIDF":
-        return _scaled(counts, weights, indexes, mode)
-    each = np.arange(counts.max(initial=0)) < counts[..., None]
-    factors = _factors(counts, weights, indexes)[:, None]
-    return xp.sum(xp.astype(np.where(each, factors, 0), np.float32), axis=-1)
-
-
-@formula_builder(9, options=["scaled"])
-def _by_grams(
-    grams,
-    X,
-    *,
-    max_gram_length,
-    max_skip_count,
-    min_gram_length,
-    mode,
-    ngram_counts,
-    ngram_indexes,
-    pool_int64s,
-    pool_strings,
-    weights,
-    scaled=_scaled,
-):
-    """The formula from `grams(rows, at, …)` and `scaled(counts, …)`."""
-    if X.ndim not in (1, 2) or mode not in _SCALES:
-        raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
-    texts = X.dtype == object
-    if (pool_int64s is None, pool_strings is None) != (texts, not texts):
-        raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
-    if max_skip_count < 0 or not 1 <= min_gram_length <= max_gram_length:
-        raise_unspecified("such numbers of skips and lengths")
-    pool = pool_int64s if pool_strings is None else pool_strings
-    known = _pooled(pool, ngram_counts, max_gram_length)
-    sizes = {len(ngram_indexes), len(known) if weights is None else len(weights)}
-    if sizes != {len(known)} or min(ngram_indexes, default=0) < 0:
-        raise InvalidNode(f"{sizes} indexes and weights of {len(known)} n-grams")
-    if not known or len({*known}) < len(known) or len({*ngram_indexes}) < len(known):
-        raise_unspecified("no n-gram, or of one that is there twice")
-    check_size(shape := (*X.shape[:-1], max(ngram_indexes) + 1))
-    counts, places = np.zeros(shape, np.int64), dict(zip(known, ngram_indexes, strict=True))
-    rows, lengths = np.atleast_2d(X).tolist(), range(min_gram_length, max_gram_length + 1)
-    for at, found in enumerate(np.atleast_2d(counts)):
-        for gram, times in Counter(grams(rows, at, lengths, max_skip_count)).items():
-            if gram in places:
-                found[places[gram]] = times
-    return scaled(counts, weights, ngram_indexes, mode)
-
-
-def _weighed(scaled):
-    return _by_grams(_grams, scaled=scaled)
-
-
-TF_IDF.formula(build=_by_grams)(_grams)
-TF_IDF.alternative("where a weight is added each time that an n-gram is found", build=_weighed)(
-    _added
-)
-TF_IDF.mutant_table(
-    {
-        "most_skipped_alone": (
-            "always as many items were skipped as may be",
-            lambda rows, at, lengths, skips: (
-                tuple(rows[at][i : i + n * (skips + 1) : skips + 1])
-                for n in lengths
-                for i in range(len(rows[at]) - (n - 1) * (skips + 1))
-            ),
-        ),
-        "single_items_once_a_skip": (
-            "single items were counted again for each skip",
-            lambda rows, at, lengths, skips: chain(
-                _grams(rows, at, lengths, skips),
-                ((item,) for item in rows[at] * skips if 1 in lengths),
-            ),
-        ),
-        "skipped_in_any_gap": (
-            "items of an n-gram were not equally far apart",
-            lambda rows, at, lengths, skips: (
-                tuple(rows[at][i] for i in places)
-                for n in lengths
-                for places in combinations(range(len(rows[at])), n)
-                if all(b - a <= skips + 1 for a, b in pairwise(places))
-            ),
-        ),
-        "each_gram_once": (
-            "an n-gram was counted once",
-            lambda *how: [*dict.fromkeys(_grams(*how))],
-        ),
-        "across_rows": (
-            "n-grams began in one row and ended in the next",
-            lambda rows, at, lengths, skips: _grams(
-                [rows[at] + [*chain(*rows[at + 1 :])][: lengths[-1] - 1]], 0, lengths, skips
-            ),
-        ),
-    },
-    build=_by_grams,
-)
-TF_IDF.mutant_table(
-    {
-        name: (text, partial(_scaled, scales={**_SCALES, mode: scale}))
-        for name, text, mode, scale in (
-            ("idf_unweighted", "IDF had no weights", "IDF", (True, False)),
-            ("tfidf_unweighted", "TFIDF had no weights", "TFIDF", (False, False)),
-            ("tf_weighted", "TF had weights", "TF", (False, True)),
-            ("tf_is_binary", "TF said if an n-gram is there", "TF", (True, False)),
-            ("idf_is_tfidf", "IDF was TFIDF", "IDF", (False, True)),
-            ("tfidf_is_idf", "TFIDF was IDF", "TFIDF", (True, True)),
-        )
-    }
-    | {
-        "weights_by_coordinate": (
-            "weights were those of coordinates in the output",
-            lambda counts, weights, indexes, mode: _scaled(counts, weights, sorted(indexes), mode),
-        ),
-    },
-    build=_weighed,
+    build=string_normalizer,
 )

@@ -19,7 +19,7 @@ from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import question
 from opcheck.model import OpVersion, Values
 from opcheck.suite import load, materialize
-from tests.computed import evaluate
+from tests.computed import by_reading, evaluate
 
 OP = OpVersion("", "ImageDecoder", 20)
 CASES = [case for case in load(ops=["ImageDecoder"]) if isinstance(case.expect, Values)]
@@ -95,7 +95,6 @@ OPEN = {
     "what becomes of a profile of colors": encoded(COLORS, "PNG", icc_profile=b"x"),
     "how samples are brought to 8 bits": encoded(np.full((2, 2), 300, np.uint16), "PNG"),
     "how samples are": b"P2 1 1 7 3",
-    "which axes an empty matrix has": b"\x89PNG",
 }
 
 
@@ -110,9 +109,18 @@ def test_which_gray_a_color_is_has_none_either():
         decoded(encoded(COLORS, "BMP"), "Grayscale")
 
 
-def test_what_cannot_be_decoded_is_an_empty_matrix():
-    [image] = evaluate(OP, [np.frombuffer(b"P6 2 2 255 x", np.uint8)], {})
-    assert image.shape == (0, 0, 3)
+@pytest.mark.parametrize(("form", "channels"), [("RGB", 3), ("Grayscale", 1)])
+def test_what_cannot_be_decoded_is_an_empty_matrix_of_some_shape(form, channels):
+    for stream in (b"P6 2 2 255 x", b"\x89PNG"):
+        data = np.frombuffer(stream, np.uint8)
+        with judging():
+            answers = by_reading(OP, [data], {"pixel_format": form})
+        assert {name: image.shape for name, (image,) in answers.items()} == {
+            "no_pixels": (0, 0, channels),
+            "three_zeros": (0, 0, 0),
+            "no_rows_or_columns": (0, 0),
+            "vector": (0,),
+        }
 
 
 def test_another_pixel_format_is_refused():

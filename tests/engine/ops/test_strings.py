@@ -1,119 +1,126 @@
-"""Texts: patterns of RE2 by its page, what the texts leave open, and n-grams in plain loops."""
+"""Texts: which answers are admitted where the texts of the operators leave something open."""
 
-from itertools import product
+import sys
+import unicodedata
 
 import numpy as np
 import pytest
 
-from opcheck.compare.outputs import compare, computed_want
 from opcheck.engine.operators import judging
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.engine.ops.strings import (
+    ASCII_WHITESPACE,
+    OTHER_WHITESPACE,
+    simple_lower,
+    simple_upper,
+)
+from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from tests.computed import evaluate, exactly
+from tests.computed import by_reading, evaluate
 
-TF_IDF = OpVersion("", "TfIdfVectorizer", 9)
-
-
-def found(op, since, *texts, **attrs):
-    return evaluate(OpVersion("", op, since), [np.array(texts, object)], attrs)
+SPLIT = OpVersion("", "StringSplit", 20)
+NORMALIZER = OpVersion("", "StringNormalizer", 10)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "matching", "others"),
-    [
-        (r"a$\n?", "a", ["a\n"]),
-        (r"^*a", "a", ["aa"]),
-        (r"(?:\b)+a\b*", "a", [""]),
-        (r"\B", "", ["a"]),
-        (r"[\s.]", "\f", ["\v"]),
-        (r"[^\s]", "\v", ["\f"]),
-        (r"\S", "\v", "\f"),
-        (r"a{,2}", "a{,2}", ["a", "aa"]),
-        (r"a{01}", "a{01}", ["a"]),
-        (r"a{2", "a{2", ["aa"]),
-        (r"[[a]&&b]", "a&&b]", ["b"]),
-        (r"[a-z&&[b]]", "&]", ["b"]),
-        (r"[a-]", "-", ["b"]),
-        (r"\Qa.\E*", "a..", ["ab"]),
-        (r"[[:word:].]\Q]", "_]", ["é]"]),
-        (r"\x{1F642}[\x{e4}-\x{e9}]", "🙂é", ["🙂e"]),
-        (r"\101\0[\07]", "A\0\a", ["A0"]),
-        (r"(?P<n>a)(?P<n>b)", "ab", ["a"]),
-        (r"(?i)k(?-i:k)", "Kk", ["KK"]),
-        (r"(?s).", "\n", [""]),
-        (r"\d\w\W", "1aé", ["٣aé", "1éé"]),
-        (r"a|ab|abc", "abc", ["abcd"]),
-        (r"(|a)*", "aaa", "b"),
-    ],
-)
-def test_a_pattern_means_what_the_page_on_re2_says(pattern, matching, others):
-    (matched,) = found("RegexFullMatch", 20, matching, *others, pattern=pattern)
-    assert matched.tolist() == [True, *[False] * len(others)]
+def answers(op, *texts, **attrs):
+    """The first output by the names of readings; None for a refusal."""
+    with judging():
+        found = by_reading(op, [np.array(texts, object)], attrs)
+    return {name: out and out[0].tolist() for name, out in found.items()}
 
 
-@pytest.mark.parametrize(
-    ("error", "patterns"),
-    [
-        (
-            InvalidNode,
-            r"(?=a) (?<!a) (a)\1 (?P=n) (?>a) a++ a{2}+ a** *a \Z \N \u0061 (?#a) (a a) [a",
-        ),
-        (InvalidNode, r"a{1001} a{2,1} [b-a] \8 \18 [[:foo:] \x{110000} (?(1)a) [a-\x30]"),
-        (NotSupported, r"\pL \p{Greek} [[:^alpha:]] \C a(?i)b (?m)a (?U)a (?<n>a) [\pL] [\d-z]"),
-    ],
-)
-def test_other_patterns_are_refused_or_unsupported(error, patterns):
-    for pattern in patterns.split(" "):
-        with pytest.raises(error):
-            found("RegexFullMatch", 20, "a", pattern=pattern)
-    for text, pattern in (("\u212a", "(?i)k"), ("k", r"(?i)\x{212a}")):
-        with pytest.raises(NotSupported, match="letters beyond ASCII"):
-            found("RegexFullMatch", 20, text, pattern=pattern)
-    with pytest.raises(NotSupported, match="repetitions of repetitions"):
-        found("RegexFullMatch", 20, "a", pattern="(a{600}){2}")
+# ── StringSplit ───────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("op", "since", "texts", "attrs"),
-    [
-        ("StringSplit", 20, ["a\u2003b"], {}),
-        ("StringSplit", 20, ["a b "], {"maxsplit": 1}),
-        ("StringSplit", 20, [], {}),
-        ("StringNormalizer", 10, [], {}),
-        ("StringNormalizer", 10, ["a"], {"locale": "C"}),
-        ("StringNormalizer", 10, ["ß"], {"case_change_action": "UPPER"}),
-        ("StringNormalizer", 10, ["\u017f"], {"stopwords": ["s"]}),
-    ],
-)
-def test_what_the_texts_leave_open_is_not_said(op, since, texts, attrs):
-    assert found(op, since, *texts, **attrs)
-    with judging(), pytest.raises(NotSupported):
-        found(op, since, *texts, **attrs)
+def test_all_of_unicodes_whitespace_is_open_but_that_of_ascii():
+    every = {chr(code) for code in range(sys.maxunicode + 1)}
+    open_characters = "".join(OTHER_WHITESPACE)
+    assert {*ASCII_WHITESPACE, *open_characters} == {c for c in every if c.isspace()}
+    # A line does not break at those that are compatible with a space, but must not break.
+    no_break = {c for c in open_characters if unicodedata.decomposition(c).startswith("<noBreak>")}
+    assert {*list(OTHER_WHITESPACE)[1]} == no_break
+
+
+def test_each_kind_of_spaces_is_whitespace_or_not():
+    assert answers(SPLIT, "a\u2003b\u00a0c") == {
+        "whitespace, whitespace": [["a", "b", "c"]],
+        "whitespace, letter": [["a\u2003b", "c"]],
+        "letter, whitespace": [["a", "b\u00a0c"]],
+        "letter, letter": [["a\u2003b\u00a0c"]],
+    }
+
+
+def test_whitespace_behind_the_last_split_is_that_of_the_reading():
+    assert answers(SPLIT, "a b\u00a0", maxsplit=1) == {
+        "whitespace, kept": [["a", "b\u00a0"]],
+        "whitespace, removed": [["a", "b"]],
+        "letter": [["a", "b\u00a0"]],
+    }
+    assert answers(SPLIT, "a b ", maxsplit=0) == {"kept": [["a b "]], "removed": [["a b"]]}
+    assert answers(SPLIT, " ", "a ", maxsplit=1) == {"": [[""], ["a"]]}
+
+
+def test_a_split_at_whitespace_is_that_of_python():
+    rng = np.random.default_rng(3)
+    texts = ["".join(rng.choice([*"ab \t\n\v"], 9)) for _ in range(200)]
+    for maxsplit in (-1, 0, 1, 2, 9):
+        rows, counts = evaluate(SPLIT, [np.array(texts, object)], {"maxsplit": maxsplit})
+        for text, row, count in zip(texts, rows.tolist(), counts.tolist(), strict=True):
+            assert row[:count] == text.split(None, maxsplit), (text, maxsplit)
+
+
+def test_a_delimiter_leaves_nothing_open():
+    assert answers(SPLIT, "a\u2003 b ", delimiter="\u2003", maxsplit=1) == {"": [["a", " b "]]}
+
+
+# ── StringNormalizer ──────────────────────────────────────────────────────────────────────────
 
 
 def test_letters_beyond_ascii_are_no_matter_where_none_changes():
-    with judging():
-        (out,) = found("StringNormalizer", 10, "日本", "A", "Ü", stopwords=["Ä", "a"])
-    assert out.tolist() == ["日本", "Ü"]
+    words = ["Ä", "a"]
+    assert answers(NORMALIZER, "日本", "A", "Ü", stopwords=words) == {"": ["日本", "Ü"]}
 
 
-@pytest.mark.parametrize(("mode", "skips"), [*product(["TF", "IDF", "TFIDF"], [0, 1, 3])])
-def test_n_grams_are_counted_as_plain_loops_count_them(mode, skips):
-    rng = np.random.default_rng(7)
-    x, weights = rng.integers(0, 3, (4, 40)), np.float32(rng.uniform(0.1, 2, 6))
-    pool, places = [(1,), (2,), (0, 1), (1, 1), (2, 1), (0, 1, 2)], [3, 0, 6, 1, 5, 2]
-    wanted = np.zeros((4, 7), np.float32)
-    for gram, place, weight in zip(pool, places, weights, strict=True):
-        for row in range(4):
-            steps = range(1, 2 + (skips if len(gram) > 1 else 0))
-            starts = [[x[row, i : i + len(gram) * s : s] for i in range(40)] for s in steps]
-            count = sum(tuple(one) == gram for some in starts for one in some)
-            times = min(count, 1) if mode == "IDF" else count
-            wanted[row, place] = np.float32(times) * (1 if mode == "TF" else weight)
-    attrs = {"mode": mode, "max_skip_count": skips, "min_gram_length": 1, "max_gram_length": 3}
-    attrs |= {"ngram_counts": (0, 2, 8), "pool_int64s": tuple(sum(pool, ()))}
-    attrs |= {"ngram_indexes": tuple(places), "weights": tuple(map(float, weights))}
-    want = computed_want(TF_IDF, "Y", exactly(TF_IDF, (x,), attrs)[0])
-    right = compare(want, wanted)
-    assert (right.problem, right.used <= 1) == (None, True)
-    assert compare(want, np.nextafter(wanted, np.float32(9)) + (mode == "TF")).problem == "values"
+def test_stop_words_are_compared_in_either_case():
+    # The long s is s in upper case, and no other letter in lower case.
+    assert answers(NORMALIZER, "\u017f", stopwords=["s"]) == {
+        "full, lower": ["\u017f"],
+        "full, upper": [""],
+        "simple, lower": ["\u017f"],
+        "simple, upper": [""],
+        "capital_sharp_s, lower": ["\u017f"],
+        "capital_sharp_s, upper": [""],
+        "ascii": ["\u017f"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "changed"),
+    [
+        (simple_upper, "ßé\u0149\u1fb3\u01c6\ufb01", "ßÉ\u0149\u1fbc\u01c4\ufb01"),
+        (simple_lower, "\u0130É\u03a3", "ié\u03c3"),
+    ],
+)
+def test_simple_cases_are_single_letters_by_unicodes_table(change, text, changed):
+    assert change(text) == changed
+
+
+def test_turkic_locales_may_have_another_i():
+    given = {"locale": "tr_TR.UTF-8", "case_change_action": "LOWER"}
+    assert answers(NORMALIZER, "KIT", **given) == {
+        "known, english": ["kit"],
+        "known, turkic": ["k\u0131t"],
+        "refused": None,
+    }
+    assert answers(NORMALIZER, "KIT", **given | {"locale": "trv_TW"}).keys() == {"known", "refused"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "attrs", "message"),
+    [
+        (["ß"], {"case_change_action": "UPPER"}, "letters beyond ASCII"),
+        (["I"], {"stopwords": ["i"]}, "which texts are stop words"),
+    ],
+)
+def test_what_a_locale_does_to_others_is_not_decided(texts, attrs, message):
+    with pytest.raises(NotSupported, match=message):
+        answers(NORMALIZER, *texts, locale="tr", **attrs)

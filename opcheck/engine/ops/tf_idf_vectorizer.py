@@ -1,0 +1,437 @@
+"""TfIdfVectorizer, all versions: how often each n-gram of a pool is found in a row of items.
+
+The text: "The output vector (denoted by Y) stores the count of each n-gram; Y[ngram_indexes[i]]
+indicates the times that the i-th n-gram is found." By the mode, the counts are
+
+    TF      as they are
+    IDF     truncated to 1, times the weights
+    TFIDF   times the weights
+
+The items of an n-gram are equally far apart, with 0 to max_skip_count other items between two of
+them. A single item has nothing to skip, and is found once.
+
+The parts of the file: the pool; n-grams of a row; counts and weights; the formula; its mutants.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, combinations, pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
+from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
+
+OP = operator("TfIdfVectorizer", of_integers=True)
+
+MISSING_COLLECTION = Ruling(
+    "missing-collection-of-n-grams",
+    "The text does not define where the n-grams of a length begin that ngram_counts has none for.",
+    ("empty", "refused"),
+)
+N_GRAM_TWICE = Ruling(
+    "n-gram-twice-in-the-pool",
+    "The text does not define which of two equal n-grams of the pool is counted.",
+    ("both", "first", "last", "refused"),
+)
+SHARED_COORDINATE = Ruling(
+    "n-grams-of-one-coordinate",
+    "The text does not define the output of a coordinate that several n-grams have.",
+    ("sum", "first", "last", "refused"),
+)
+LENGTH_BELOW_1 = Ruling(
+    "n-gram-length-below-1",
+    "The text does not define n-grams without items.",
+    ("from_1", "refused"),
+)
+LONGEST_BELOW_SHORTEST = Ruling(
+    "longest-n-gram-below-shortest",
+    "The text does not define n-grams whose greatest length is below the least.",
+    ("none", "refused"),
+)
+NEGATIVE_SKIPS = Ruling(
+    "negative-skips",
+    "The text does not define a negative maximum number of skips.",
+    ("no_skips", "none", "refused"),
+)
+
+#: An item of a row, a text or a whole number.
+Item: TypeAlias = Any
+#: Consecutive items of the pool, or items of a row that are equally far apart.
+Gram: TypeAlias = tuple[Item, ...]
+
+
+# ── the pool ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Entry(NamedTuple):
+    """An n-gram of the pool, and its coordinate in the output."""
+
+    gram: Gram
+    coordinate: int
+
+
+def grams_of_pool(pool: Sequence[Item], ngram_counts: Sequence[int], longest: int) -> list[Gram]:
+    """Return the n-grams of a pool in their order, "starting with the collections of all 1-grams".
+
+    ngram_counts: "the starting indexes of 1-grams, 2-grams, and so on in pool". Raises InvalidNode
+    unless they ascend from 0 in whole n-grams, and by a reading of MISSING_COLLECTION.
+    """
+    grams: list[Gram] = []
+    given = f"ngram_counts {list(ngram_counts)} for a pool of {len(pool)} items"
+    boundaries = [*ngram_counts, len(pool)]
+    reject(boundaries[0] != 0, given)
+    for n, (start, end) in enumerate(pairwise(boundaries), 1):
+        reject(end < start or (end - start) % n != 0, given)
+        grams += [tuple(pool[place : place + n]) for place in range(start, end, n)]
+    if len(ngram_counts) < longest and MISSING_COLLECTION.reading() == "refused":
+        raise InvalidNode(f"{given} has no collection of {longest}-grams")
+    return grams
+
+
+def entries_of(grams: Sequence[Gram], ngram_indexes: Sequence[int], mode: str) -> list[Entry]:
+    """Return the n-grams that are counted, each with its coordinate.
+
+    Raises InvalidNode by readings of N_GRAM_TWICE and SHARED_COORDINATE; NotSupported for a shared
+    coordinate whose counts are truncated or have weights.
+    """
+    entries = [Entry(*pair) for pair in zip(grams, ngram_indexes, strict=True)]
+    if len(set(grams)) < len(grams):
+        reading = N_GRAM_TWICE.reading()
+        reject(reading == "refused", "an n-gram is in the pool twice; allowed: once")
+        entries = of_equals(entries, [entry.gram for entry in entries], reading)
+    coordinates = [entry.coordinate for entry in entries]
+    if len(set(coordinates)) < len(coordinates):
+        if mode != "TF":
+            raise_unspecified(f"the weights of n-grams of one coordinate, in mode {mode}")
+        reading = SHARED_COORDINATE.reading()
+        reject(reading == "refused", "two n-grams have one coordinate; allowed: one each")
+        entries = of_equals(entries, coordinates, reading)
+    return entries
+
+
+def of_equals(entries: Sequence[Entry], keys: Sequence[Hashable], reading: str) -> list[Entry]:
+    """Return the first or the last of the entries with equal keys, or all by other readings."""
+    pairs = list(zip(keys, entries, strict=True))
+    if reading == "first":
+        return list(dict(reversed(pairs)).values())
+    if reading == "last":
+        return list(dict(pairs).values())
+    return list(entries)
+
+
+# ── n-grams of a row ──────────────────────────────────────────────────────────────────────────
+
+#: From all rows, the number of one, the lengths of n-grams and the most skips: those of this row.
+Grams: TypeAlias = Callable[[Sequence[list[Item]], int, range, int], Iterable[Gram]]
+
+
+def lengths_of(min_gram_length: int, max_gram_length: int) -> range:
+    """Return the lengths of n-grams: LENGTH_BELOW_1 and LONGEST_BELOW_SHORTEST."""
+    shortest = min_gram_length
+    if shortest < 1:
+        reading = LENGTH_BELOW_1.reading()
+        reject(reading == "refused", f"min_gram_length {shortest}; allowed: 1 or more")
+        shortest = 1
+    if max_gram_length < shortest:
+        reading = LONGEST_BELOW_SHORTEST.reading()
+        given = f"max_gram_length {max_gram_length}"
+        reject(reading == "refused", f"{given}; allowed: {shortest} or more")
+    return range(shortest, max_gram_length + 1)
+
+
+def is_nothing_found(max_skip_count: int) -> bool:
+    """Return True if no n-gram is found for a negative number of skips: NEGATIVE_SKIPS."""
+    if max_skip_count >= 0:
+        return False
+    reading = NEGATIVE_SKIPS.reading()
+    reject(reading == "refused", f"max_skip_count {max_skip_count}; allowed: 0 or more")
+    return reading == "none"
+
+
+def equally_far_apart(
+    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+) -> Iterator[Gram]:
+    """Yield every n-gram of the row of this number, as often as it is there.
+
+    "We may consider all skips up to S when generating the n-grams."
+    """
+    row = rows[number]
+    for n in lengths:
+        steps = range(1, most_skips + 2) if n > 1 else [1]
+        for step in steps:
+            reach = (n - 1) * step
+            for first in range(len(row) - reach):
+                yield tuple(row[first : first + reach + 1 : step])
+
+
+# ── counts and weights ────────────────────────────────────────────────────────────────────────
+
+Counts: TypeAlias = NDArray[np.int64]
+#: From the counts of coordinates, the weights of n-grams, their coordinates and the mode: Y.
+Scaled: TypeAlias = Callable[[Counts, Sequence[float] | None, Sequence[int], str], Array]
+
+
+class Scale(NamedTuple):
+    """What a mode does to counts."""
+
+    is_truncated: bool
+    is_weighted: bool
+
+
+SCALES: Mapping[str, Scale] = {
+    "TF": Scale(is_truncated=False, is_weighted=False),
+    "IDF": Scale(is_truncated=True, is_weighted=True),
+    "TFIDF": Scale(is_truncated=False, is_weighted=True),
+}
+
+
+def weights_by_coordinate(
+    size: int, weights: Sequence[float] | None, ngram_indexes: Sequence[int]
+) -> Array:
+    """Return the weight of each of `size` coordinates, 1 for those that no n-gram has.
+
+    "By default, weights is an all-one tensor."
+    """
+    by_coordinate = np.ones(size, np.float32)
+    if weights is not None:
+        by_coordinate[list(ngram_indexes)] = weights
+    return by_coordinate
+
+
+def scaled(
+    counts: Counts,
+    weights: Sequence[float] | None,
+    ngram_indexes: Sequence[int],
+    mode: str,
+    scales: Mapping[str, Scale] = SCALES,
+) -> Array:
+    """Return Y from the counts of each row and coordinate: float32 in their shape."""
+    scale = scales[mode]
+    times = xp.astype(np.minimum(counts, 1) if scale.is_truncated else counts, np.float32)
+    if not scale.is_weighted:
+        return times
+    return times * weights_by_coordinate(counts.shape[-1], weights, ngram_indexes)
+
+
+def weights_added(
+    counts: Counts, weights: Sequence[float] | None, ngram_indexes: Sequence[int], mode: str
+) -> Array:
+    """Return Y where TFIDF adds up the weight of an n-gram, each time that it is found."""
+    if mode != "TFIDF":
+        return scaled(counts, weights, ngram_indexes, mode)
+    is_found = np.arange(counts.max(initial=0)) < counts[..., None]
+    by_coordinate = weights_by_coordinate(counts.shape[-1], weights, ngram_indexes)
+    terms = np.where(is_found, by_coordinate[:, None], 0)
+    return xp.sum(xp.astype(terms, np.float32), axis=-1)
+
+
+# ── the formula ───────────────────────────────────────────────────────────────────────────────
+
+
+@formula_builder(9, options=["scaled"])
+def tf_idf_vectorizer(
+    grams: Grams,
+    X: Array,
+    *,
+    max_gram_length: int,
+    max_skip_count: int,
+    min_gram_length: int,
+    mode: str,
+    ngram_counts: Sequence[int],
+    ngram_indexes: Sequence[int],
+    pool_int64s: Sequence[int] | None,
+    pool_strings: Sequence[str] | None,
+    weights: Sequence[float] | None,
+    scaled: Scaled = scaled,
+) -> Array:
+    """Return Y, [max(ngram_indexes) + 1] for X of [C], [N, max(ngram_indexes) + 1] for [N, C].
+
+    `grams` finds n-grams, and `scaled` makes Y of their counts. Raises InvalidNode for X of another
+    rank, another mode, and for a pool, indexes or weights that do not fit; NotSupported for a pool
+    without n-grams, of which no indexes have a maximum.
+    """
+    if X.ndim not in (1, 2) or mode not in SCALES:
+        raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
+    pool = pool_for(X, pool_int64s, pool_strings)
+    lengths = lengths_of(min_gram_length, max_gram_length)
+    finds_nothing = is_nothing_found(max_skip_count)
+    grams_in_pool = grams_of_pool(pool, ngram_counts, max_gram_length)
+    check_parallel(len(grams_in_pool), ngram_indexes, weights)
+    if not grams_in_pool:
+        raise_unspecified("a pool without n-grams")
+    entries = entries_of(grams_in_pool, ngram_indexes, mode)
+    shape = (*X.shape[:-1], max(ngram_indexes) + 1)
+    check_size(shape)
+    counts = np.zeros(shape, np.int64)
+    if not finds_nothing:
+        rows = np.atleast_2d(X).tolist()
+        for number, counts_of_row in enumerate(np.atleast_2d(counts)):
+            times = Counter(grams(rows, number, lengths, max(max_skip_count, 0)))
+            for entry in entries:
+                counts_of_row[entry.coordinate] += times[entry.gram]
+    return scaled(counts, weights, ngram_indexes, mode)
+
+
+def pool_for(
+    X: Array, pool_int64s: Sequence[int] | None, pool_strings: Sequence[str] | None
+) -> Sequence[Item]:
+    """Return the pool of X, of which there has to be one, and one of X's type.
+
+    "If pool_int64s is set, the input should be an integer tensor. If pool_strings is set, the input
+    must be a string tensor." Raises InvalidNode otherwise.
+    """
+    of_type = pool_strings if X.dtype == object else pool_int64s
+    is_one = (pool_int64s is None) != (pool_strings is None)
+    if of_type is None or not is_one:
+        raise InvalidNode(f"X of {X.dtype}; allowed: that of the one pool that is set")
+    return of_type
+
+
+def check_parallel(
+    count: int, ngram_indexes: Sequence[int], weights: Sequence[float] | None
+) -> None:
+    """Raise InvalidNode unless each of `count` n-grams has an index, and a weight if there are any.
+
+    Coordinates are not negative.
+    """
+    sizes = {len(ngram_indexes), count if weights is None else len(weights)}
+    if sizes != {count} or min(ngram_indexes, default=0) < 0:
+        raise InvalidNode(f"{sizes} indexes and weights of {count} n-grams")
+
+
+def by_scaled(scaled: Scaled) -> Mapping[int, Formula]:
+    """Return the formula of each version that makes Y of counts by `scaled`."""
+    return tf_idf_vectorizer(equally_far_apart, scaled=scaled)
+
+
+OP.formula(build=tf_idf_vectorizer)(equally_far_apart)
+OP.alternative("where a weight is added each time that an n-gram is found", build=by_scaled)(
+    weights_added
+)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def most_skipped_alone(
+    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+) -> Iterator[Gram]:
+    """Mutant: always as many items are skipped as may be."""
+    row = rows[number]
+    step = most_skips + 1
+    for n in lengths:
+        for first in range(len(row) - (n - 1) * step):
+            yield tuple(row[first : first + n * step : step])
+
+
+def single_items_once_a_skip(
+    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+) -> Iterator[Gram]:
+    """Mutant: single items are counted again for each skip."""
+    yield from equally_far_apart(rows, number, lengths, most_skips)
+    if 1 in lengths:
+        for item in rows[number] * most_skips:
+            yield (item,)
+
+
+def skipped_in_any_gap(
+    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+) -> Iterator[Gram]:
+    """Mutant: items of an n-gram are not equally far apart."""
+    row = rows[number]
+    for n in lengths:
+        for places in combinations(range(len(row)), n):
+            if all(later - place <= most_skips + 1 for place, later in pairwise(places)):
+                yield tuple(row[place] for place in places)
+
+
+def each_gram_once(
+    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+) -> Iterable[Gram]:
+    """Mutant: an n-gram is counted once."""
+    return list(dict.fromkeys(equally_far_apart(rows, number, lengths, most_skips)))
+
+
+def across_rows(
+    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+) -> Iterator[Gram]:
+    """Mutant: n-grams begin in one row and end in the next."""
+    longest = max(lengths, default=1)
+    behind = [*chain(*rows[number + 1 :])]
+    row = rows[number] + behind[: longest - 1]
+    return equally_far_apart([row], 0, lengths, most_skips)
+
+
+def weights_sorted(
+    counts: Counts, weights: Sequence[float] | None, ngram_indexes: Sequence[int], mode: str
+) -> Array:
+    """Mutant: weights are those of coordinates in the output."""
+    return scaled(counts, weights, sorted(ngram_indexes), mode)
+
+
+def with_scale(mode: str, *, is_truncated: bool, is_weighted: bool) -> Scaled:
+    """Mutants: return what makes Y of counts if a mode does something else to them."""
+    scales = {**SCALES, mode: Scale(is_truncated, is_weighted)}
+    return partial(scaled, scales=scales)
+
+
+OP.mutant_table(
+    {
+        "most_skipped_alone": (
+            "always as many items were skipped as may be",
+            most_skipped_alone,
+        ),
+        "single_items_once_a_skip": (
+            "single items were counted again for each skip",
+            single_items_once_a_skip,
+        ),
+        "skipped_in_any_gap": (
+            "items of an n-gram were not equally far apart",
+            skipped_in_any_gap,
+        ),
+        "each_gram_once": ("an n-gram was counted once", each_gram_once),
+        "across_rows": ("n-grams began in one row and ended in the next", across_rows),
+    },
+    build=tf_idf_vectorizer,
+)
+OP.mutant_table(
+    {
+        "idf_unweighted": (
+            "IDF had no weights",
+            with_scale("IDF", is_truncated=True, is_weighted=False),
+        ),
+        "tfidf_unweighted": (
+            "TFIDF had no weights",
+            with_scale("TFIDF", is_truncated=False, is_weighted=False),
+        ),
+        "tf_weighted": (
+            "TF had weights",
+            with_scale("TF", is_truncated=False, is_weighted=True),
+        ),
+        "tf_is_binary": (
+            "TF said if an n-gram is there",
+            with_scale("TF", is_truncated=True, is_weighted=False),
+        ),
+        "idf_is_tfidf": (
+            "IDF was TFIDF",
+            with_scale("IDF", is_truncated=False, is_weighted=True),
+        ),
+        "tfidf_is_idf": (
+            "TFIDF was IDF",
+            with_scale("TFIDF", is_truncated=True, is_weighted=True),
+        ),
+        "weights_by_coordinate": (
+            "weights were those of coordinates in the output",
+            weights_sorted,
+        ),
+    },
+    build=by_scaled,
+)

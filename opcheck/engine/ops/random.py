@@ -1,317 +1,585 @@
-"""Numbers drawn at random: normal, uniform, 0 or 1 with a probability, of classes, and Dropout.
+"""Bernoulli, Dropout, Multinomial, RandomNormal, RandomUniform and their Likes, all versions.
 
-A formula makes an element of a number that is drawn for it from [0, 1), and rises with it, so that
-it gives the quantiles too, by which backends are judged.
+An element of an output is made of a number u that is drawn for it from [0, 1), by
+`opcheck.numbers.drawn`. It never falls as u rises, so that the formula gives the quantiles of its
+distribution too, by which backends are judged. The draws are not those of any implementation: the
+texts define nothing of the numbers that a seed gives.
+
+The parts of the file: the distributions, as functions of u; the operators; their mutants, which
+are wrong in the draws, in the distribution, or in Dropout's mask.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck import dtypes, numbers as xp
+from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
-from opcheck.engine.operators import formula_builder, operator, raise_unspecified
-from opcheck.errors import InvalidNode, NotSupported, reject
+from opcheck.engine.operators import Formula, Operator, formula_builder, operator, raise_unspecified
+from opcheck.engine.readings import Ruling
+from opcheck.errors import reject
+from opcheck.grouping import sure
+from opcheck.numbers import Array
 
 NAMES = """Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
 RandomUniformLike"""
 
-BERNOULLI, MULTINOMIAL, NORMAL, NORMAL_LIKE, UNIFORM, UNIFORM_LIKE = (
-    operator(name, exact=True, random=True, of_shapes=name.endswith("Like"), ignores=("seed",))
-    for name in NAMES.split()
-    if name != "Dropout"
+#: Values in float64: plain, as nothing is computed of drawn numbers that rounding could decide.
+Floats: TypeAlias = NDArray[np.float64]
+#: Whole numbers, as indices of classes.
+Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
+#: Makes elements of the draws, from the parameters that its operator has.
+Distribution: TypeAlias = Callable[..., Any]
+#: Returns the output and the mask of Dropout, from the draws, the data and the ratio.
+Drop: TypeAlias = Callable[[Floats, Floats, float], tuple[Floats, Booleans]]
+
+IGNORED_RATIO = Ruling(
+    "ignored-ratio",
+    'A ratio has a "value in [0, 1)", and without training it "is ignored".',
+    ("ignored", "refused"),
 )
 
 
-@formula_builder(1, 22)
-def _of_shape(draw, *, dtype, shape, seed, **parameters):
-    """The formula from `draw(u, **parameters)`, where `u` is drawn from [0, 1)."""
-    if min(shape, default=0) < 0:
-        raise_unspecified("sizes below 0")
-    check_size(shape)
-    return draw(xp.drawn(shape, seed), **parameters)
+# ── distributions ─────────────────────────────────────────────────────────────────────────────
 
 
-def _named(input, dtype):
-    """The type of the output: that of the input, where none is stated."""
-    return dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
-
-
-@formula_builder(1, 22)
-def _of_input(draw, input, *, dtype, seed, **parameters):
-    if (named := _named(input, dtype)).kind != "float":
-        raise InvalidNode(f"an output of {named}; allowed: floats")
-    return draw(xp.drawn(input.shape, seed), **parameters)
-
-
-def _normal(u, mean, scale):
+def normal(u: Floats, mean: float, scale: float) -> Floats:
+    """Return numbers from a normal distribution; raise NotSupported unless `scale` is one."""
     if not 0 <= scale < np.inf:
         raise_unspecified(f"a scale of {scale}")
-    return mean + scale * _normal_quantiles(u)
+    return mean + scale * normal_quantiles(u)
 
 
-def _normal_quantiles(u):
+def normal_quantiles(u: Floats) -> Floats:
+    """Return the quantiles of mean 0 and scale 1; 0 and 1 have none, and numbers next to them."""
     quantile = NormalDist().inv_cdf
-    inner = np.clip(u, 2.0**-54, 1 - 2.0**-53)  # 0 and 1 have none.
+    inner = np.clip(u, 2.0**-54, 1 - 2.0**-53)
     if inner.size and (inner == inner.flat[0]).all():
         return np.full(u.shape, quantile(float(inner.flat[0])))
     return np.reshape([*map(quantile, inner.reshape(-1).tolist())], u.shape)
 
 
-def _uniform(u, low, high):
+def uniform(u: Floats, low: float, high: float) -> Floats:
+    """Return numbers between both boundaries; raise NotSupported unless these are in order."""
     if not -np.inf < low <= high < np.inf:
         raise_unspecified(f"from {low} to {high}")
     return low + u * (high - low)
 
 
-@formula_builder(15, 22)
-def _by_probability(draw, input, *, dtype, seed):
-    """The formula from `draw(u, probabilities)`, which says where 1 comes out."""
-    probabilities = xp.values_of(input)
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        raise_unspecified("such probabilities")
-    return draw(xp.drawn(input.shape, seed), probabilities).astype(_named(input, dtype).numpy)
-
-
-def _is_one(u, p):
+def is_one(u: Floats, p: Floats) -> Booleans:
+    """Return True where 1 is produced: "with probability p", and 0 "with probability (1-p)"."""
     return u >= 1 - p
 
 
+def class_of(u: Floats, logarithms: Floats) -> Integers:
+    """Return outcomes, by "the unnormalized log-probability of each corresponding outcome".
+
+    u: [batch_size, sample_size]; logarithms: [batch_size, class_size].
+    """
+    weights = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return class_by_weights(u, weights)
+
+
+def class_by_weights(u: Floats, weights: Floats) -> Integers:
+    """Return outcomes, each as likely as its weight's share of all weights of its batch."""
+    ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    # The number of classes of its batch that end before the draw.
+    outcomes: Integers = (ends[:, None, :] <= u[..., None]).sum(axis=-1)
+    return outcomes
+
+
+def dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Return "output = scale * data * mask", where "scale = 1. / (1. - ratio)", and the mask."""
+    return np.where(u < ratio, 0, data / (1 - ratio)), u >= ratio
+
+
+# ── the operators ─────────────────────────────────────────────────────────────────────────────
+
+
+def random_operator(name: str, *, of_shapes: bool = False) -> Operator:
+    """Declare an operator that is random whatever its inputs are."""
+    return operator(
+        name,
+        module=__name__,
+        exact=True,
+        random=True,
+        of_shapes=of_shapes,
+        ignores=("seed",),
+    )
+
+
+def contradicting(inputs: Sequence[Array], outputs: Sequence[Array]) -> Booleans:
+    """Return True for elements that are dropped though the mask keeps them, or the contrary.
+
+    An element of the data that is 0 is the same either way.
+    """
+    data = inputs[0]
+    output = outputs[0]
+    if len(outputs) == 1:
+        return np.zeros(1, np.bool_)
+    mask = outputs[1]
+    found: Booleans = ((output == 0) == mask) & (data != 0)
+    return found
+
+
+BERNOULLI = random_operator("Bernoulli")
+MULTINOMIAL = random_operator("Multinomial")
+RANDOM_NORMAL = random_operator("RandomNormal")
+RANDOM_NORMAL_LIKE = random_operator("RandomNormalLike", of_shapes=True)
+RANDOM_UNIFORM = random_operator("RandomUniform")
+RANDOM_UNIFORM_LIKE = random_operator("RandomUniformLike", of_shapes=True)
+DROPOUT = operator(
+    "Dropout", exact=True, related=contradicting, ignores=("consumed_inputs", "seed")
+)
+
+
+def output_type(input: Array, dtype: int | None) -> DType:
+    """Return the output's type: "if not specified, … the data type of the input tensor"."""
+    if dtype is None:
+        return sure(dtypes.of(np.empty(0, input.dtype)))
+    return sure(dtypes.named(dtype))
+
+
+@formula_builder(1, 22)
+def random_of_shape(
+    distribution: Distribution,
+    *,
+    dtype: int | None,
+    shape: Sequence[int],
+    seed: float | None,
+    **parameters: float,
+) -> Floats:
+    """RandomNormal and RandomUniform: return an output of this shape; it is rounded to `dtype`."""
+    if min(shape, default=0) < 0:
+        raise_unspecified("sizes below 0")
+    check_size(shape)
+    drawn: Floats = distribution(xp.drawn(shape, seed), **parameters)
+    return drawn
+
+
+@formula_builder(1, 22)
+def random_like(
+    distribution: Distribution,
+    input: Array,
+    *,
+    dtype: int | None,
+    seed: float | None,
+    **parameters: float,
+) -> Floats:
+    """RandomNormalLike and RandomUniformLike: return an output of the input's shape.
+
+    Raises InvalidNode for an output that is not of a floating type.
+    """
+    named = output_type(input, dtype)
+    reject(named.kind != "float", f"an output of {named}; allowed: floats")
+    drawn: Floats = distribution(xp.drawn(input.shape, seed), **parameters)
+    return drawn
+
+
+@formula_builder(15, 22)
+def bernoulli(ones: Distribution, input: Array, *, dtype: int | None, seed: float | None) -> Array:
+    """Return 0 and 1 in the output's type, where `ones` decides which.
+
+    "All values in input have to be in the range:[0, 1]": raises NotSupported for others and NaN.
+    """
+    probabilities = xp.values_of(input)
+    # Of NaN neither comparison is true.
+    is_probability = (probabilities >= 0) & (probabilities <= 1)
+    if not is_probability.all():
+        raise_unspecified("such probabilities")
+    output = ones(xp.drawn(input.shape, seed), probabilities)
+    return output.astype(output_type(input, dtype).numpy)
+
+
 @formula_builder(7, 22)
-def _by_class(draw, input, *, dtype, sample_size, seed):
-    """The formula from `draw(u, logarithms)`, of shapes (batches, samples), (batches, classes)."""
+def multinomial(
+    classes: Distribution,
+    input: Array,
+    *,
+    dtype: int,
+    sample_size: int,
+    seed: float | None,
+) -> Integers:
+    """Return outcomes, [batch_size, sample_size]; input: [batch_size, class_size].
+
+    Raises InvalidNode for another rank; NotSupported for less than one sample, and for a batch of
+    which no outcome is possible, or one is infinitely likely or NaN.
+    """
     reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     logarithms = xp.values_of(input)
-    likely = logarithms.max(axis=1, initial=-np.inf)
-    if sample_size < 1 or not np.isfinite(likely).all():
+    # The maximum of NaN and a number is NaN here, which is not finite.
+    most_likely = logarithms.max(axis=1, initial=-np.inf)
+    if sample_size < 1 or not np.isfinite(most_likely).all():
         raise_unspecified("such samples, or such probabilities")
-    check_size(shape := (len(logarithms), sample_size))
-    return draw(xp.drawn(shape, seed), logarithms)
-
-
-def _class(u, logarithms):
-    return _of_weights(u, np.exp(logarithms - logarithms.max(axis=1, keepdims=True)))
-
-
-def _of_weights(u, weights):
-    ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
-    # So many classes of its batch end before the draw.
-    return (ends[:, None, :] <= u[..., None]).sum(axis=-1)
-
-
-def _contradicting(inputs, outputs):
-    """The elements that are dropped though the mask keeps them, or the other way round."""
-    [data, *_], [output, *mask] = inputs, outputs
-    return ((output == 0) == mask[0]) & (data != 0) if mask else np.zeros(1, np.bool_)
-
-
-_IDLE = ("consumed_inputs", "seed")
-DROPOUT = operator("Dropout", exact=True, related=_contradicting, ignores=_IDLE)
+    shape = (len(logarithms), sample_size)
+    check_size(shape)
+    outcomes: Integers = classes(xp.drawn(shape, seed), logarithms)
+    return outcomes
 
 
 @formula_builder(1, 6)
-def _dropout_of_test(drop, data, *, is_test, ratio, outputs=1):
+def dropout_1(drop: Drop, data: Array, *, is_test: int, ratio: float, outputs: int = 1) -> Array:
+    """Versions 1 and 6: return the output; "if nonzero, run dropout in test mode".
+
+    Raises NotSupported if the mask is asked for, which has no type that it could be compared in.
+    """
     if outputs > 1:
         raise_unspecified("the mask")
     if not is_test and not 0 <= ratio < 1:
         raise_unspecified(f"a ratio of {ratio}")
-    return data if is_test or not ratio else _masked(drop, data, ratio, None)[0]
+    if is_test or not ratio:
+        return data
+    output, _ = output_and_mask(drop, data, ratio, None)
+    return output
 
 
 @DROPOUT.formula(7, 10)
-def _dropout_in_inference(data, *, ratio, outputs=1):
+def dropout_7(data: Array, *, ratio: float, outputs: int = 1) -> Array:
+    """Versions 7 and 10: return a copy, as these have no training; their mask is not defined."""
     if outputs > 1:
         raise_unspecified("the mask where nothing is dropped")
     return data
 
 
 @formula_builder(each={12: True, 13: True, 22: False})
-def _dropout(drop, or_copied, data, ratio=None, training_mode=None, *, seed):
-    share = 0.5 if ratio is None else scalar("ratio", ratio)
-    trains = training_mode is not None and scalar("training_mode", training_mode)
-    if not 0 <= share < 1:
-        # "value in [0, 1)", and without training "ratio is ignored".
-        kind = InvalidNode if trains else NotSupported
-        raise kind(f"ratio {share}; allowed: at least 0 and below 1")
-    if or_copied and trains and ratio is None:
+def dropout(
+    drop: Drop,
+    is_copied_without_ratio: bool,
+    data: Array,
+    ratio: Array = None,
+    training_mode: Array = None,
+    *,
+    seed: float | None,
+) -> tuple[Array, Array]:
+    """Return the output and the mask; ratio and training_mode: scalars.
+
+    Versions 12 and 13 say of a ratio that is left out that the output is a copy then, and that it
+    "will default to 0.5". Raises InvalidNode for a ratio beyond [0, 1) in training; NotSupported
+    where a text contradicts itself, or does not decide the type that the scale is rounded to.
+    """
+    ratio_value = 0.5 if ratio is None else scalar("ratio", ratio)
+    is_training = training_mode is not None and scalar("training_mode", training_mode)
+    # NaN is not in [0, 1) either.
+    if not 0 <= ratio_value < 1:
+        is_refused = is_training or IGNORED_RATIO.reading() == "refused"
+        reject(is_refused, f"ratio {ratio_value}; allowed: at least 0 and below 1")
+    if is_copied_without_ratio and is_training and ratio is None:
         raise_unspecified("a ratio that is left out")
-    if trains and share:
-        scale, of_ratio = 1 / (1 - share), data.dtype if ratio is None else ratio.dtype
-        is_exact = of_ratio.itemsize >= data.dtype.itemsize or float(of_ratio.type(scale)) == scale
-        if not is_exact:
-            raise_unspecified("the type that the scale is rounded to")
-        return _masked(drop, data, share, seed)
-    return data, np.ones(data.shape, np.bool_)
+    if not is_training or not ratio_value:
+        return data, np.ones(data.shape, np.bool_)
+    type_of_ratio = data.dtype if ratio is None else ratio.dtype
+    check_scale(ratio_value, data.dtype, type_of_ratio)
+    return output_and_mask(drop, data, ratio_value, seed)
 
 
-def _masked(drop, data, ratio, seed):
-    """The output and the mask from `drop(u, values, ratio)`, which has them in float64."""
+def check_scale(ratio: float, type_of_data: np.dtype[Any], type_of_ratio: np.dtype[Any]) -> None:
+    """Raise NotSupported if the scale is another in the type of the ratio than in the data's."""
+    scale = 1 / (1 - ratio)
+    is_as_wide = type_of_ratio.itemsize >= type_of_data.itemsize
+    if not is_as_wide and float(type_of_ratio.type(scale)) != scale:
+        raise_unspecified("the type that the scale is rounded to")
+
+
+def output_and_mask(
+    drop: Drop, data: Array, ratio: float, seed: float | None
+) -> tuple[Array, Booleans]:
+    """Return the output in the data's type, and the mask.
+
+    Raises NotSupported for infinities and NaN, whose product with 0 is NaN, and for types of 8
+    bits if they cannot hold the output.
+    """
     values = xp.values_of(data)
     with np.errstate(over="ignore"):
         output, mask = drop(xp.drawn(data.shape, seed), values, ratio)
-        made = output.astype(data.dtype)
-    finite = np.isfinite(made.astype(np.float64)).all()
-    if not finite or not np.isfinite(values).all():
+        rounded = output.astype(data.dtype)
+    is_finite = np.isfinite(rounded.astype(np.float64)).all()
+    if not is_finite or not np.isfinite(values).all():
         raise_unspecified("what is dropped of infinities and NaN")
-    few = data.dtype.itemsize == 1 and (made.astype(np.float64) != output).any()
-    if few:
+    if data.dtype.itemsize == 1 and (rounded.astype(np.float64) != output).any():
         raise_unspecified("how so few bits are rounded")
-    return made, mask
+    return rounded, mask
 
 
-def _drop(u, values, ratio):
-    return np.where(u < ratio, 0, values / (1 - ratio)), u >= ratio
+# ── mutants of the draws ──────────────────────────────────────────────────────────────────────
 
 
-def _repeated(u, some):
-    return np.resize(some, u.shape) if u.size else u
+def repeated(u: Floats, part: Floats) -> Floats:
+    """Return draws of the shape of `u`: the elements of `part`, over and over."""
+    return np.resize(part, u.shape) if u.size else u
 
 
-#: What can go wrong with the numbers that are drawn, whatever is made of them.
-_SOURCES = {
-    "rows_alike": (
-        "all rows were drawn alike",
-        lambda u: np.broadcast_to(u[..., :1, :] if u.ndim > 1 else u, u.shape),
-    ),
-    "halves_alike": (
-        "one half was drawn like the other",
-        lambda u: _repeated(u, u.reshape(-1)[: (u.size + 1) // 2]),
-    ),
-    "one_draw_for_all": (
-        "all elements came of one number drawn",
-        lambda u: _repeated(u, u.reshape(-1)[:1]),
-    ),
-    "each_drawn_twice": (
-        "each number that was drawn was used twice",
-        lambda u: _repeated(u, np.repeat(u.reshape(-1)[::2], 2)),
-    ),
-    "three_digits": ("three binary digits were drawn", lambda u: np.floor(8 * u) / 8),
+def rows_alike(u: Floats) -> Floats:
+    """Mutant: the first row of a matrix stands for all of its rows."""
+    first = u[..., :1, :] if u.ndim > 1 else u
+    return np.broadcast_to(first, u.shape)
+
+
+def halves_alike(u: Floats) -> Floats:
+    """Mutant: the first half of the elements stands for the second, too."""
+    return repeated(u, u.reshape(-1)[: (u.size + 1) // 2])
+
+
+def one_draw_for_all(u: Floats) -> Floats:
+    """Mutant: the first element stands for all."""
+    return repeated(u, u.reshape(-1)[:1])
+
+
+def each_drawn_twice(u: Floats) -> Floats:
+    """Mutant: every second element is the one before it."""
+    return repeated(u, np.repeat(u.reshape(-1)[::2], 2))
+
+
+def three_digits(u: Floats) -> Floats:
+    """Mutant: u has three binary digits."""
+    return np.floor(8 * u) / 8
+
+
+DRAWS: Mapping[str, tuple[str, Callable[[Floats], Floats]]] = {
+    "rows_alike": ("all rows were drawn alike", rows_alike),
+    "halves_alike": ("one half was drawn like the other", halves_alike),
+    "one_draw_for_all": ("all elements came of one number drawn", one_draw_for_all),
+    "each_drawn_twice": ("each number that was drawn was used twice", each_drawn_twice),
+    "three_digits": ("three binary digits were drawn", three_digits),
 }
 
-#: Mistakes in the use of draws.
-_STEPS: dict[Any, Any] = {
-    _normal: {
-        "scale_is_a_variance": (
-            "scale was the variance",
-            lambda u, mean, scale: _normal(u, mean, scale**0.5),
-        ),
-        "mean_scaled": (
-            "the mean was scaled too",
-            lambda u, mean, scale: _normal(u, mean * scale, scale),
-        ),
-        "uniform": (
-            "the distribution was uniform",
-            lambda u, mean, scale: mean + scale * (u - 0.5) * 12**0.5,
-        ),
-        "cut_off": (
-            "no number was farther from the mean than twice the scale",
-            lambda u, mean, scale: mean + scale * np.clip(_normal_quantiles(u), -2, 2),
-        ),
-    },
-    _uniform: {
-        "high_is_a_width": ("high was added to low", lambda u, low, high: low + u * high),
-        "normal": (
-            "the distribution was normal",
-            lambda u, low, high: (low + high) / 2 + (high - low) / 12**0.5 * _normal_quantiles(u),
-        ),
-        "whole_numbers": (
-            "only whole numbers were drawn",
-            lambda u, **of: np.floor(_uniform(u, **of)),
-        ),
-    },
-    _is_one: {
-        "zero_with_probability": ("0 had the probability of 1", lambda u, p: u < p),
-        "probability_rounded": (
-            "1 came of probabilities of one half or more",
-            lambda u, p: p + 0 * u >= 0.5,
-        ),
-        "probability_of_the_first": (
-            "all elements had the first one's probability",
-            lambda u, p: _is_one(u, _repeated(p, p.reshape(-1)[:1])),
-        ),
-        "probability_of_the_row": (
-            "all of a row had its first probability",
-            lambda u, p: _is_one(u, p[..., :1] + 0 * p if p.ndim else p),
-        ),
-        "fair": ("0 and 1 were equally likely", lambda u, p: _is_one(u, 0.5)),
-    },
-    _class: {
-        "input_is_weights": (
-            "the input was no logarithms",
-            lambda u, x: _of_weights(u, x - x.min(initial=0)),
-        ),
-        "most_likely": (
-            "always the most likely class was drawn",
-            lambda u, x: x.argmax(axis=1)[:, None] + np.zeros(u.shape, np.int64),
-        ),
-        "equally_likely": ("all classes were equally likely", lambda u, x: _class(u, 0 * x)),
-        "first_batch": (
-            "all batches had the probabilities of the first",
-            lambda u, x: _class(u, np.broadcast_to(x[:1], x.shape)),
-        ),
-        "counted_from_one": ("classes were counted from 1", lambda u, x: 1 + _class(u, x)),
-        "last_class_left_out": (
-            "the last class was never drawn",
-            lambda u, x: _class(u, x[:, :-1] if x.shape[1] > 1 else x),
-        ),
-        "binary_logarithms": ("logarithms were to base 2", lambda u, x: _class(u, x * np.log(2))),
-    },
-    _drop: {
-        "not_scaled": ("nothing was scaled", lambda u, x, ratio: (x * (u >= ratio), u >= ratio)),
-        "scaled_by_the_ratio": (
-            "what is kept was divided by the ratio",
-            lambda u, x, ratio: (np.where(u < ratio, 0, x / ratio), u >= ratio),
-        ),
-        "ratio_is_kept": (
-            "the ratio was the part that is kept",
-            lambda u, x, ratio: _drop(u, x, 1 - ratio),
-        ),
-        "fair_dropout": (
-            "one half was dropped",
-            lambda u, x, ratio: (np.where(u < 0.5, 0, x / (1 - ratio)), u >= 0.5),
-        ),
-        "nothing_dropped": ("nothing was dropped", lambda u, x, ratio: (x, u >= 0)),
-    },
+
+def of_other_draws(
+    distribution: Distribution,
+    change: Callable[[Floats], Floats],
+    u: Floats,
+    *inputs: Any,
+    **parameters: float,
+) -> Any:
+    """Return what a distribution makes of draws that are changed."""
+    return distribution(change(u), *inputs, **parameters)
+
+
+# ── mutants of the distributions ──────────────────────────────────────────────────────────────
+
+
+def scale_is_a_variance(u: Floats, mean: float, scale: float) -> Floats:
+    """Mutant: the standard deviation is the root of `scale`."""
+    return normal(u, mean, scale**0.5)
+
+
+def mean_scaled(u: Floats, mean: float, scale: float) -> Floats:
+    """Mutant: the mean is multiplied by `scale`, too."""
+    return normal(u, mean * scale, scale)
+
+
+def uniform_for_normal(u: Floats, mean: float, scale: float) -> Floats:
+    """Mutant: a uniform distribution of the same mean and standard deviation."""
+    return mean + scale * (u - 0.5) * 12**0.5
+
+
+def cut_off(u: Floats, mean: float, scale: float) -> Floats:
+    """Mutant: numbers beyond two standard deviations lie there."""
+    return mean + scale * np.clip(normal_quantiles(u), -2, 2)
+
+
+def high_is_a_width(u: Floats, low: float, high: float) -> Floats:
+    """Mutant: `high` is the distance of the boundaries."""
+    return low + u * high
+
+
+def normal_for_uniform(u: Floats, low: float, high: float) -> Floats:
+    """Mutant: a normal distribution of the same mean and standard deviation."""
+    return (low + high) / 2 + (high - low) / 12**0.5 * normal_quantiles(u)
+
+
+def whole_numbers(u: Floats, low: float, high: float) -> Floats:
+    """Mutant: numbers are rounded down."""
+    return np.floor(uniform(u, low, high))
+
+
+def zero_with_probability(u: Floats, p: Floats) -> Booleans:
+    """Mutant: 0 has the probability p."""
+    return u < p
+
+
+def probability_rounded(u: Floats, p: Floats) -> Booleans:
+    """Mutant: 1 is certain from one half on, and else impossible."""
+    return p + 0 * u >= 0.5
+
+
+def probability_of_the_first(u: Floats, p: Floats) -> Booleans:
+    """Mutant: the first probability stands for all."""
+    return is_one(u, repeated(p, p.reshape(-1)[:1]))
+
+
+def probability_of_the_row(u: Floats, p: Floats) -> Booleans:
+    """Mutant: the first probability of a row stands for all of it."""
+    return is_one(u, p[..., :1] + 0 * p if p.ndim else p)
+
+
+def fair(u: Floats, p: Floats) -> Booleans:
+    """Mutant: all probabilities are one half."""
+    return is_one(u, np.full_like(p, 0.5))
+
+
+def input_is_weights(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: the input is no logarithms; the least of it is 0 then, if it is below that."""
+    return class_by_weights(u, logarithms - logarithms.min(initial=0))
+
+
+def most_likely(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: the outcome is always the most likely one."""
+    classes: Integers = logarithms.argmax(axis=1)
+    return classes[:, None] + np.zeros(u.shape, np.int64)
+
+
+def equally_likely(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: all outcomes are equally likely."""
+    return class_of(u, 0 * logarithms)
+
+
+def first_batch(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: the first batch's probabilities stand for all batches'."""
+    return class_of(u, np.broadcast_to(logarithms[:1], logarithms.shape))
+
+
+def counted_from_one(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: the first outcome is number 1."""
+    return 1 + class_of(u, logarithms)
+
+
+def last_class_left_out(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: the last of several outcomes does not come out."""
+    return class_of(u, logarithms[:, :-1] if logarithms.shape[1] > 1 else logarithms)
+
+
+def binary_logarithms(u: Floats, logarithms: Floats) -> Integers:
+    """Mutant: the input is of logarithms to base 2."""
+    return class_of(u, logarithms * np.log(2))
+
+
+def not_scaled(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: scale = 1."""
+    return data * (u >= ratio), u >= ratio
+
+
+def scaled_by_the_ratio(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: scale = 1 / ratio."""
+    return np.where(u < ratio, 0, data / ratio), u >= ratio
+
+
+def ratio_is_kept(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: the ratio is that of the elements that are kept."""
+    return dropped(u, data, 1 - ratio)
+
+
+def fair_dropout(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: one half is dropped, with the scale of the ratio."""
+    return np.where(u < 0.5, 0, data / (1 - ratio)), u >= 0.5
+
+
+def nothing_dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: the output is a copy, in training too."""
+    return data, u >= 0
+
+
+Mutants: TypeAlias = Mapping[str, tuple[str, Distribution]]
+
+NORMAL_MUTANTS: Mutants = {
+    "scale_is_a_variance": ("scale was the variance", scale_is_a_variance),
+    "mean_scaled": ("the mean was scaled too", mean_scaled),
+    "uniform": ("the distribution was uniform", uniform_for_normal),
+    "cut_off": ("no number was farther from the mean than twice the scale", cut_off),
+}
+UNIFORM_MUTANTS: Mutants = {
+    "high_is_a_width": ("high was added to low", high_is_a_width),
+    "normal": ("the distribution was normal", normal_for_uniform),
+    "whole_numbers": ("only whole numbers were drawn", whole_numbers),
+}
+BERNOULLI_MUTANTS: Mutants = {
+    "zero_with_probability": ("0 had the probability of 1", zero_with_probability),
+    "probability_rounded": ("1 came of probabilities of one half or more", probability_rounded),
+    "probability_of_the_first": (
+        "all elements had the first one's probability",
+        probability_of_the_first,
+    ),
+    "probability_of_the_row": (
+        "all of a row had its first probability",
+        probability_of_the_row,
+    ),
+    "fair": ("0 and 1 were equally likely", fair),
+}
+MULTINOMIAL_MUTANTS: Mutants = {
+    "input_is_weights": ("the input was no logarithms", input_is_weights),
+    "most_likely": ("always the most likely class was drawn", most_likely),
+    "equally_likely": ("all classes were equally likely", equally_likely),
+    "first_batch": ("all batches had the probabilities of the first", first_batch),
+    "counted_from_one": ("classes were counted from 1", counted_from_one),
+    "last_class_left_out": ("the last class was never drawn", last_class_left_out),
+    "binary_logarithms": ("logarithms were to base 2", binary_logarithms),
+}
+DROPOUT_MUTANTS: Mutants = {
+    "not_scaled": ("nothing was scaled", not_scaled),
+    "scaled_by_the_ratio": ("what is kept was divided by the ratio", scaled_by_the_ratio),
+    "ratio_is_kept": ("the ratio was the part that is kept", ratio_is_kept),
+    "fair_dropout": ("one half was dropped", fair_dropout),
+    "nothing_dropped": ("nothing was dropped", nothing_dropped),
 }
 
-for _one, _by, _of in (
-    (NORMAL, _of_shape, _normal),
-    (NORMAL_LIKE, _of_input, _normal),
-    (UNIFORM, _of_shape, _uniform),
-    (UNIFORM_LIKE, _of_input, _uniform),
-    (BERNOULLI, _by_probability, _is_one),
-    (MULTINOMIAL, _by_class, _class),
-    (DROPOUT, _dropout_of_test, _drop),
-    (DROPOUT, _dropout, _drop),
-):
-    _one.formula(build=_by)(_of)
-    _one.mutant_table(
-        {
-            name: (
-                text,
-                lambda u, *more, _of=_of, change=change, **how: _of(change(u), *more, **how),
-            )
-            for name, (text, change) in _SOURCES.items()
-        }
-        | _STEPS[_of],
-        build=_by,
-    )
 
-DROPOUT.mutant_table(
-    {
-        "mask_inverted": (
-            "the mask was true where an element is dropped",
-            lambda u, x, ratio: (_drop(u, x, ratio)[0], u < ratio),
-        ),
-        "mask_drawn_apart": (
-            "the mask was drawn apart from the output",
-            lambda u, x, ratio: (_drop(u, x, ratio)[0], xp.drawn(u.shape, None) >= ratio),
-        ),
-        "mask_of_ones": (
-            "the mask was all ones in training too",
-            lambda u, x, ratio: (_drop(u, x, ratio)[0], u >= 0),
-        ),
-    },
-    build=_dropout,
-)
+# ── mutants of Dropout's mask ─────────────────────────────────────────────────────────────────
+
+
+def mask_inverted(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: the mask is true for what is dropped."""
+    output, mask = dropped(u, data, ratio)
+    return output, ~mask
+
+
+def mask_drawn_apart(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: the mask is of draws of its own."""
+    output, _ = dropped(u, data, ratio)
+    return output, xp.drawn(u.shape, None) >= ratio
+
+
+def mask_of_ones(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
+    """Mutant: the mask is all ones, as it is without training."""
+    output, mask = dropped(u, data, ratio)
+    return output, np.ones_like(mask)
+
+
+MASK_MUTANTS: Mutants = {
+    "mask_inverted": ("the mask was true where an element is dropped", mask_inverted),
+    "mask_drawn_apart": ("the mask was drawn apart from the output", mask_drawn_apart),
+    "mask_of_ones": ("the mask was all ones in training too", mask_of_ones),
+}
+
+
+# ── declarations ──────────────────────────────────────────────────────────────────────────────
+
+
+def declare(
+    op: Operator,
+    versions: Callable[..., Mapping[int, Formula]],
+    distribution: Distribution,
+    mutants: Mutants,
+) -> None:
+    """Declare the formula of an operator, and its mutants: of the draws, and `mutants`."""
+    op.formula(build=versions)(distribution)
+    of_draws = {
+        name: (text, partial(of_other_draws, distribution, change))
+        for name, (text, change) in DRAWS.items()
+    }
+    op.mutant_table({**of_draws, **mutants}, build=versions)
+
+
+declare(RANDOM_NORMAL, random_of_shape, normal, NORMAL_MUTANTS)
+declare(RANDOM_NORMAL_LIKE, random_like, normal, NORMAL_MUTANTS)
+declare(RANDOM_UNIFORM, random_of_shape, uniform, UNIFORM_MUTANTS)
+declare(RANDOM_UNIFORM_LIKE, random_like, uniform, UNIFORM_MUTANTS)
+declare(BERNOULLI, bernoulli, is_one, BERNOULLI_MUTANTS)
+declare(MULTINOMIAL, multinomial, class_of, MULTINOMIAL_MUTANTS)
+declare(DROPOUT, dropout_1, dropped, DROPOUT_MUTANTS)
+declare(DROPOUT, dropout, dropped, DROPOUT_MUTANTS)
+DROPOUT.mutant_table(MASK_MUTANTS, build=dropout)

@@ -1,0 +1,36 @@
+"""What the texts of random operators leave open, and what they forbid."""
+
+import numpy as np
+import pytest
+
+from opcheck.engine.evaluate import each_answer, evaluate
+from opcheck.engine.node import Node
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion
+
+DATA = np.float32([1, -2, 3])
+
+
+def dropout(ratio, *training_mode, since=13):
+    inputs = (DATA, np.array(ratio, np.float32), *training_mode)
+    return Node(OpVersion("", "Dropout", since), inputs, {}, range(2), opset=since)
+
+
+@pytest.mark.parametrize("training_mode", [(), (np.array(False),)])
+@pytest.mark.parametrize("ratio", [1, -0.5, np.nan])
+def test_a_ratio_beyond_its_range_is_ignored_or_refused_without_training(ratio, training_mode):
+    ignored, refused = (found.answer for found in each_answer(dropout(ratio, *training_mode)))
+    np.testing.assert_array_equal(ignored[0], DATA)
+    assert ignored[1].all()
+    assert isinstance(refused, InvalidNode)
+
+
+@pytest.mark.parametrize("ratio", [1, -0.5, np.nan])
+def test_a_ratio_beyond_its_range_is_refused_in_training(ratio):
+    with pytest.raises(InvalidNode, match="allowed: at least 0 and below 1"):
+        evaluate(dropout(ratio, np.array(True)))
+
+
+def test_a_ratio_in_its_range_is_ignored_without_training():
+    (found,) = each_answer(dropout(0.75))
+    np.testing.assert_array_equal(found.answer[0], DATA)

@@ -55,6 +55,12 @@ class BackendUnavailable(OpcheckError):
     exit_code = Exit.UNUSABLE
 
 
+class ProcessDied(OpcheckError):
+    """A process in which opcheck does its own work died, as the system may kill it."""
+
+    exit_code = Exit.UNUSABLE
+
+
 class Unwritable(OpcheckError):
     """A file that was asked for cannot be written."""
 

@@ -194,8 +194,8 @@ def mutate(given: MutateOptions) -> None:
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
 
     Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
-    wrong usage or case file, 4 the cluster could not be used, 5 opcheck's engine has no operator of
-    these cases.
+    wrong usage or case file, 4 the cluster could not be used or a process died, 5 opcheck's engine
+    has no operator of these cases.
     """
     from opcheck.execution import mutate as work
     from opcheck.model import Fate, Power
@@ -253,7 +253,8 @@ def _check_mutants(names: Sequence[str], cases: "Sequence[Case]") -> None:
     from opcheck.engine.mutants.mutant import STATEFUL
     from opcheck.execution.mutate import all_mutants
 
-    known = {mutant.name for op in {case.op for case in cases} for mutant in all_mutants(op)}
+    ops = {case.op for case in cases}
+    known = {name for op in ops for mutant in all_mutants(op) for name in mutant.names}
     known |= {mutant.name for mutant in STATEFUL}
     unknown = [name for name in names if name not in known]
     if unknown:

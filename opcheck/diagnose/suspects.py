@@ -56,20 +56,22 @@ class _Known:
 
 def names_of(op: OpVersion) -> set[str]:
     """Return the names of all diagnoses for an operator; empty where no mutant is known."""
-    names = {mutant.name for mutant in causes_of(op)}
+    names = {name for mutant in causes_of(op) for name in mutant.names}
     pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
     return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
 
 
 def looks_like(name: str, evidence: Evidence) -> bool:
-    """Return True if the mutant of this name reproduces a failure."""
+    """Return True if a mutant of this name, or of this former name, reproduces a failure."""
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
-    mutants = [one for one in causes_of(evidence.node.op) if one.name in name.split("+")]
-    found = [one.name for one in _fitting(evidence, mutants, {})]
+    parts = {*name.split("+")}
+    mutants = [one for one in causes_of(evidence.node.op) if not parts.isdisjoint(one.names)]
+    fitting = _fitting(evidence, mutants, {})
     pairs = (both(*pair) for pair in combinations(mutants, 2))
-    found += [one.name for one in pairs if _does(reproduces, one, evidence, {})]
-    return any(name in (one, one.partition("+")[0]) for one in found)
+    fitting += [pair for pair in pairs if _does(reproduces, pair, evidence, {})]
+    names = {known for mutant in fitting for known in mutant.names}
+    return any(name in (known, known.partition("+")[0]) for known in names)
 
 
 def _does(what: _Asks, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
@@ -311,8 +313,9 @@ class Fault(NamedTuple):
         if mutant is None:
             within = ", within whose error it lies" * (self.kind == "computed")
             return Mutant(self.name, self.text + within, partial(self._spoilt, attrgetter("right")))
-        name, text = f"{mutant.name}+{self.name}", f"{mutant.text}, and {self.text}"
-        return Mutant(name, text, partial(self._spoilt, mutant.answer))
+        name, *aliases = (f"{name}+{self.name}" for name in mutant.names)
+        text = f"{mutant.text}, and {self.text}"
+        return Mutant(name, text, partial(self._spoilt, mutant.answer), aliases=tuple(aliases))
 
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
         own = None if node.lead is None else of(node.lead)
@@ -362,7 +365,8 @@ def both(one: Mutant, other: Mutant) -> Mutant:
             outputs.append(np.where(same, mine, its).astype(right.dtype))
         return outputs
 
-    return Mutant(f"{one.name}+{other.name}", f"{one.text}, and {other.text}", spoilt)
+    name, *aliases = ("+".join(names) for names in product(one.names, other.names))
+    return Mutant(name, f"{one.text}, and {other.text}", spoilt, aliases=tuple(aliases))
 
 
 #: Every fault, by its name.

@@ -229,13 +229,25 @@ def mutations(
     found = cells(cases)
     for cell in found:
         arguments(cell.op)  # here, so that no other process has to send the error
-    batches = _batches(found, settings or MutationSettings(), jobs)
+    batches = _batches(found, _with_present_names(found, settings or MutationSettings()), jobs)
     return (spread or partial(_here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
     """Return how many mutations `mutations` will yield."""
-    return len(_places(cells(cases), settings))
+    found = cells(cases)
+    return len(_places(found, _with_present_names(found, settings)))
+
+
+def _with_present_names(found: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
+    """Return settings that also name the mutants whose former names are given."""
+    formerly = {
+        mutant.name
+        for op in dict.fromkeys(cell.op for cell in found)
+        for mutant in all_mutants(op)
+        if not set(settings.names).isdisjoint(mutant.aliases)
+    }
+    return replace(settings, names=(*settings.names, *sorted(formerly - {*settings.names})))
 
 
 def _batches(
@@ -406,7 +418,7 @@ class ArgumentsFields(validation.Fields):
 
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
     """Return the argument that no input distinguishes it from the formula; None without one."""
-    names = {mutant.name, *mutant.within}
+    names = {*mutant.names, *mutant.within}
     about = (one for one in arguments(op) if not names.isdisjoint(one.mutants))
     return next((one.why for one in about if not one.dtypes or dtype in one.dtypes), None)
 
@@ -422,7 +434,7 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                 continue
             found += [one] if op.since in (one.versions or versions) else []
             ops = [replace(op, since=since) for since in {*one.versions} & versions or versions]
-            every = (mutant.name for op in ops for mutant in all_mutants(op))
+            every = (name for op in ops for mutant in all_mutants(op) for name in mutant.names)
             types = (dtype for op in ops for dtype in dtypes_of(op))
             for key, known in ("versions", versions), ("dtypes", {*types}), ("mutants", {*every}):
                 for at, word in enumerate(getattr(one, key)):

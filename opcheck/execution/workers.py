@@ -30,7 +30,7 @@ from opcheck.backends.execute import execute, outcome
 from opcheck.backends.isolation import pool
 from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, few
+from opcheck.errors import BackendUnavailable, OpcheckError, ProcessDied, UsageError, few
 from opcheck.execution.expected import oracles_of
 from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
@@ -366,10 +366,25 @@ def _read(path: Path) -> str:
 
 
 def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) -> Generator[Made]:
-    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes."""
+    """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
+
+    Raises what `work` raises, and ProcessDied if a process is killed.
+    """
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
         return
+    try:
+        yield from _in_processes(work, jobs, count)
+    except futures.BrokenExecutor:
+        message = f"one of {count} processes of opcheck died before its work was done"
+        hint = "the system may have been short of memory: try fewer processes, as in -j 1"
+        raise ProcessDied(message, hint) from None
+
+
+def _in_processes(
+    work: Callable[[Item], Made], jobs: Sequence[Item], count: int
+) -> Generator[Made]:
+    """Yield what `in_parallel` yields, from processes; raises BrokenExecutor if one dies."""
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
     with interrupt.processes(min(count, len(jobs)), "spawn", signal.signal, ignoring) as pool:

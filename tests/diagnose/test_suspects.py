@@ -227,6 +227,24 @@ def test_a_failure_looks_like_a_mistake_or_two(name: str, got: Any, is_it: bool)
     assert name not in names_of(OpVersion("", "Nobody", 1))
 
 
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        ("before", LAST),
+        ("before+output_in_float64", [LAST[0].astype(np.float64)]),
+        ("before+doubled", [np.float32([[2, 1]])]),
+    ],
+)
+def test_a_ledger_may_name_a_mistake_as_it_was_named_before(name, got, monkeypatch) -> None:
+    known = [
+        replace(one, aliases=("before",)) if one.name == "last_of_ties" else one
+        for one in suspects.causes_of(HARDMAX)
+    ]
+    monkeypatch.setattr(suspects, "causes_of", lambda op: known)
+    assert looks_like(name, wrong(FIRST, got))
+    assert name in names_of(HARDMAX)
+
+
 def test_an_invalid_model_was_checked_by_who_refuses_it() -> None:
     invalid = node(HARDMAX, [[3, 3]], {"axis": 7})
     assert looks_like("not_checked", wrong(invalid, LAST))

@@ -1,6 +1,8 @@
 """What a suite sees of mistakes, and which shipped cases see others, on small suites."""
 
 import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 from opcheck import interrupt
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL
-from opcheck.errors import UsageError
+from opcheck.errors import Exit, ProcessDied, UsageError
 from opcheck.execution import mutate
 from opcheck.execution.evaluation import CaseEvaluation
 from opcheck.execution.mutate import RED, CaseKills, MutationSettings, cells, mutants_in, mutations
@@ -88,6 +90,35 @@ def test_a_mistake_about_refusals_is_killed_by_a_rejection_or_its_legal_twin(tmp
         "refuses_negative_axes": Fate.KILLED,
         "last_of_ties": Fate.SURVIVED,
     }
+
+
+def test_a_former_name_of_a_mutant_means_it_too(tmp_path: Path) -> None:
+    cases = suite(tmp_path, NO_TIES)
+    asked = MutationSettings(("last_row_missing",))
+    found = list(mutations(cases, asked))
+    assert [one.mutant.name for one in found] == ["last_row_missing_in_argmax"]
+    assert mutate.count(cases, asked) == 1
+
+
+def test_arguments_hold_by_former_names(monkeypatch) -> None:
+    argument = mutate.Argument(mutants=["last_row_missing"], why="there is one row")
+    monkeypatch.setattr(mutate, "arguments", lambda op: (argument,))
+    (last,) = (one for one in mutants_of(HARDMAX13) if one.name == "last_row_missing_in_argmax")
+    assert mutate.why_harmless(last, HARDMAX13, "float32") == "there is one row"
+
+
+def test_survivors_whose_names_were_once_alike_are_looked_up_one_by_one(tmp_path: Path) -> None:
+    """LinearClassifier adds up scores and looks for the largest, and may err in either."""
+    op = OpVersion("ai.onnx.ml", "LinearClassifier", 1)
+    names = ("last_row_missing", "last_row_missing_in_argmax")
+    survivors = [
+        MutantId(op, "float32", one.name, one.text)
+        for one in mutants_in(op, "float32")
+        if one.name in names
+    ]
+    assert tuple(sorted(one.name for one in survivors)) == names
+    found = dict(mutate.killed_elsewhere(survivors, []))
+    assert found.keys() == {*survivors}
 
 
 def made(monkeypatch: pytest.MonkeyPatch, *mutants: Mutant) -> None:
@@ -322,6 +353,20 @@ def test_work_that_is_to_end_ends_at_once_however_long_its_parts_take(monkeypatc
     with pytest.raises(KeyboardInterrupt):
         list(in_parallel(time.sleep, [600, 600, 600], 2))
     assert time.monotonic() - began < 300
+    assert {*multiprocessing.active_children()} == before
+
+
+def killed_at_two(number: int) -> int:
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_process_that_is_killed_is_one_message() -> None:
+    before = {*multiprocessing.active_children()}
+    error = error_of(ProcessDied, list, in_parallel(killed_at_two, [1, 2, 3], 2))
+    assert error.message == "one of 2 processes of opcheck died before its work was done"
+    assert error.exit_code == Exit.UNUSABLE == 4
     assert {*multiprocessing.active_children()} == before
 
 

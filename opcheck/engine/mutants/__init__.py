@@ -1,11 +1,23 @@
 """Mutants of every operator: what its schema, its formula and its own file make of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 
 from opcheck import opset
-from opcheck.engine.mutants import elements, rows, schema, tensors, windows
+from opcheck.engine.mutants import (
+    casts,
+    elements,
+    indices,
+    places,
+    pooling,
+    rows,
+    schema,
+    tensors,
+    window_plans,
+    window_sums,
+    windows,
+)
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, evaluated
 from opcheck.engine.node import operator_of
 from opcheck.engine.operators import Operator, OwnMutant, located
@@ -19,11 +31,16 @@ __all__ = ["Mutant", "causes_of", "guards_of", "mutants_of"]
 #: Mutants of all operators, those of functions that a formula may call first.
 _GENERAL: tuple[Mutant, ...] = (
     *rows.FAULTS,
+    *places.FAULTS,
     *elements.FAULTS,
-    *tensors.FAULTS,
-    *windows.FAULTS,
-    *elements.CASTS,
-    *windows.MUTANTS,
+    *indices.FAULTS,
+    *windows.READINGS,
+    *window_plans.FAULTS,
+    *windows.ACCEPTED,
+    *windows.REFUSALS,
+    *window_sums.FAULTS,
+    *casts.CASTS,
+    *pooling.MUTANTS,
     *tensors.MUTANTS,
 )
 
@@ -37,12 +54,19 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     own = [mutant for mutant in operator.mutants if mutant.since == op.since]
     of_schema = tuple(schema.mutants(op, operator))
     _check_names(operator, own, of_schema)
-    mutants: dict[tuple[str, str], Mutant] = {}
-    for mutant in chain(map(_of_own, own), of_schema, _general(op, operator)):
-        # An own one takes the place of a general one of that name, as Softmax's `nan_skipped` does.
-        if (mutant.name, "") not in mutants:
-            mutants.setdefault((mutant.name, mutant.primitive), mutant)
+    mutants: dict[str, Mutant] = {}
+    _add(op, chain(map(_of_own, own), of_schema), mutants)
+    # An own one takes the place of a general one of that name, as Softmax's `nan_skipped` does.
+    _add(op, [mutant for mutant in _general(op, operator) if mutant.name not in mutants], mutants)
     return tuple(mutants.values())
+
+
+def _add(op: OpVersion, mutants: Iterable[Mutant], by_name: dict[str, Mutant]) -> None:
+    """Add mutants of a version to those that it has; raise WrongOperator for two of one name."""
+    for mutant in mutants:
+        if mutant.name in by_name:
+            raise WrongOperator(f"{op}: two mutants are named {mutant.name!r}")
+        by_name[mutant.name] = mutant
 
 
 def _check_names(operator: Operator, own: Sequence[OwnMutant], of_schema: Sequence[Mutant]) -> None:
@@ -115,4 +139,9 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """
     operator = operator_of(op)
-    return tuple(schema.guards(op, operator)) if operator else ()
+    if operator is None:
+        return ()
+    mutants = {mutant.name: mutant for mutant in mutants_of(op)}
+    others = len(mutants)
+    _add(op, schema.guards(op, operator), mutants)
+    return tuple(mutants.values())[others:]

@@ -65,6 +65,7 @@ class Mutant:
         of_numbers: It is about numbers in the output, of which booleans are none.
         any_type: Cases of any one type decide about it in each version.
         of_values: It is about elements of inputs, so that operators of shapes have no such mutant.
+        aliases: Its former names, by which ledgers, arguments and command lines may know it.
     """
 
     name: str
@@ -81,6 +82,12 @@ class Mutant:
     within: tuple[str, ...] = ()
     any_type: bool = False
     of_values: bool = False
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name, and former ones."""
+        return self.name, *self.aliases
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """Return its outputs for a node, or why it refuses it; other nodes are computed right."""

@@ -17,9 +17,10 @@ import numpy as np
 
 from opcheck import dtypes, opset
 from opcheck.engine.evaluate import is_real
-from opcheck.engine.mutants import mutant, tensors
+from opcheck.engine.mutants import indices, mutant, tensors
 from opcheck.engine.mutants.elements import DOUBLE
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant, reading, refusing
+from opcheck.engine.mutants.named_axes import NamedAxes, names_axes
 from opcheck.engine.node import Node
 from opcheck.engine.operators import Formula, Operator, without_readings
 from opcheck.errors import InvalidNode
@@ -57,8 +58,8 @@ def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
             # So small a default guards a division, or the like.
             if isinstance(attribute.default, float) and 0 < attribute.default < 0.01:
                 yield from _of_guard(attribute, known.formulas[op.since])
-            if tensors.names_axes(attribute):
-                yield from tensors.NamedAxes(attribute).mutants()
+            if names_axes(attribute):
+                yield from NamedAxes(attribute).mutants()
     yield from _of_form(schema)
     yield from _of_inputs(schema)
     slots = (*schema.inputs, *schema.outputs)
@@ -178,7 +179,7 @@ def _of_type(attribute: Attribute) -> Iterator[Mutant]:
     about = [*_BY_TYPE.get(attribute.type, ())]
     if attribute.default:
         about += _BY_TYPE.get(f"{attribute.type} with a default", ())
-    if not tensors.names_axes(attribute):
+    if not names_axes(attribute):
         about += _BY_TYPE.get(f"{attribute.type} for each axis", ())
     for name, text, make, change, *only in about:
         answer = make(attribute.name, change)
@@ -474,6 +475,7 @@ class Condition:
         family: Conditions of one family are not paired with each other, those of "" with none.
         primitive: The function that a formula must call for the condition to concern it.
         of_index: Indices out of range may be met on this path.
+        former_name: The name that it had before, if another.
     """
 
     name: str
@@ -482,6 +484,7 @@ class Condition:
     family: str = ""
     primitive: str = ""
     of_index: bool = False
+    former_name: str = ""
 
 
 def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
@@ -500,13 +503,13 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
         primitive = max(condition.primitive for condition in path)
         yield _mutant(path, "wrong", "the output was wrong", partial(_wrong, path), primitive)
     for condition in (it for it in single if it.of_index):
-        clamped = Accepting(mutant.faulty_where(condition.holds, tensors.INDEXED, tensors.CLAMPED))
+        clamped = Accepting(mutant.faulty_where(condition.holds, indices.INDEXED, indices.CLAMPED))
         yield _mutant(
             (condition,),
             "index_clamped",
             "an index out of range was clamped",
             clamped,
-            tensors.INDEXED,
+            indices.INDEXED,
         )
 
 
@@ -514,14 +517,19 @@ def _mutant(
     path: Sequence[Condition], does: str, text: str, answer: AnswerFunction, primitive: str
 ) -> Mutant:
     names = [condition.name for condition in path]
+    former_names = [condition.former_name or condition.name for condition in path]
     text = f"{text} only where {' and '.join(condition.text for condition in path)}"
+    aliases: tuple[str, ...] = ()
+    if former_names != names:
+        aliases = (f"{does}_where_{'_and_'.join(former_names)}",)
     return Mutant(
         f"{does}_where_{'_and_'.join(names)}",
         text,
         answer,
         primitive,
         any_type=True,
-        within=tuple(f"{does}_where_{name}" for name in names),
+        within=tuple(f"{does}_where_{name}" for name in dict.fromkeys([*names, *former_names])),
+        aliases=aliases,
     )
 
 
@@ -590,7 +598,13 @@ def _of_every_input(schema: Schema) -> Iterator[Condition]:
     for place, parameter in enumerate(schema.inputs):
         is_unlike_lead = parameter.constraint != of_lead
         is_index = is_unlike_lead and "tensor(int64)" in parameter.types
-        yield from _of_input(place, parameter, is_index)
+        for condition in _of_input(place, parameter, is_index):
+            if condition.name in schema.attributes:
+                # Split-1 has an attribute and an input of one name.
+                name = f"{condition.name}_given"
+                yield replace(condition, name=name, former_name=condition.name)
+            else:
+                yield condition
         if parameter.option == "variadic":
             return
 
@@ -651,8 +665,8 @@ def _from(low: float, node: Node) -> Any:
 
 
 def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
-    name, axes = attribute.name, tensors.NamedAxes(attribute).found
-    if tensors.names_axes(attribute):
+    name, axes = attribute.name, NamedAxes(attribute).found
+    if names_axes(attribute):
         for word, text, holds in (
             ("not_first", "was not the first", lambda node: min(axes(node), default=0) > 0),
             (
@@ -753,7 +767,7 @@ def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Cond
             f"{name} had {text}",
             partial(_has, place, holds),
             family,
-            tensors.INDEXED,
+            indices.INDEXED,
             of_index=word != "negative",
         )
 

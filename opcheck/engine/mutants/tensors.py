@@ -1,594 +1,439 @@
-"""Mutants of whole tensors: misplaced elements, wrong shapes and refusals, lossy numbers; of
-attributes that name an axis or several, and of coercion to a matrix."""
+"""Mutants of whole tensors: misplaced elements, wrong shapes and refusals, lossy numbers.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+A change takes a tensor, of any type and rank, and returns another. Mutants of the output make it of
+each right output, and those of the input of each input.
+"""
+
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import repeat
-from math import prod
 from operator import methodcaller
 from typing import Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from opcheck.dtypes import DTYPES, of
-from opcheck.engine.axes import matrix_of
-from opcheck.engine.evaluate import evaluate, exactly, is_real
-from opcheck.engine.mutants import elements as el, mutant, rows
-from opcheck.engine.mutants.elements import FLOATS, LONG, NUMBERS, WIDTHS, blank, through
-from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, faulty_where, reading, refusing
+from opcheck.engine.evaluate import exactly, is_real
+from opcheck.engine.mutants import elements as el
+from opcheck.engine.mutants.elements import (
+    FLOATS,
+    LONG,
+    NUMBERS,
+    WIDTHS,
+    blank,
+    cut_to_bits,
+    through,
+    whole_vectors,
+)
+from opcheck.engine.mutants.mutant import Accepting, Mutant, Only, reading, refusing
 from opcheck.engine.node import Node
 from opcheck.engine.outputs import Expected
 from opcheck.errors import InvalidNode
 from opcheck.model import Array
-from opcheck.opset import Attribute, versions
+from opcheck.opset import versions
 
-#: Another axis than the one given, for tensors of a rank.
-AxisChange: TypeAlias = Callable[[int, int], int]
-#: Axes counted from the front and in order.
-Axes: TypeAlias = tuple[int, ...]
-#: The shape and the axes in place of those of the first input.
-ShapeChange: TypeAlias = Callable[[tuple[int, ...], Axes], tuple[tuple[int, ...], Axes]]
-
-_FROM_THE_BACK, _COERCED, INDEXED = "from_either_end", "matrix_of", "elements_at"
-#: The axis that is taken for one out of range.
-_OUTSIDE: tuple[tuple[str, str, AxisChange], ...] = (
-    ("axis_wraps", "an axis out of range was taken modulo the rank", lambda axis, r: axis % r),
-    (
-        "axis_clamped",
-        "an axis out of range was clamped to the nearest one",
-        lambda axis, r: min(max(axis, 0), r - 1),
-    ),
-    (
-        "out_of_range_is_last",
-        "an axis out of range was taken for the last one",
-        lambda axis, r: r - 1,
-    ),
-)
-#: The axis that is taken for another, counted from the front.
-_FOUND: tuple[tuple[str, str, AxisChange], ...] = (
-    ("axis_1_always", "axis 1 was taken, whatever the attribute", lambda axis, r: min(1, r - 1)),
-    ("first_axis_always", "the first axis was taken, whatever the attribute", lambda axis, r: 0),
-    ("last_axis_always", "the last axis was taken, whatever the attribute", lambda a, r: r - 1),
-    ("axis_mirrored", "the axis was counted from the wrong end", lambda axis, r: r - 1 - axis),
-    ("axis_minus_1", "the axis before the right one was taken", lambda axis, r: (axis - 1) % r),
-    ("axis_plus_1", "the axis after the right one was taken", lambda axis, r: (axis + 1) % r),
-    (
-        "axis_0_is_1_of_rank_5",
-        "axis 1 was taken in place of axis 0 where there are more than four axes",
-        lambda axis, r: (axis or 1) if r > 4 else axis,
-    ),
-    (
-        "axes_of_four_channels_last",
-        "of four axes, axis 1 was taken for the last one, and those behind it for one before",
-        lambda axis, r: (0, 3, 1, 2)[axis] if r == 4 else axis,
-    ),
-)
-
-
-def _merged(place: int, rank: int, shape: tuple[int, ...], axes: Axes) -> Any:
-    at = place % max(2, len(shape))
-    merged = (*shape[:at], -1, *shape[at + 2 :]), tuple(a - (a > at) for a in axes)
-    return merged if len(shape) > rank else (shape, axes)
-
-
-#: In which shape the first input is read, and which axes are taken then, where no formula does so.
-_READ: tuple[tuple[Any, ...], ...] = (
-    *(
-        (
-            f"{which}_two_of_more_than_{rank}_axes_merged",
-            f"of more than {rank} axes the {which} two were one, so that either meant both",
-            partial(_merged, place, rank),
-            INDEXED,
-        )
-        for place, which in ((0, "first"), (-2, "last"))
-        for rank in (4, 5)
-    ),
-    (
-        "shape_reversed",
-        "the shape was read from the last axis to the first",
-        lambda shape, axes: (shape[::-1], axes),
-    ),
-    ("whole_tensor", "the whole tensor was one row", lambda shape, axes: ((1, -1), (1,)), INDEXED),
-)
-
-
-def names_axes(attribute: Attribute) -> bool:
-    """Return True for an attribute that is called `axis` or `axes`."""
-    return attribute.name.lower() in ("axis", "axes")
-
-
-def _counted_from_minus_2(axis: int, rank: int) -> int:
-    return axis if axis >= -1 else axis + 1
-
-
-def _without_sign(axis: int, rank: int) -> int:
-    return abs(axis)
-
-
-def _first_of_a_vector(axis: int, rank: int) -> int:
-    """Return 0 for an axis that a matrix has, where there is a vector."""
-    return 0 if rank == 1 and -2 <= axis < 2 else axis
-
-
-def _last_axis(axis: int, rank: int) -> int:
-    return rank - 1
-
-
-def _coerced_beyond_rank_4(
-    shape: tuple[int, ...], axes: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return a matrix and its second axis in place of five or more axes."""
-    if len(shape) > 4 and axes:
-        return matrix_of(shape, axes[0]), (1,)
-    return shape, axes
-
-
-class NamedAxes:
-    """An attribute that names one axis, or a list of them."""
-
-    def __init__(self, attribute: Attribute) -> None:
-        self.name, self.default = attribute.name, attribute.default
-        self.is_list = attribute.type == "ints"
-
-    def stated(self, node: Node) -> Axes:
-        """The axes as they are stated, or the default."""
-        value: Any = node.attrs.get(self.name, self.default)
-        return tuple(value or ()) if self.is_list or value is None else (value,)
-
-    def found(self, node: Node) -> Axes:
-        """The axes of a legal node, counted from the front, each once; none of rank 0."""
-        return tuple(dict.fromkeys(axis % node.rank for axis in self.stated(node) if node.rank))
-
-    def taking(self, node: Node, axes: Sequence[int]) -> Node:
-        """The node with other axes."""
-        value = tuple(dict.fromkeys(axes)) if self.is_list else axes[0] if axes else None
-        return node.with_attrs(**{self.name: value})
-
-    def mutants(self) -> Iterator[Mutant]:
-        """All of them."""
-        for name, text, change in _OUTSIDE:
-            yield Mutant(name, text, Accepting(partial(self._outside, change)))
-        for name, text, change in _FOUND:
-            yield reading(name, text, partial(self._found, change))
-        if not self.is_list:
-            yield from self._of_one()
-        for name, text, read, *unless in _READ:
-            yield Mutant(name, text, partial(self._reshaped, read), unless=tuple(unless))
-        # How many there are does not depend on the type: of blocks one type decides.
-        for width, kind, only in (
-            (1024, "blocks", ("float32",)),
-            (16, "vectors", None),
-            (8, "vectors", None),
-            (4, "vectors", None),
-        ):
-            text = f"of rows across memory, what is left by whole {kind} of {width} was zero"
-            yield Mutant(
-                f"tail_of_{width}_across_memory_missing",
-                text,
-                partial(self._without_the_last_rows, width),
-                only=only,
-                unless=(_COERCED,),
-            )
-        for name, text, answer, primitive in (
-            (
-                "rows_side_by_side",
-                "neighbours in a row were taken to lie side by side in memory",
-                partial(self._reshaped, lambda s, axes: ((-1, prod(s[a] for a in axes)), (1,))),
-                "",
-            ),
-            (
-                "not_transposed_back",
-                "the axis was moved to the end, and not back in the output",
-                self._not_transposed_back,
-                "",
-            ),
-            (
-                "argmax_in_8_bits_across_memory",
-                "where rows lie across memory, the place of the maximum in its row had 8 bits",
-                faulty_where(
-                    lambda n: n.is_legal and prod(self._beside(n)) > 1, "argmax", rows.IN_8_BITS
-                ),
-                "argmax",
-            ),
-        ):
-            yield Mutant(name, text, answer, primitive, unless=(_COERCED,))
-        text = "with more than four axes the last of equal maxima won"
-        answer = faulty_where(lambda n: n.rank > 4, "argmax", rows.LAST_OF_TIES)
-        yield Mutant("last_of_ties_beyond_four_axes", text, answer, "argmax")
-
-    def _of_one(self) -> Iterator[Mutant]:
-        """Yield mutants that read one axis wrongly, and not a list of them."""
-        for name, text, read in (
-            (
-                "negative_axis_off_by_one",
-                "negative axes were counted from -2, so that -2 was taken for the last one",
-                partial(self._stated, _counted_from_minus_2),
-            ),
-            (
-                "minus_sign_ignored",
-                "the minus sign of a negative axis was ignored",
-                partial(self._stated, _without_sign),
-            ),
-            (
-                "negative_axis_after_squeezing",
-                "the last axes of one element were dropped before a negative axis was counted",
-                self._squeezed_first,
-            ),
-        ):
-            yield reading(name, text, read, primitive=_FROM_THE_BACK)
-        text = "a vector, taken for a matrix of one row, had the range of a matrix's axis"
-        answer = Accepting(self._as_of_a_matrix)
-        yield Mutant("axis_of_vector_as_of_a_matrix", text, answer, _FROM_THE_BACK)
-        yield refusing(
-            "refuses_negative_axes",
-            "negative axes were refused",
-            self._is_negative,
-            primitive=_FROM_THE_BACK,
-        )
-        text = "the output kept the two dimensions that the input was coerced to"
-        yield Mutant("left_coerced", text, self._left_coerced, _COERCED)
-        text = "the rows of the matrix that the input was coerced to lacked the last axis"
-        yield Mutant("coercion_without_the_last_axis", text, self._without_the_last, _COERCED)
-        for name, text, repair in (
-            (
-                "axis_of_empty_tensor_unchecked",
-                "an empty tensor was returned before its axis was checked",
-                self._unchecked_if_empty,
-            ),
-            (
-                "rank_0_is_a_vector",
-                "a tensor of rank 0 was taken for a vector",
-                self._of_rank_0_as_a_vector,
-            ),
-            (
-                "out_of_range_is_no_axis",
-                "an axis out of range made a row of every element",
-                self._every_element_a_row,
-            ),
-        ):
-            yield Mutant(name, text, Accepting(repair))
-        yield Mutant(
-            "rank_5_coerced",
-            "the input was coerced to two dimensions where it has more than four",
-            partial(self._reshaped, _coerced_beyond_rank_4),
-            unless=(_COERCED, INDEXED),
-        )
-        if isinstance(self.default, int) and self.default > 0:
-            text = "a missing axis was taken for the last one where the default is out of range"
-            answer = Accepting(self._default_kept_in_range)
-            yield Mutant("default_axis_kept_in_range", text, answer)
-
-    def _is_negative(self, node: Node) -> bool:
-        """Return True if a node states a negative axis."""
-        return self.name in node.attrs and self.stated(node)[0] < 0
-
-    def _as_of_a_matrix(self, node: Node) -> Sequence[Any]:
-        """Return the answer of a vector whose axis may be one of a matrix of one row."""
-        return self._stated(_first_of_a_vector, node).right
-
-    def _left_coerced(self, node: Node) -> Sequence[Any]:
-        """Return the outputs as the matrices that the input was coerced to."""
-        return [out.reshape(matrix_of(out.shape, self.found(node)[0])) for out in node.right]
-
-    def _unchecked_if_empty(self, node: Node) -> Sequence[Any]:
-        """Return the answer along axis 0 of a tensor without elements, whatever its axis."""
-        is_empty = node.rank and not node.given[0].size
-        return (self.taking(node, (0,)) if is_empty else node).right
-
-    def _of_rank_0_as_a_vector(self, node: Node) -> Sequence[Any]:
-        """Return the answer of a scalar as a vector of one element, along its axis."""
-        is_beyond_a_vector = self.name in node.attrs and self.stated(node)[0] not in (-1, 0)
-        if node.rank or is_beyond_a_vector:
-            return node.right
-        return self._read_as(node, (1,), (0,), repeat(()))
-
-    def _every_element_a_row(self, node: Node) -> Sequence[Any]:
-        """Return the answer along a new last axis of one element."""
-        if not node.rank:
-            return node.right
-        shape = node.given[0].shape
-        return self._read_as(node, (*shape, 1), (node.rank,), repeat(shape))
-
-    def _default_kept_in_range(self, node: Node) -> Sequence[Any]:
-        """Return the answer along the last axis where the default is out of range."""
-        return node.right if self.name in node.attrs else self._outside(_last_axis, node)
-
-    def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
-        r, axes = node.rank, self.stated(node)
-        changed = [a if 0 <= a < r else change(a, r) for a in axes if r]
-        return (self.taking(node, changed) if changed else node).right
-
-    def _found(self, change: AxisChange, node: Node) -> Node:
-        """The node with `change` made to its axes, counted from the front, if it is legal."""
-        axes = self.found(node) if node.is_legal else ()
-        changed = tuple(change(axis, node.rank) for axis in axes)
-        return node if changed == axes else self.taking(node, changed)
-
-    def _stated(self, change: AxisChange, node: Node) -> Node:
-        return self.taking(node, [change(axis, node.rank) for axis in self.stated(node)])
-
-    def _squeezed_first(self, node: Node) -> Node:
-        if self.name not in node.attrs:
-            return node
-        long = (place for place, size in enumerate(node.given[0].shape) if size != 1)
-        end = max(long, default=0) + 1
-        return self._stated(lambda axis, r: max(axis + end, 0) if -r <= axis < 0 else axis, node)
-
-    def _read_as(
-        self, node: Node, shape: Sequence[int], axes: Sequence[int], shapes: Iterable[Sequence[int]]
-    ) -> Sequence[Any]:
-        """The answer to the first input in another shape, in the output's shapes if it fits."""
-        read = node.with_input(0, node.given[0].reshape(shape))
-        made = zip(self.taking(read, axes).right, shapes, strict=False)
-        return [out.reshape(own) if out.size == prod(own) else out for out, own in made]
-
-    def _reshaped(self, change: ShapeChange, node: Node) -> Sequence[Any]:
-        right, x = node.right, node.inputs[0]
-        if x is None or not x.size or not x.ndim:
-            return right
-        shape, axes = change(x.shape, found := self.found(node))
-        if (shape, axes) == (x.shape, found):
-            return right
-        return self._read_as(node, shape, axes, [out.shape for out in right])
-
-    def _beside(self, node: Node) -> tuple[int, ...]:
-        """The shape of the rows that lie side by side in memory."""
-        return node.given[0].shape[max(self.found(node), default=node.rank) + 1 :]
-
-    def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
-        right, inner = node.right, self._beside(node)
-        count = prod(inner)
-        # The first of a sequence is its length.
-        at = max(range(len(right)), key=lambda place: right[place].size)
-        if count <= width or not right[at].size or right[at].shape[-len(inner) :] != inner:
-            return right
-        out = right[at].copy()
-        out.reshape(-1, count)[:, count // width * width :] = blank(out.reshape(-1)[:1])
-        return [*right[:at], out, *right[at + 1 :]]
-
-    def _not_transposed_back(self, node: Node) -> Sequence[Any]:
-        right, found = node.right, self.found(node)
-        order = sorted(range(node.rank), key=lambda axis: (axis in found, axis))
-        return [y.transpose(order).reshape(y.shape) if y.ndim == node.rank else y for y in right]
-
-    def _without_the_last(self, node: Node) -> Sequence[Any]:
-        right, x = node.right, node.given[0]
-        if not x.size or self.found(node) in ((), (x.ndim - 1,)):
-            return right
-        moved = node.with_input(0, np.ascontiguousarray(np.moveaxis(x, -1, 0)))
-        made = self.taking(moved, [self.found(node)[0] + 1]).right
-        return [np.moveaxis(out, 0, -1) for out in made]
-
-
-def _of_indices(of: Callable[[Any, int], Any], original: Any, i: Any, n: int, back: bool) -> Any:
-    return original(of(i, n), n, back=back)
-
-
-def _nearest(indices: Any, length: int) -> Any:
-    return np.clip(indices, -length, length - 1) if length else indices
-
-
-#: Wrong `elements_at` of some paths alone.
-CLAMPED = partial(_of_indices, _nearest)
-
-_AT = "the input was coerced to two dimensions"
-
-FAULTS: tuple[Mutant, ...] = (
-    Mutant(
-        "negative_index_by_the_first_axis",
-        "negative indices were counted from the end of the first axis, whichever was indexed",
-        lambda node: evaluate(
-            node,
-            faults={
-                INDEXED: partial(
-                    _of_indices,
-                    lambda i, n: np.where(
-                        i < 0, i + (node.given[0].shape[0] if node.given[0].ndim else 0), i
-                    ),
-                )
-            },
-        ),
-        INDEXED,
-        any_type=True,
-    ),
-    *mutant.faults(
-        INDEXED,
-        _of_indices,
-        (
-            "index_wraps",
-            "an index out of range was taken modulo the length",
-            lambda i, n: i % n if n else i,
-        ),
-        ("index_clamped", "an index out of range was clamped to the nearest one", _nearest),
-        (
-            "index_at_the_end_taken",
-            "an index one beyond the end was taken for the last one",
-            lambda i, n: np.where(i == n, n - 1, i),
-        ),
-        (
-            "indices_unchecked_but_the_first",
-            "no index was checked but the first one",
-            lambda i, n: np.where(
-                np.arange(i.size).reshape(i.shape), np.clip(i, -n, max(0, n - 1)), i
-            ),
-        ),
-        ("index_in_32_bits", "indices were cut down to 32 bits", through(np.int32)),
-        of_validity=True,
-    ),
-    *mutant.faults(
-        INDEXED,
-        _of_indices,
-        ("index_in_int8", "indices were cut down to 8 bits", through(np.int8)),
-        ("index_in_int16", "indices were cut down to 16 bits", through(np.int16)),
-        (
-            "minus_sign_of_index_ignored",
-            "the minus sign of a negative index was ignored",
-            lambda i, n: np.abs(i),
-        ),
-        ("negative_index_is_0", "negative indices were taken for 0", lambda i, n: np.maximum(i, 0)),
-        (
-            "negative_index_off_by_one",
-            "negative indices were counted from 0, which stood for the last",
-            lambda i, n: np.where((i < 0) & (i > -n), i - 1, i),
-        ),
-        (
-            "negative_index_unsigned",
-            "negative indices were read as unsigned numbers, and refused",
-            lambda i, n: np.where(i < 0, n, i),
-        ),
-        (
-            "lowest_index_refused",
-            "the index that counts from the back to the first was refused",
-            lambda i, n: np.where(i == -n, n, i),
-        ),
-        ("index_0_always", "every index was taken for 0", lambda i, n: np.zeros_like(i)),
-    ),
-    mutant.faulty(
-        "reflected",
-        "reflect_is_symmetric",
-        "the element at the edge was reflected too",
-        lambda right, at, end: right(2 * at + 1, 2 * end + 2) // 2,
-        any_type=True,
-    ),
-    mutant.faulty(
-        "wrapped_around",
-        "wrap_is_edge",
-        "the mode wrap was taken for edge",
-        lambda right, at, n: np.clip(at, 0, n - 1),
-        any_type=True,
-    ),
-    *(
-        mutant.faulty(
-            f"reduced_by_{reduction}",
-            name.format(reduction),
-            text.format(reduction),
-            fault,
-            any_type=True,
-        )
-        for reduction in ("add", "mul", "max", "min")
-        for name, text, fault in (
-            ("{}_is_none", "the reduction {} was taken for none", lambda right, now, old, new: new),
-            (
-                "last_update_under_{}",
-                "under {}, of equal indices the last alone counted",
-                lambda right, now, old, new: right(old, old, new),
-            ),
-        )
-    ),
-    *mutant.faults(
-        _COERCED,
-        lambda at, original, shape, axis: original(shape, at(axis)),
-        ("coercion_one_axis_long", f"{_AT} one axis before the right one", lambda a: max(a - 1, 0)),
-        ("coercion_one_axis_short", f"{_AT} behind the axis, not before it", lambda axis: axis + 1),
-    ),
-)
-
-
-_finfo: Any = ml_dtypes.finfo
+#: A tensor in place of another.
+TensorChange: TypeAlias = Callable[[Array], Array]
+#: Places in a tensor whose axes are one.
+Places: TypeAlias = NDArray[np.intp]
+#: From so many elements on, work is divided among threads.
+_THREADED = 2048
+#: The most entries along an axis that one block reads.
+_BLOCK = 1024
 
 
 def of_output(
-    name: str, text: str, change: Callable[[Array], Any], only: Only = None, **where: Any
+    name: str, text: str, change: TensorChange, only: Only = None, **where: Any
 ) -> Mutant:
-    """Something is done to each right output, but to texts only where it is for all types."""
-    return Mutant(
-        name,
-        text,
-        lambda node: [out if only and out.dtype == object else change(out) for out in node.right],
-        only=only,
-        **where,
-    )
+    """Return a mutant that changes each right output, but texts only where `only` is None."""
+
+    def answer(node: Node) -> Sequence[Array]:
+        return [out if only and out.dtype == object else change(out) for out in node.right]
+
+    return Mutant(name, text, answer, only=only, **where)
 
 
-def of_input(name: str, text: str, change: Callable[[Array], Array], only: Only = None) -> Mutant:
-    """The right answer to other inputs."""
-    return reading(name, text, lambda node: node.with_inputs(change), only=only, of_values=True)
+def of_input(name: str, text: str, change: TensorChange, only: Only = None) -> Mutant:
+    """Return a mutant that gives the right answer to changed inputs."""
+
+    def read(node: Node) -> Node:
+        return node.with_inputs(change)
+
+    return reading(name, text, read, only=only, of_values=True)
 
 
-def _only(index: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    """Write only what `index` selects of a nonempty output; the rest stays zero."""
-
-    def write(out: Array) -> Array:
-        written = blank(out)
-        if out.size and out.ndim:
-            written[index(out)] = out[index(out)]
-        return written
-
-    return write
+# ── elements at other places ──────────────────────────────────────────────────────────────────
 
 
-def _first(count: Callable[[Array], int]) -> Callable[[Array], Array]:
-    return _only(lambda out: np.unravel_index(np.arange(count(out)), out.shape))
+def column_major(out: Array) -> Array:
+    """Mutant: elements are written from the first axis to the last."""
+    return np.ascontiguousarray(out.T).reshape(out.shape)
 
 
-def _taking(places: Callable[[Any], Any]) -> Callable[[Array], Array]:
-    """Have the element at `places(place)` at each place of a tensor."""
-    return lambda x: x.reshape(-1)[places(np.arange(x.size))].reshape(x.shape)
+def read_column_major(x: Array) -> Array:
+    """Mutant: elements are read from the first axis to the last."""
+    return x.reshape(x.shape[::-1]).T.copy()
 
 
-#: The place in a tensor is kept in 16 bits where it is read, and where it is written.
-_in_16_bits = _taking(lambda place: place % (1 << 16))
+def transposed(out: Array) -> Array:
+    """Mutant: axes are in the opposite order."""
+    return out.T.copy()
 
 
-def nibbles_exchanged(node: Node) -> Sequence[Any]:
-    """The outputs with elements exchanged that share a byte, or those of inputs so changed."""
-    made = [*map(_nibbles, node.right)]
-    return node.with_inputs(_nibbles).right if made[0] is node.right[0] else made
+def channels_last(out: Array) -> Array:
+    """Mutant: axis 1 of three or more is the last."""
+    return np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out
 
 
-def tail_left(width: int, passes: bool, node: Node) -> Sequence[Any]:
-    """Behind whole vectors, the input where the output `passes` it, or else zeros."""
-    (out, *others), x = node.right, node.lead if passes else blank(node.right[0])
+def written_channels_last(out: Array) -> Array:
+    """Mutant: elements are written with axis 1 last, in the right shape."""
+    return np.moveaxis(out, 1, -1).reshape(out.shape) if out.ndim > 2 else out
+
+
+def read_channels_last(x: Array) -> Array:
+    """Mutant: elements are read with axis 1 last."""
+    if x.ndim <= 2:
+        return x
+    stored = x.reshape(len(x), *x.shape[2:], x.shape[1])
+    return np.moveaxis(stored, -1, 1).copy()
+
+
+def axes_exchanged(one: int, other: int, out: Array, least_rank: int = 2) -> Array:
+    """Mutant: elements are written with two axes exchanged, in the right shape."""
+    return np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least_rank else out
+
+
+def one_place_later(out: Array) -> Array:
+    """Mutant: each element is one place later, and the last is the first."""
+    return np.roll(out, 1)
+
+
+def first_batch_for_all(out: Array) -> Array:
+    """Mutant: each entry along axis 0 is the first one."""
+    return np.repeat(out[:1], len(out), axis=0) if out.ndim else out
+
+
+def taking(places: Callable[[Places], Places], x: Array) -> Array:
+    """Return the element at `places(place)` at each place of a tensor."""
+    return x.reshape(-1)[places(np.arange(x.size))].reshape(x.shape)
+
+
+def in_bits(bits: int, places: Places) -> Places:
+    """Return places as so many bits keep them."""
+    return places % (1 << bits)
+
+
+def last_vector_for_the_tail(width: int, places: Places) -> Places:
+    """Return places in the last whole vector for those behind it."""
+    return np.where(places < whole_vectors(width, places.size), places, places - width)
+
+
+def in_16_bits(node: Node) -> Sequence[Array]:
+    """Mutant: places are kept in 16 bits where tensors are read, and where they are written."""
+    narrowed = partial(taking, partial(in_bits, 16))
+    return [*map(narrowed, node.with_inputs(narrowed).right)]
+
+
+# ── parts of the output that are not written ──────────────────────────────────────────────────
+
+
+def written(index: Callable[[Array], Any], out: Array) -> Array:
+    """Mutant: only what `index` selects of a nonempty output is written; the rest stays zero."""
+    part: Array = blank(out)
+    if out.size and out.ndim:
+        part[index(out)] = out[index(out)]
+    return part
+
+
+def first_batch(out: Array) -> Any:
+    """Return the index of the first entry along axis 0."""
+    return np.s_[:1]
+
+
+def first_channel(out: Array) -> Any:
+    """Return the index of the first entry along axis 1; that of all elements without that axis."""
+    return np.s_[:, :1] if out.ndim > 1 else np.s_[:]
+
+
+def whole_vectors_of_rows(width: int, out: Array) -> Any:
+    """Return the index of the elements in whole vectors of rows."""
+    return np.s_[..., : whole_vectors(width, out.shape[-1])]
+
+
+def first_elements(count: Callable[[Array], int], out: Array) -> Any:
+    """Return the indices of the first `count(out)` elements."""
+    return np.unravel_index(np.arange(count(out)), out.shape)
+
+
+def all_but_the_last(out: Array) -> int:
+    """Return how many elements there are without the last."""
+    return out.size - 1
+
+
+def in_rows_of_four_threads(out: Array) -> int:
+    """Return how many elements are in rows of which four threads have as many each."""
+    left_over: int = out.size % (4 * out.shape[-1])
+    return out.size - left_over
+
+
+def written_by_four_threads(out: Array) -> Array:
+    """Mutant: of many elements, rows that four threads leave over stay zero."""
+    if out.size < _THREADED:
+        return out
+    return written(partial(first_elements, in_rows_of_four_threads), out)
+
+
+def tail_left(width: int, passes: bool, node: Node) -> Sequence[Array]:
+    """Mutant: behind whole vectors is the input, where the output `passes` it, or else zeros."""
+    out, *others = node.right
+    x = node.lead if passes else blank(out)
     if x is None or (x.shape, x.dtype) != (out.shape, out.dtype):
         return node.right
-    kept = np.arange(out.size).reshape(out.shape) < el.whole_vectors(width)(out.size)
+    kept = np.arange(out.size).reshape(out.shape) < whole_vectors(width, out.size)
     return [np.where(kept, out, x), *others]
 
 
-def _read_again(axis: int, node: Node) -> Node:
+def first_block_read_again(axis: int, node: Node) -> Node:
+    """Mutant: along an axis that is longer than a block the first block is read again."""
     x = node.lead
-    if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= 1024:
+    if x is None or not -x.ndim <= axis < x.ndim or x.shape[axis] <= _BLOCK:
         return node
     lead = versions(node.op.domain, node.op.name)[node.op.since].lead
-    return node.with_input(lead, np.take(x, np.arange(x.shape[axis]) % 1024, axis=axis))
+    return node.with_input(lead, np.take(x, np.arange(x.shape[axis]) % _BLOCK, axis=axis))
 
 
-def _exchanged(one: int, other: int, least: int = 2) -> Callable[[Array], Array]:
-    return lambda out: np.swapaxes(out, one, other).reshape(out.shape) if out.ndim >= least else out
+# ── shapes and types ──────────────────────────────────────────────────────────────────────────
 
 
-def _without_the_attribute(node: Node) -> Sequence[Any]:
+def flattened(out: Array) -> Array:
+    """Mutant: the output has one axis."""
+    return out.reshape(-1)
+
+
+def row_for_a_vector(out: Array) -> Array:
+    """Mutant: a vector is a matrix of one row."""
+    return out.reshape(1, -1) if out.ndim == 1 else out
+
+
+def squeezed(out: Array) -> Array:
+    """Mutant: axes of one element are dropped."""
+    return out.squeeze()
+
+
+def matrix(out: Array) -> Array:
+    """Mutant: all axes but the first are one."""
+    return out.reshape(len(out), -1) if out.size and out.ndim else out
+
+
+def one_for_empty(out: Array) -> Array:
+    """Mutant: an empty tensor has one element."""
+    return out if out.size else np.ones(1, out.dtype)
+
+
+def doubled_outputs(node: Node) -> Sequence[Array]:
+    """Mutant: there are twice as many outputs."""
+    return [*node.right, *node.right]
+
+
+def no_outputs(node: Node) -> Sequence[Array]:
+    """Mutant: there is no output."""
+    return []
+
+
+def lists(node: Node) -> Sequence[Any]:
+    """Mutant: outputs are lists."""
+    return [out.tolist() for out in node.right]
+
+
+# ── what is refused, and what an invalid model gives ──────────────────────────────────────────
+
+
+def has_rank_1(node: Node) -> bool:
+    """Return True if the first input is a vector."""
+    return node.rank == 1
+
+
+def has_rank_5(node: Node) -> bool:
+    """Return True if an input or output has more than four axes."""
+    return any(array.ndim > 4 for array in (*node.tensors, *node.right))
+
+
+def has_empty(node: Node) -> bool:
+    """Return True if an input has no elements."""
+    return any(not array.size for array in node.tensors)
+
+
+def has_any(strange: Callable[[Array], Array], node: Node) -> bool:
+    """Return True if an input of real numbers has an element that is `strange`."""
+    return any(bool(strange(x).any()) for x in node.tensors if is_real(x))
+
+
+def is_constant(node: Node) -> bool:
+    """Return True if inputs are initializers."""
+    return node.constant
+
+
+def is_any(node: Node) -> bool:
+    """Return True: all nodes are refused in which the mutant is wrong."""
+    return True
+
+
+def made_of_the_input(make: TensorChange, node: Node) -> Sequence[Array]:
+    """Mutant: something is made of the first tensor; without one, of a single zero."""
+    for x in (node.lead, *node.tensors):
+        if x is not None:
+            return [make(x)]
+    return [make(np.zeros(1))]
+
+
+def without_the_attribute(node: Node) -> Sequence[Array]:
+    """Mutant: an attribute is ignored without which the model is valid."""
     for name in node.attrs:
         with suppress(InvalidNode):
             return node.with_attrs(**{name: None}).right
     return node.right
 
 
-def _has(strange: Callable[[Array], Any]) -> Callable[[Node], bool]:
-    return lambda node: any(bool(strange(one).any()) for one in node.tensors if is_real(one))
+# ── elements of some types ────────────────────────────────────────────────────────────────────
 
 
-def _of(which: str | int, change: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    return lambda x: change(x).astype(x.dtype) if (d := of(x)) and which in (d.kind, d.bits) else x
+def of_type(which: str | int, change: Callable[[Array], Any], x: Array) -> Array:
+    """Change tensors of a kind of types, or of types of so many bits; they keep their type."""
+    dtype = of(x)
+    if dtype is None or which not in (dtype.kind, dtype.bits):
+        return x
+    changed: Array = change(x).astype(x.dtype)
+    return changed
 
 
-def _through(name: str) -> Callable[[Array], Array]:
-    return _of("float", through(DTYPES[name].numpy))
+def neighbours_exchanged(places: Places) -> Places:
+    """Return the places of the other element in a byte of two; the last one may be alone."""
+    last = places.size - 1
+    neighbours: Places = np.minimum(places ^ 1, last)
+    return neighbours
 
 
-def _flushed(x: Array) -> Array:
-    return np.where(np.abs(x) < float(_finfo(x.dtype).smallest_normal), x * x.dtype.type(0), x)
+#: Elements of 4 bits in the opposite order in each byte.
+_nibbles = partial(of_type, 4, partial(taking, neighbours_exchanged))
 
 
-_nibbles = _of(4, _taking(lambda place: np.minimum(place ^ 1, place.size - 1)))
-#: Infinities become the largest number.
-_finite = _of("float", lambda x: np.clip(x, _finfo(x.dtype).min, _finfo(x.dtype).max))
+def nibbles_exchanged(node: Node) -> Sequence[Array]:
+    """Mutant: elements of outputs that share a byte are exchanged, or without such, of inputs."""
+    outputs = [*map(_nibbles, node.right)]
+    return node.with_inputs(_nibbles).right if outputs[0] is node.right[0] else outputs
 
 
-def _replaced(which: Callable[[Array], Any], value: float) -> Callable[[Array], Any]:
-    return _of("float", lambda x: np.where(which(x), x.dtype.type(value), x))
+def as_ascii(text: str) -> str:
+    """Mutant: what is not ASCII is left out."""
+    return text.encode("ascii", "ignore").decode()
+
+
+def cut_at_nul(text: str) -> str:
+    """Mutant: a text ends at a NUL character."""
+    return text.partition("\0")[0]
+
+
+def cut_to_64_bytes(text: str) -> str:
+    """Mutant: a text has 64 bytes at most."""
+    return text.encode()[:64].decode(errors="ignore")
+
+
+def parts_exchanged(x: Array) -> Any:
+    """Mutant: real and imaginary parts are exchanged."""
+    return x.imag + 1j * x.real
+
+
+# ── numbers ───────────────────────────────────────────────────────────────────────────────────
+
+
+def negated(out: Array) -> Any:
+    """Mutant: the sign is turned."""
+    return out if out.dtype == np.bool_ else -out
+
+
+def inverted(out: Array) -> Any:
+    """Mutant: 1 - y, or `not y`."""
+    return out ^ True if out.dtype == np.bool_ else 1 - out
+
+
+def doubled(out: Array) -> Any:
+    """Mutant: 2 y."""
+    return out + out
+
+
+def nan_everywhere(out: Array) -> Array:
+    """Mutant: NaN."""
+    return np.full_like(out, np.nan)
+
+
+def is_zero(x: Array) -> Any:
+    """Return True for elements that are 0."""
+    return x == 0
+
+
+def value_in_place_of(which: Callable[[Array], Array], value: float, x: Array) -> Array:
+    """Return `value` for elements for which `which` is true."""
+    return np.where(which(x), x.dtype.type(value), x)
+
+
+def _replaced(which: Callable[[Array], Any], value: float) -> TensorChange:
+    return partial(of_type, "float", partial(value_in_place_of, which, value))
+
+
+def _through(name: str) -> TensorChange:
+    return partial(of_type, "float", partial(through, DTYPES[name].numpy))
+
+
+def flushed(x: Array) -> Array:
+    """Mutant: subnormal numbers are 0, and keep their signs."""
+    is_subnormal = np.abs(x) < float(el.limits_of(x).smallest_normal)
+    return np.where(is_subnormal, x * x.dtype.type(0), x)
+
+
+def clamped(x: Array) -> Array:
+    """Mutant: infinities are the largest number."""
+    return np.clip(x, el.limits_of(x).min, el.limits_of(x).max)
+
+
+_finite = partial(of_type, "float", clamped)
+
+
+def in_the_range_of_float16(x: Array) -> Array:
+    """Mutant: finite numbers are clamped to the range of float16."""
+    largest = 65504
+    return np.where(np.isinf(x), x, np.clip(x, -largest, largest))
+
+
+def too_large_by(part: float, x: Array) -> Array:
+    """Mutant: (1 + part) y, in float64 before it is rounded."""
+    return (x.astype(np.float64) * (1 + part)).astype(x.dtype)
+
+
+def truncated(node: Node) -> Sequence[Array]:
+    """Mutant: computed outputs are cut off, not rounded."""
+    outputs = []
+    for exact, right in zip(exactly(node), node.right, strict=True):
+        outputs.append(el.cut_off(right, exact.values) if isinstance(exact, Expected) else right)
+    return outputs
+
+
+def overflow_saturates(node: Node) -> Sequence[Array]:
+    """Mutant: infinite results of finite inputs are the largest number."""
+    if has_any(np.isinf, node) or has_any(np.isnan, node):
+        return node.right
+    return [*map(_finite, node.right)]
+
+
+def signs_of_zeros_lost(out: Array) -> Array:
+    """Mutant: -0 is +0."""
+    return np.where(out == 0, np.zeros_like(out), out)
+
+
+def magnitudes_taken(node: Node) -> Node:
+    """Mutant: the absolute values of the first input are read."""
+    x = node.inputs[0] if node.given else None
+    return node if x is None else node.with_input(0, np.abs(x))
 
 
 #: Which types lose something on the way through another; of those of 16 bits float16 has more
@@ -599,72 +444,66 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output(
         "column_major",
         "the output was written in column-major order",
-        lambda out: np.ascontiguousarray(out.T).reshape(out.shape),
+        column_major,
     ),
     of_input(
         "read_column_major",
         "the input was read in column-major order",
-        lambda x: x.reshape(x.shape[::-1]).T.copy(),
+        read_column_major,
     ),
-    of_output("transposed", "the output's axes came in the opposite order", lambda o: o.T.copy()),
+    of_output("transposed", "the output's axes came in the opposite order", transposed),
     of_output(
         "channels_last",
         "the output came with axis 1 last",
-        lambda out: np.moveaxis(out, 1, -1).copy() if out.ndim > 2 else out,
+        channels_last,
     ),
     of_output(
         "written_channels_last",
         "the output was written in the order of channels last",
-        lambda o: np.moveaxis(o, 1, -1).reshape(o.shape) if o.ndim > 2 else o,
+        written_channels_last,
     ),
     of_input(
         "read_channels_last",
         "the input was read in the order of channels last",
-        lambda x: (
-            np.moveaxis(x.reshape(len(x), *x.shape[2:], x.shape[1]), -1, 1).copy()
-            if x.ndim > 2
-            else x
-        ),
+        read_channels_last,
     ),
     of_output(
         "batches_and_channels_exchanged",
         "the output was written with axes 0 and 1 exchanged",
-        _exchanged(0, 1),
+        partial(axes_exchanged, 0, 1),
     ),
     of_output(
         "last_two_axes_exchanged",
         "the output was written with its last two axes exchanged",
-        _exchanged(-2, -1),
+        partial(axes_exchanged, -2, -1),
     ),
-    of_output("shifted", "every element was written one place later", lambda out: np.roll(out, 1)),
+    of_output("shifted", "every element was written one place later", one_place_later),
     *(
         of_output(
             f"first_{name}_only",
             f"only the first entry along axis {axis} was computed, and the others left zero",
-            _only(index),
+            partial(written, index),
         )
         for axis, name, index in (
-            (0, "batch", lambda out: np.s_[:1]),
-            (1, "channel", lambda out: np.s_[:, :1] if out.ndim > 1 else np.s_[:]),
+            (0, "batch", first_batch),
+            (1, "channel", first_channel),
         )
     ),
     of_output(
         "first_batch_for_all",
         "every entry along axis 0 got the first one's answer",
-        lambda out: np.repeat(out[:1], len(out), axis=0) if out.ndim else out,
+        first_batch_for_all,
     ),
     of_output(
-        "last_element_missing", "the last element was left zero", _first(lambda out: out.size - 1)
+        "last_element_missing",
+        "the last element was left zero",
+        partial(written, partial(first_elements, all_but_the_last)),
     ),
     *(
         of_output(
             f"row_tail_of_{width}_untouched",
             f"what is left of a row after its last whole vector of {width} was left zero",
-            _only(
-                partial(
-                    lambda width, out: np.s_[..., : el.whole_vectors(width)(out.shape[-1])], width
-                )
-            ),
+            partial(written, partial(whole_vectors_of_rows, width)),
         )
         for width in WIDTHS
     ),
@@ -672,14 +511,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of_output(
             f"tail_of_{width}_repeats",
             f"what is left of the tensor after the last whole vector of {width} repeated that",
-            _taking(
-                partial(
-                    lambda width, place: np.where(
-                        place < el.whole_vectors(width)(place.size), place, place - width
-                    ),
-                    width,
-                )
-            ),
+            partial(taking, partial(last_vector_for_the_tail, width)),
         )
         for width in WIDTHS
     ),
@@ -687,18 +519,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "rows_left_over_by_four_threads",
         "of 2,048 elements or more four threads computed as many rows each, and what was "
         "left of them stayed zero",
-        lambda out: (
-            out
-            if out.size < 2048
-            else _first(lambda out: out.size - out.size % (4 * out.shape[-1]))(out)
-        ),
+        written_by_four_threads,
     ),
     # How much is read does not depend on the type: one type decides.
     *(
         reading(
             f"axis_{axis}_read_up_to_1024".replace("-", "minus_"),
             f"of more than 1,024 entries along axis {axis} the first 1,024 were read again",
-            partial(_read_again, axis),
+            partial(first_block_read_again, axis),
             only=("float32",),
             of_values=True,
         )
@@ -707,35 +535,35 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output(
         "index_in_8_bits",
         "an element's place in the tensor was kept in 8 bits",
-        _taking(lambda place: place % (1 << 8)),
+        partial(taking, partial(in_bits, 8)),
     ),
     Mutant(
         "index_in_16_bits",
         "an element's place in a tensor was kept in 16 bits",
-        lambda node: [*map(_in_16_bits, node.with_inputs(_in_16_bits).right)],
+        in_16_bits,
         of_values=True,
     ),
     of_output(
         "axes_of_rank_5_exchanged",
         "the first two of five or more axes were exchanged",
-        _exchanged(0, 1, least=5),
+        partial(axes_exchanged, 0, 1, least_rank=5),
     ),
-    of_output("flattened", "the output had one axis", lambda out: out.reshape(-1)),
+    of_output("flattened", "the output had one axis", flattened),
     of_output(
         "vector_becomes_a_row",
         "a vector came out as a matrix of one row",
-        lambda out: out.reshape(1, -1) if out.ndim == 1 else out,
+        row_for_a_vector,
     ),
-    of_output("squeezed", "axes of one element were dropped", lambda out: out.squeeze()),
+    of_output("squeezed", "axes of one element were dropped", squeezed),
     of_output(
         "always_a_matrix",
         "the output had two axes whatever the input had",
-        lambda out: out.reshape(len(out), -1) if out.size and out.ndim else out,
+        matrix,
     ),
     of_output(
         "empty_becomes_one",
         "an empty tensor got one element",
-        lambda out: out if out.size else np.ones(1, out.dtype),
+        one_for_empty,
     ),
     *(
         of_output(
@@ -756,83 +584,76 @@ MUTANTS: tuple[Mutant, ...] = (
         Mutant(
             f"invalid_is_{name}",
             f"an invalid model gave {text}",
-            Accepting(
-                partial(
-                    lambda make, node: [
-                        make(
-                            next(
-                                (x for x in (node.lead, *node.tensors) if x is not None),
-                                np.zeros(1),
-                            )
-                        )
-                    ],
-                    make,
-                )
-            ),
+            Accepting(partial(made_of_the_input, make)),
         )
         for name, text, make in (("copied", "its input back", np.copy), ("zero", "zeros", blank))
     ),
     Mutant(
         "invalid_attribute_ignored",
         "an attribute that made the model invalid was ignored",
-        Accepting(_without_the_attribute),
+        Accepting(without_the_attribute),
         needs="*",
     ),
-    Mutant("two_outputs", "there were two outputs", lambda node: [*node.right, *node.right]),
-    Mutant("no_output", "there was no output", lambda node: []),
-    Mutant("a_list", "the output was a list", lambda node: [out.tolist() for out in node.right]),
-    refusing("refuses_rank_1", "vectors were not supported", lambda n: n.rank == 1),
+    Mutant("two_outputs", "there were two outputs", doubled_outputs),
+    Mutant("no_output", "there was no output", no_outputs),
+    Mutant("a_list", "the output was a list", lists),
+    refusing("refuses_rank_1", "vectors were not supported", has_rank_1),
     refusing(
         "refuses_rank_5",
         "more than four axes were not supported",
-        lambda node: any(array.ndim > 4 for array in (*node.tensors, *node.right)),
+        has_rank_5,
     ),
     refusing(
         "refuses_empty",
         "empty tensors were not supported",
-        lambda node: any(not array.size for array in node.tensors),
+        has_empty,
     ),
-    refusing("refuses_infinities", "infinities were not supported", _has(np.isinf), only=FLOATS),
-    refusing("refuses_nan", "NaN was not supported", _has(np.isnan), only=FLOATS),
-    refusing("refuses_constants", "initializers were not supported", lambda n: n.constant),
+    refusing(
+        "refuses_infinities",
+        "infinities were not supported",
+        partial(has_any, np.isinf),
+        only=FLOATS,
+    ),
+    refusing("refuses_nan", "NaN was not supported", partial(has_any, np.isnan), only=FLOATS),
+    refusing("refuses_constants", "initializers were not supported", is_constant),
     *(
-        refusing(f"refuses_{name}", f"{name} was not supported", lambda n: True, only=(name,))
+        refusing(f"refuses_{name}", f"{name} was not supported", is_any, only=(name,))
         for name in DTYPES
     ),
     *(
         of_input(
             f"texts_{name}",
             f"texts {text}",
-            _of("string", np.vectorize(change, otypes="O")),
+            partial(of_type, "string", np.vectorize(change, otypes="O")),
             ("string",),
         )
         for name, text, change in (
-            ("as_ascii", "lost what is not ASCII", lambda s: s.encode("ascii", "ignore").decode()),
-            ("cut_at_nul", "were cut at a NUL character", lambda s: s.partition("\0")[0]),
+            ("as_ascii", "lost what is not ASCII", as_ascii),
+            ("cut_at_nul", "were cut at a NUL character", cut_at_nul),
             (
                 "cut_to_64_bytes",
                 "were cut to 64 bytes",
-                lambda s: s.encode()[:64].decode(errors="ignore"),
+                cut_to_64_bytes,
             ),
             ("stripped", "lost the spaces at their ends", str.strip),
             ("in_lower_case", "were turned to lower case", str.lower),
         )
     ),
     *(
-        of_input(f"complex_{name}", text, _of("complex", change), only)
+        of_input(f"complex_{name}", text, partial(of_type, "complex", change), only)
         for name, text, change, only in (
             ("conjugated", "complex numbers were conjugated", np.conj, el.COMPLEX),
             ("real_part_alone", "imaginary parts were dropped", np.real, el.COMPLEX),
             (
                 "parts_exchanged",
                 "real and imaginary parts were exchanged",
-                lambda x: x.imag + 1j * x.real,
+                parts_exchanged,
                 el.COMPLEX,
             ),
             (
                 "in_complex64",
                 "complex numbers were narrowed to complex64",
-                through(np.complex64),
+                partial(through, np.complex64),
                 ("complex128",),
             ),
         )
@@ -840,50 +661,41 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output(
         "negated",
         "every sign was turned",
-        lambda out: out if out.dtype == np.bool_ else -out,
+        negated,
         NUMBERS,
         of_numbers=True,
     ),
     of_output(
         "inverted",
         "every result was taken from 1",
-        lambda out: out ^ True if out.dtype == np.bool_ else 1 - out,
+        inverted,
         (*NUMBERS, "bool"),
     ),
     *(
         of_output(
             f"zeros_are_{word}",
             f"{text} stood in place of every zero",
-            _replaced(lambda out: out == 0, value),
+            _replaced(is_zero, value),
             FLOATS,
             of_numbers=True,
         )
         for word, text, value in (("tiny", "1e-6", 1e-6), ("nan", "NaN", np.nan))
     ),
-    of_output(
-        "doubled", "every value was twice as large", lambda out: out + out, NUMBERS, of_numbers=True
-    ),
+    of_output("doubled", "every value was twice as large", doubled, NUMBERS, of_numbers=True),
     of_output("zeros", "nothing was computed, and all left zero", blank),
-    of_output("nan_everywhere", "every element was NaN", lambda y: np.full_like(y, np.nan), FLOATS),
+    of_output("nan_everywhere", "every element was NaN", nan_everywhere, FLOATS),
     # In wider types less than one ULP is lost, and every error bound allows more.
     Mutant(
         "truncated",
         "the result was cut off instead of rounded",
-        lambda node: [
-            el.cut_off(y, x.values) if isinstance(x, Expected) else y
-            for x, y in zip(exactly(node), node.right, strict=True)
-        ],
+        truncated,
         only=("float16", "bfloat16"),
         rounded=True,
     ),
     Mutant(
         "overflow_saturates",
         "a result beyond the type's range became its largest number",
-        lambda node: (
-            node.right
-            if _has(np.isinf)(node) or _has(np.isnan)(node)
-            else [*map(_finite, node.right)]
-        ),
+        overflow_saturates,
         unbounded=True,
         rounded=True,
         only=FLOATS,
@@ -902,14 +714,14 @@ MUTANTS: tuple[Mutant, ...] = (
     of_output(
         "subnormal_results_flushed",
         "subnormal results became zero",
-        _of("float", _flushed),
+        partial(of_type, "float", flushed),
         ("float16",),
         rounded=True,
     ),
     of_input(
         "subnormal_inputs_flushed",
         "subnormal elements of the input became zero",
-        _of("float", _flushed),
+        partial(of_type, "float", flushed),
         FLOATS,
     ),
     *(
@@ -919,7 +731,7 @@ MUTANTS: tuple[Mutant, ...] = (
     of_input(
         "input_in_tf32",
         "the input was rounded to 11 bits, as in TF32",
-        _of("float", partial(el.cut_to_bits, bits=11)),
+        partial(of_type, "float", partial(cut_to_bits, bits=11)),
         LONG,
     ),
     of_input("infinities_clamped", "infinities were taken for the largest number", _finite, FLOATS),
@@ -939,14 +751,14 @@ MUTANTS: tuple[Mutant, ...] = (
     of_input(
         "input_in_the_range_of_float16",
         "finite numbers in the input were clamped to the range of float16",
-        _of("float", lambda x: np.where(np.isinf(x), x, np.clip(x, -65504, 65504))),
+        partial(of_type, "float", in_the_range_of_float16),
         el.BEYOND_FLOAT16,
     ),
     *(
         of_input(
             f"integers_through_{name}",
             f"integers went through {name}",
-            _of("int", through(name)),
+            partial(of_type, "int", partial(through, name)),
             only,
         )
         for name, only in (
@@ -956,7 +768,10 @@ MUTANTS: tuple[Mutant, ...] = (
         )
     ),
     of_input(
-        "whole_numbers", "the input was cut off to whole numbers", _of("float", np.trunc), FLOATS
+        "whole_numbers",
+        "the input was cut off to whole numbers",
+        partial(of_type, "float", np.trunc),
+        FLOATS,
     ),
     of_input(
         "nan_taken_for_zero", "NaN in the input was taken for zero", _replaced(np.isnan, 0), FLOATS
@@ -973,7 +788,7 @@ MUTANTS: tuple[Mutant, ...] = (
         of_output(
             f"too_large_by_{part:g}",
             f"every value was too large by {part:g} of itself",
-            partial(lambda part, x: (x.astype(np.float64) * (1 + part)).astype(x.dtype), part),
+            partial(too_large_by, part),
             only,
             rounded=True,
         )
@@ -986,7 +801,7 @@ CAUSES: tuple[Mutant, ...] = (
     of_output(
         "zeros_lose_their_signs",
         "-0 in the result became +0",
-        lambda y: np.where(y == 0, np.zeros_like(y), y),
+        signs_of_zeros_lost,
     ),
     of_output(
         "infinite_results_saturate",
@@ -1001,11 +816,7 @@ CAUSES: tuple[Mutant, ...] = (
     reading(
         "magnitudes_taken",
         "the absolute values of the first input were taken",
-        lambda node: (
-            node
-            if not node.given or node.inputs[0] is None
-            else node.with_input(0, np.abs(node.inputs[0]))
-        ),
+        magnitudes_taken,
         only=el.BELOW_0,
     ),
 )

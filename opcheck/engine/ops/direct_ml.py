@@ -189,8 +189,10 @@ def declare(name: str, lowered: Lowered) -> None:
             if alternative.since == since:
                 function = renamed(lowered, {**formulas, part: alternative.function})
                 op.alternatives.append(alternative._replace(function=function, since=1))
+        # Conv and ConvTranspose have mutants of one name: that of the first part stands for both.
+        declared = {mutant.name for mutant in op.mutants}
         for mutant in known.mutants:
-            if mutant.since == since:
+            if mutant.since == since and mutant.name not in declared:
                 function = renamed(lowered, {**formulas, part: mutant.function})
                 op.mutants.append(mutant._replace(function=function, since=1))
         fast_path = known.native.get(since)

@@ -122,7 +122,7 @@ def with_nan_as_read(x: Array, axes: int | Axes) -> Array:
     if not is_none.any() or NAN_IN_MAXIMUM.reading() == "nan":
         return x
     has_number = ~is_none.all(axis=axes, keepdims=True)
-    return np.where(is_none & has_number, x.dtype.type(-np.inf), x)
+    return xp.where(is_none & has_number, xp.full_like(x, -np.inf), x)
 
 
 # ── global pools ──────────────────────────────────────────────────────────────────────────────

@@ -12,11 +12,11 @@ import pytest
 
 from opcheck import dtypes
 from opcheck.engine import dtypes_of
-from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of
+from opcheck.engine.mutants import Mutant, causes_of, elements, guards_of, mutants_of, places
 from opcheck.engine.mutants.mutant import STATEFUL
 from opcheck.engine.node import Node, operator_of
-from opcheck.engine.operators import find
-from opcheck.errors import InvalidNode
+from opcheck.engine.operators import every, find
+from opcheck.errors import InvalidNode, WrongOperator
 from opcheck.execution.mutate import CaseKills
 from opcheck.execution.support import matrix
 from opcheck.model import OpVersion, Typed
@@ -48,13 +48,47 @@ EVERY = {id(mutant): mutant for op in OPS for mutant in (*causes_of(op), *guards
 MATRIX = [[1, 3, 2], [1, 2, 3]]
 
 
+EVERY_VERSION = [
+    OpVersion(operator.domain, operator.name, since)
+    for operator in every()
+    for since in operator.formulas
+]
+
+
+def test_no_two_mutants_of_a_version_have_one_name() -> None:
+    for op in EVERY_VERSION:
+        names = Counter(one.name for one in (*mutants_of(op), *guards_of(op), *STATEFUL))
+        assert [name for name, count in names.items() if count > 1] == [], op
+
+
+def test_a_former_name_is_no_mutant_s_but_where_one_name_became_two() -> None:
+    assert {
+        (alias, mutant.name)
+        for op in EVERY_VERSION
+        for mutant in (*mutants_of(op), *guards_of(op))
+        for alias in mutant.aliases
+        if "where" not in alias
+    } == {(mutant.name, f"{mutant.name}_in_argmax") for mutant in places.LEFT_OUT[:4]}
+
+
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_names_and_texts_tell_the_mutants_of_an_operator_apart(op: OpVersion) -> None:
     wrong = (*causes_of(op), *guards_of(op), *STATEFUL)
-    names = Counter(f"{one.name} {getattr(one, 'primitive', '')}" for one in wrong)
+    names = Counter(one.name for one in wrong)
     texts = Counter(f"{one.text} {getattr(one, 'primitive', '')}" for one in wrong)
     for told in (names, texts):
         assert [text for text, count in told.items() if count > 1] == []
+
+
+def test_a_version_with_two_mutants_of_one_name_is_wrong(monkeypatch) -> None:
+    twice = (*places.LEFT_OUT, *places.LEFT_OUT)
+    monkeypatch.setattr("opcheck.engine.mutants._GENERAL", twice)
+    mutants_of.cache_clear()
+    try:
+        with pytest.raises(WrongOperator, match="Hardmax-13: two mutants are named 'last_row_mis"):
+            mutants_of(HARDMAX)
+    finally:
+        mutants_of.cache_clear()
 
 
 def test_names_can_be_typed() -> None:
@@ -174,9 +208,9 @@ def test_answers_are_misplaced_as_it_says(name: str, answer: object) -> None:
 
 
 def test_rows_are_left_over_where_there_is_enough_to_share() -> None:
-    for rows, computed in ((23, 20), (20, 20), (3, 0)):
-        made: Any = general("rows_left_over_by_four_threads", np.zeros((rows, 800)))
-        assert [sum(row) for row in made[0]] == [1] * computed + [0] * (rows - computed)
+    for count, computed in ((23, 20), (20, 20), (3, 0)):
+        made: Any = general("rows_left_over_by_four_threads", np.zeros((count, 800)))
+        assert [sum(row) for row in made[0]] == [1] * computed + [0] * (count - computed)
     made = general("rows_left_over_by_four_threads", np.zeros((23, 80)))
     assert [sum(row) for row in made[0]] == [1] * 23
 

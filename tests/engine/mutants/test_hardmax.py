@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.dtypes import DTYPES
-from opcheck.engine.mutants import Mutant, mutants_of, rows
+from opcheck.engine.mutants import Mutant, mutants_of, places
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode
 from opcheck.model import OpVersion
@@ -126,6 +126,8 @@ CHOSEN: list[tuple[str, list[float], list[int], list[int]]] = [
     ("argmax_in_8_bits", row(300, at_257=0), [257], [1]),
     ("argmax_in_16_bits", row(65540, at_65538=0), [65538], [2]),
     ("argmax_in_float16", row(2100, at_2049=0), [2049], [2048]),
+    ("argmax_in_float16", row(70_001, at_65519=0), [65_519], [65_504]),
+    ("argmax_in_float16", row(70_001, at_69999=0), [69_999], [70_000]),
     ("argmax_in_bfloat16", row(300, at_257=0), [257], [256]),
     ("argmax_in_bfloat16", row(256, at_255=0), [255], [255]),
 ]
@@ -144,15 +146,15 @@ def test_every_kind_of_choice_is_shown() -> None:
         return "".join(letter for letter in name if not letter.isdigit())
 
     about_rows = {"maximum_carried_over", "maximum_of_all_rows"}
-    made = {kind(one.name) for one in rows.PLACES}
+    made = {kind(one.name) for one in places.PLACES}
     assert made - about_rows <= {kind(name) for name, *_ in CHOSEN}
 
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("first_row_only", [[0, 1], [0, 0], [0, 0]]),
-        ("last_row_missing", [[0, 1], [1, 0], [0, 0]]),
+        ("first_row_only_in_argmax", [[0, 1], [0, 0], [0, 0]]),
+        ("last_row_missing_in_argmax", [[0, 1], [1, 0], [0, 0]]),
         ("maximum_carried_over", [[0, 1], [0, 0], [1, 0]]),
         ("maximum_of_all_rows", [[0, 0], [0, 0], [1, 0]]),
         ("nan_leaves_all_rows_empty", [[0, 1], [1, 0], [1, 0]]),
@@ -165,7 +167,7 @@ def test_rows_disturb_each_other(name: str, wanted: Any) -> None:
 
 def test_rows_beyond_a_grid_stay_empty() -> None:
     for limit in (1024, 65535):
-        made = np.array(wrong(f"rows_stop_at_{limit}", np.zeros((limit + 2, 2))))
+        made = np.array(wrong(f"rows_stop_at_{limit}_in_argmax", np.zeros((limit + 2, 2))))
         assert made.sum(axis=1).tolist() == [1.0] * limit + [0.0] * 2
 
 

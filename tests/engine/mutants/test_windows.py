@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck.engine.mutants import windows
+from opcheck.engine.mutants import pooling, window_plans, window_sums, windows
+from opcheck.engine.mutants.elements import WIDTHS
 from opcheck.engine.node import Node
 from opcheck.model import OpVersion
 from tests.engine.mutants.pooled import BITS, IMAGE, INF, NAN, SMALL, Shown, by_name
@@ -257,7 +258,7 @@ SUMS = [
         Shown(
             f"window_tail_of_{width}", [1.0] * (width + 1), {"kernel_shape": (width + 1,)}, [width]
         )
-        for width in windows.WIDTHS
+        for width in WIDTHS
     ),
     Shown("window_tail_of_4", *image(kernel_shape=(3, 2)), [[51, 102, 204]]),
     Shown(
@@ -279,7 +280,14 @@ def test_a_mutant_is_what_it_says(shown: Shown) -> None:
 
 def test_every_mutant_of_windows_is_shown() -> None:
     apart = {"tail_channels_of_the_first_batch", "channels_added_up", "rank_2_is_unbatched"}
-    every = (*windows.FAULTS, *windows.MUTANTS)
+    every = (
+        *windows.READINGS,
+        *windows.ACCEPTED,
+        *windows.REFUSALS,
+        *window_plans.FAULTS,
+        *window_sums.FAULTS,
+        *pooling.MUTANTS,
+    )
     assert {one.name for one in every} - apart <= {shown.name for shown in EVERY}
 
 

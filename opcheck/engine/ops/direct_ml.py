@@ -1,6 +1,16 @@
-"""DirectML's operators that are one of ONNX under other names: its formulas, and its mutants."""
+"""DirectML's operators that are one of ONNX under other names: its formulas, and its mutants.
 
-from typing import Any
+`opcheck.opset.direct_ml` states which operator of ONNX each one is, how its members become
+attributes and constant inputs, and what only DirectML forbids. Here its tensors become those of
+ONNX's formula, and the result one of DirectML. Where the two pages define different things, this
+declines, or the page of DirectML decides what ONNX's text leaves open.
+
+The parts of the file: what the pages do not define; the tensors of ONNX's operator; the formulas;
+the operators.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -8,6 +18,8 @@ from opcheck import numbers as xp
 from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import (
     DECIDED,
+    Formula,
+    Operator,
     find,
     leave_open,
     operator,
@@ -17,87 +29,184 @@ from opcheck.engine.operators import (
 from opcheck.engine.ops.pools import COUNTED_WINDOW, DROPPED_WINDOW, ENDS, INDEX_OF_TIES, TIES
 from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.engine.readings import deciding
+from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
-from opcheck.opset.direct_ml import LOWERED
+from opcheck.opset.direct_ml import LOWERED, Lowered
+
+#: Members of an operator, by name.
+Members: TypeAlias = Mapping[str, Any]
+#: Sizes that ONNX's operator has in place of DirectML's: by input, and of the output, -1.
+Sizes: TypeAlias = Mapping[int, Sequence[int]]
 
 #: ONNX's names of operators whose pages say nothing of NaN; see also Clip.
-_NO_NAN = {"Elu", "Max", "Min", "Relu", "Sign"}
+UNDEFINED_OF_NAN = frozenset({"Elu", "Max", "Min", "Relu", "Sign"})
+#: Rulings of ONNX's operators that the pages of pools decide, by the first reading of each.
+DECIDED_RULINGS = (COUNTED_WINDOW, DROPPED_WINDOW, INDEX_OF_TIES)
+#: Reasons to decline ONNX's operators that the pages of pools, and of quantized numbers, decide.
+DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 
 
-def renamed(one, functions):
-    """A formula with DirectML's tensors and members, from ONNX's, by the names of its operators."""
+# ── what the pages do not define ──────────────────────────────────────────────────────────────
 
-    def formula(*inputs, outputs=1, **attrs):
-        part = one.chosen(attrs)
-        function, (stated, sizes) = functions[part.name], part.checked(inputs, attrs)
-        odd = attrs.get("P", 0) % 2
-        if odd and (seen(inputs[0]) < 0).any():
-            leave_open("whether odd powers keep the signs")
-        given: list[Any] = [
-            xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)
-        ]
-        if attrs.get("Mode") == "CONVOLUTION":
-            given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
-        if part.name == "DequantizeLinear" and not seen(given[1]).all():
-            raise_unspecified("a scale of 0")
-        if part.name in _NO_NAN and any((seen(x) != seen(x)).any() for x in given):
-            raise_unspecified("NaN")
-        given += map(xp.lifted, part.constants(inputs, attrs).values())
-        if part.name == "Pow" and ((seen(given[0]) == 0) & (seen(given[1]) == 0)).any():
-            raise_unspecified("0 to the power of 0")
-        if (mode := attrs.get("RoundingMode", "")).startswith("TOWARD"):
-            x, cut = given[0], xp.trunc(given[0])  # of which Round makes nothing else
-            up = mode == "TOWARD_INFINITY" and xp.greater_equal(xp.abs(x - cut), 0.5)
-            given[0] = xp.where(up, cut + xp.sign(x), cut)
-        if part.fits == "indices":
-            length = inputs[0].shape[attrs["Axis"]]
-            outside = (given[1] >= length) | (given[1] < 0) & (given[1] + length < 0)
-            if outside.any():
-                raise_unspecified("what an index out of range reads")
-            given[1] = given[1].astype(np.int64)
-        named = attributes_for(function, part.onnx, Node(part.onnx.op, (), stated, [outputs - 1]))
-        # The pages of pools, and of quantized numbers, decide what ONNX's text does not.
-        decided = deciding(COUNTED_WINDOW, DROPPED_WINDOW, INDEX_OF_TIES)
-        with decided, xp.setting(DECIDED, (ENDS, TIES, LONG_ZERO)):
-            stack = inputs[0].shape[:-2] if part.fits == "matrices" else ()
-            if not stack:
-                found = function(*given, **named)
-                return xp.reshape(found, sizes[-1]) if -1 in sizes else found
-            made = [
-                function(*(x if x is None else x[place] for x in inputs), **named)
-                for place in np.ndindex(*stack)
-            ]
-            return xp.reshape(xp.stack(made), (*stack, *made[0].shape))
 
-    names = [*one.schema.attributes, *["outputs"][: len(one.schema.outputs) - 1]]
-    formula.__signature__ = signature_of(one.schema, names)  # type: ignore[attr-defined]
+def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> None:
+    """Raise NotSupported for elements of which the operator's page does not define the result."""
+    has_odd_power = members.get("P", 0) % 2 == 1
+    if has_odd_power and (seen(inputs[0]) < 0).any():
+        leave_open("whether odd powers keep the signs")
+    if part.name == "DequantizeLinear" and not seen(inputs[1]).all():
+        raise_unspecified("a scale of 0")
+    if part.name in UNDEFINED_OF_NAN and any(has_nan(x) for x in inputs):
+        raise_unspecified("NaN")
+
+
+def has_nan(x: Array) -> bool:
+    """Return True if an element is NaN, which is the only number unequal to itself."""
+    values = seen(x)
+    return bool((values != values).any())
+
+
+def check_powers(base: Array, exponent: Array) -> None:
+    """Raise NotSupported for 0 to the power of 0."""
+    # A comparison with NaN is false, and powers of NaN are defined.
+    is_0_to_0 = (seen(base) == 0) & (seen(exponent) == 0)
+    if is_0_to_0.any():
+        raise_unspecified("0 to the power of 0")
+
+
+# ── the tensors of ONNX's operator ────────────────────────────────────────────────────────────
+
+
+def tensors_of_onnx(
+    part: Lowered, inputs: Sequence[Array], members: Members, sizes: Sizes
+) -> list[Array]:
+    """Return the inputs of ONNX's operator: those of DirectML's, then those that are members there.
+
+    Raises NotSupported for elements of which the page does not define the result.
+    """
+    check_values(part, inputs, members)
+    tensors = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
+    if members.get("Mode") == "CONVOLUTION":
+        tensors[1] = mirrored(tensors[1])
+    tensors += map(xp.lifted, part.constants(inputs, members).values())
+    if part.name == "Pow":
+        check_powers(*tensors)
+    rounding = members.get("RoundingMode", "")
+    if rounding.startswith("TOWARD"):
+        tensors[0] = rounded_toward(rounding, tensors[0])
+    if part.fits == "indices":
+        tensors[1] = whole_indices(tensors[1], inputs[0].shape[members["Axis"]])
+    return tensors
+
+
+def mirrored(filters: Array) -> Array:
+    """Return the filters of a convolution as those of a cross-correlation, which ONNX's Conv is."""
+    spatial_axes = range(2, filters.ndim)
+    return xp.flip(filters, axis=tuple(spatial_axes))
+
+
+def rounded_toward(rounding: str, x: Array) -> Array:
+    """Return `x` in whole numbers, of which Round makes nothing else.
+
+    TOWARD_ZERO leaves out the fraction; TOWARD_INFINITY rounds to nearest, and halves away from 0.
+    """
+    cut = xp.trunc(x)
+    # A comparison with NaN is false, and the truncation of NaN is NaN.
+    is_away = rounding == "TOWARD_INFINITY" and xp.greater_equal(xp.abs(x - cut), 0.5)
+    return xp.where(is_away, cut + xp.sign(x), cut)
+
+
+def whole_indices(indices: Array, length: int) -> Array:
+    """Return indices as int64; raise NotSupported for those out of range on an axis of `length`."""
+    is_outside = (indices >= length) | (indices < 0) & (indices + length < 0)
+    if is_outside.any():
+        raise_unspecified("what an index out of range reads")
+    return indices.astype(np.int64)
+
+
+# ── the formulas ──────────────────────────────────────────────────────────────────────────────
+
+
+def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
+    """Return a formula with DirectML's tensors and members, from ONNX's formulas by operator.
+
+    A member may decide which operator of ONNX is meant. Raises InvalidNode for what the page
+    forbids; NotSupported for what it does not define.
+    """
+
+    def formula(*inputs: Array, outputs: int = 1, **members: Any) -> Any:
+        part = lowered.chosen(members)
+        stated, sizes = part.checked(inputs, members)
+        tensors = tensors_of_onnx(part, inputs, members, sizes)
+        function = formulas[part.name]
+        node = Node(part.onnx.op, (), stated, [outputs - 1])
+        attributes = attributes_for(function, part.onnx, node)
+        with deciding(*DECIDED_RULINGS), xp.setting(DECIDED, DECIDED_REASONS):
+            if part.fits == "matrices" and inputs[0].ndim > 2:
+                return of_each_matrix(function, inputs, attributes)
+            result = function(*tensors, **attributes)
+        return xp.reshape(result, sizes[-1]) if -1 in sizes else result
+
+    schema = lowered.schema
+    keywords = [*schema.attributes]
+    if len(schema.outputs) > 1:
+        keywords.append("outputs")
+    formula.__signature__ = signature_of(schema, keywords)  # type: ignore[attr-defined]
     return formula
 
 
-for _name, _one in LOWERED.items():
-    _parts: Any = {
-        part.name: (find("", part.name), part.onnx.op.since)
-        for part in (*_one.picks.values(), _one)
-    }
-    _all = [known for known, _ in _parts.values()]
-    _made = operator(
-        _name, DML, exact=all(known.exact for known in _all), low=_all[-1].low, high=_all[-1].high
-    )
-    _formulas = {name: known.formulas[since] for name, (known, since) in _parts.items()}
-    _made.formula(1)(renamed(_one, _formulas))
-    for _part, (_known, _since) in _parts.items():
-        _lists: Any = ((_made.alternatives, _known.alternatives), (_made.mutants, _known.mutants))
-        for _kept, _every in _lists:
-            _kept += [
-                x._replace(function=renamed(_one, _formulas | {_part: x.function}), since=1)
-                for x in _every
-                if x.since == _since
-            ]
-        if _function := _known.native.get(_since):
-            _made.fast_path(1)(renamed(_one, _formulas | {_part: _function}))
-    # Conv and ConvTranspose have mutants of one name: the one of the first part stands for both.
-    _by_name: dict[str, Any] = {}
-    for _mutant in _made.mutants:
-        _by_name.setdefault(_mutant.name, _mutant)
-    _made.mutants[:] = _by_name.values()
+def of_each_matrix(
+    function: Formula, inputs: Sequence[Array | None], attributes: Mapping[str, Any]
+) -> Array:
+    """Return what a function of matrices gives for each of stacks of them.
+
+    inputs: [..., rows, columns], all with the same leading axes as the first, or None.
+    """
+    stack = inputs[0].shape[:-2]  # type: ignore[union-attr]
+    results = [
+        function(*(x if x is None else x[place] for x in inputs), **attributes)
+        for place in np.ndindex(*stack)
+    ]
+    return xp.reshape(xp.stack(results), (*stack, *results[0].shape))
+
+
+# ── the operators ─────────────────────────────────────────────────────────────────────────────
+
+
+def declare(name: str, lowered: Lowered) -> None:
+    """Declare an operator of DirectML, with the alternatives and mutants of ONNX's operators."""
+    versions = {part.name: part.onnx.op.since for part in (*lowered.picks.values(), lowered)}
+    operators = {part: operator_of_onnx(part) for part in versions}
+    last = [*operators.values()][-1]
+    is_exact = all(known.exact for known in operators.values())
+    op = operator(name, DML, module=__name__, exact=is_exact, low=last.low, high=last.high)
+    formulas = {part: known.formulas[versions[part]] for part, known in operators.items()}
+    op.formula(1)(renamed(lowered, formulas))
+    for part, known in operators.items():
+        since = versions[part]
+        for alternative in known.alternatives:
+            if alternative.since == since:
+                function = renamed(lowered, {**formulas, part: alternative.function})
+                op.alternatives.append(alternative._replace(function=function, since=1))
+        # Conv and ConvTranspose have mutants of one name: that of the first part stands for both.
+        declared = {mutant.name for mutant in op.mutants}
+        for mutant in known.mutants:
+            if mutant.since == since and mutant.name not in declared:
+                function = renamed(lowered, {**formulas, part: mutant.function})
+                op.mutants.append(mutant._replace(function=function, since=1))
+        fast_path = known.native.get(since)
+        if fast_path is not None:
+            op.fast_path(1)(renamed(lowered, {**formulas, part: fast_path}))
+
+
+def operator_of_onnx(name: str) -> Operator:
+    """Return the operator of ONNX of this name; raise KeyError if the engine has none."""
+    known = find("", name)
+    if known is None:
+        raise KeyError(name)
+    return known
+
+
+for _name, _lowered in LOWERED.items():
+    declare(_name, _lowered)

@@ -8,12 +8,14 @@ from opcheck import opset
 from opcheck.engine.mutants import (
     casts,
     elements,
+    guards,
     indices,
     places,
     pooling,
     rows,
     schema,
     tensors,
+    values,
     window_plans,
     window_sums,
     windows,
@@ -42,6 +44,7 @@ _GENERAL: tuple[Mutant, ...] = (
     *casts.CASTS,
     *pooling.MUTANTS,
     *tensors.MUTANTS,
+    *values.MUTANTS,
 )
 
 
@@ -122,7 +125,7 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     show them.
     """
     mutants = mutants_of(op)
-    return (*rows.CAUSES, *mutants, *tensors.CAUSES) if mutants else ()
+    return (*rows.CAUSES, *mutants, *values.CAUSES) if mutants else ()
 
 
 @cache
@@ -132,4 +135,4 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
     They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
     """
     operator = operator_of(op)
-    return tuple(schema.guards(op, operator)) if operator else ()
+    return tuple(guards.guards(op, operator)) if operator else ()

@@ -35,13 +35,14 @@ class OpcheckError(Exception):
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message = message
+        self.hint = hint
         if hint:
             self.add_note(hint)  # which a traceback shows in Python
 
     def lines(self) -> list[str]:
         """Return the lines of the message as the user sees it."""
-        return [self.message, *([f"  {self.hint}"] if self.hint else [])]
+        return [self.message, f"  {self.hint}"] if self.hint else [self.message]
 
 
 class UsageError(OpcheckError):
@@ -176,24 +177,42 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
     """Return one or two known words that `word` becomes by fewest edits, or else is a part of."""
-    from difflib import SequenceMatcher, get_close_matches
+    from difflib import get_close_matches
 
-    candidates, word = {name.lower(): name for name in known}, word.lower()
-    if (meant := _SHORT.get(word)) in candidates:
-        return [candidates[meant]]
-    longer = (name for name in candidates if name.startswith(word) and name != word)
-    edits = dict.fromkeys(longer, 1.0) if len(word) > 3 else {}
+    word = word.lower()
+    candidates = {name.lower(): name for name in known}
+    short_for = _SHORT.get(word)
+    if short_for in candidates:
+        return [candidates[short_for]]
+    edits: dict[str, float] = {}
+    if len(word) > 3:
+        # What begins with the word is one edit away.
+        edits = {name: 1.0 for name in candidates if name.startswith(word) and name != word}
     for name in get_close_matches(word, candidates, n=9, cutoff=0.6):
-        steps = SequenceMatcher(None, word, name, autojunk=False).get_opcodes()
-        # Letters are left out more often than mistaken.
-        counts = (
-            (j - i) / 2 if how == "insert" else max(n - m, j - i) * (how != "equal")
-            for how, m, n, i, j in steps
-        )
-        edits.setdefault(name, sum(counts))
+        edits.setdefault(name, _edits(word, name))
     fewest = min(edits.values(), default=0.0)
-    near = [name for name in edits if edits[name] <= fewest + 0.5 * (fewest > 0)]
+    # Half an edit more is as near, unless a word is the same but for its case.
+    most = fewest + 0.5 if fewest > 0 else fewest
+    near = [name for name in edits if edits[name] <= most]
     near.sort(key=lambda name: (edits[name], len(name), name))
     if not near and len(word) > 2:
-        near = sorted((n for n in candidates if word in n), key=lambda name: name.index(word))
+        near = sorted(
+            (name for name in candidates if word in name), key=lambda name: name.index(word)
+        )
     return [candidates[name] for name in near[:2]]
+
+
+def _edits(word: str, name: str) -> float:
+    """Return the edits that make `name` of `word`; an inserted letter is half of one.
+
+    Letters are left out more often than mistaken.
+    """
+    from difflib import SequenceMatcher
+
+    total = 0.0
+    for how, m, n, i, j in SequenceMatcher(None, word, name, autojunk=False).get_opcodes():
+        if how == "insert":
+            total += (j - i) / 2
+        elif how != "equal":
+            total += max(n - m, j - i)
+    return total

@@ -26,7 +26,6 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "compare",
     "diagnose",
     "engine",
     "execution",
@@ -34,9 +33,7 @@ NOT_YET = (
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (
-    "control_flow.scan",
     "normalizations.formula",
-    "resampling.averaged",
     "training.adagrad",
     "training.adam",
     "training.momentum",
@@ -168,7 +165,8 @@ def _takes_what_a_schema_has(function: Function, operators: list[Operator]) -> b
     """Return True if the parameters are those of a schema.
 
     Before them a function may take what it is built from, and among its keywords the version and
-    the options that its decorator `formula_builder` names.
+    the options that its decorator `formula_builder` names. It may leave out attributes that change
+    nothing, or take them to refuse values that the text says nothing of.
     """
     names = [name.strip("_").lower() for name in parameters(function.node)]
     own_keywords = {OUTPUTS, USED, "since", *_texts_in_decorators(function.node)}
@@ -176,7 +174,8 @@ def _takes_what_a_schema_has(function: Function, operators: list[Operator]) -> b
         for schema in _schema_names(operator):
             first = next((n for n, name in enumerate(names) if name in schema), len(names))
             stated = {*names[first:]} - own_keywords
-            if stated == schema - {name.lower() for name in operator.ignores}:
+            needed = schema - {name.lower() for name in operator.ignores}
+            if needed <= stated <= schema:
                 return True
     return False
 

@@ -7,7 +7,7 @@ row, `row_shares` also tests that they agree about it. The rules in `elements` h
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,20 +23,29 @@ from opcheck.numbers.bounded.array import Common
 
 #: From this allowed relative error on, an element is unjudged.
 UNJUDGED = 0.5
+#: Covers what the bounds of common errors leave out, the products of two errors.
 _SECOND_ORDER = 1.005
+#: Twice the smallest normal float32: below it engines flush to zero.
+_FLUSHED = 2.0**-125
+#: Elements below so many times the floor take no part in a test of their row or of scatter.
+_TIMES_FLOOR = 16
+#: One step of a float64, four times: the rounding of a quotient got/y.
+_ROUNDING_OF_QUOTIENT = 2.0**-51
+#: The steps that the search of `row_shares` may take; in practice three or four are enough.
+_MAX_NEWTON_STEPS = 30
 
 
 class Decision(NamedTuple):
     """The tier that decides, and the findings.
 
-    `found` and `shares()`, of all elements by places, are of the first tier if the deciding one has
-    a remark, or if none `fits`, of the one with the fewest wrong elements. `apart`: an element is
-    wrong only next to its group. `unjudged` are elements that the first tier says nothing about.
+    `findings` and `shares()`, of all elements by places, are of the first tier if the deciding one
+    has a remark, or if none `fits`, of the one with the fewest wrong elements. `apart`: an element
+    is wrong only next to its group. `unjudged` masks elements that the first tier cannot judge.
     """
 
     tier: Tier
     fits: bool
-    found: Findings
+    findings: Findings
     apart: bool
     shares: Callable[[], list[tuple[Places, Floats]]]
     unjudged: Mask
@@ -55,45 +64,61 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     """Judge `got`, in `dtype` and the shape of `want.values`; `declared` tiers bring no remark."""
     got = elements.native(got)
     first, *others = want.expected.tiers(declared)
-    judged = judge(want, got, dtype, first)
-    wrong, apart, unjudged = judged.shares > 1, bool(judged.apart.any()), judged.unjudged
-    whole = Findings(got.size, steps=0 if dtype.kind == "float" else None)
-    _note(whole, want, got, judged, dtype)
+    by_first = judge(want, got, dtype, first)
+    wrong = by_first.shares > 1
+    of_first = Findings(got.size, steps=0 if dtype.kind == "float" else None)
+    _note(of_first, want, got, by_first, dtype)
 
-    def decision(tier: Tier, shown: Tier, fits: bool, found: Findings, apart: bool) -> Decision:
+    def decision(
+        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, apart: bool
+    ) -> Decision:
         def shares() -> list[tuple[Places, Floats]]:
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
 
-        return Decision(tier, fits, found, apart, shares, unjudged)
+        return Decision(
+            tier=tier,
+            fits=fits,
+            findings=findings,
+            apart=apart,
+            shares=shares,
+            unjudged=by_first.unjudged,
+        )
 
     if not wrong.any():
-        return decision(first, first, True, whole, False)
-    best, fewest = (first, whole, apart), whole.count
+        return decision(first, of_first, shown=first, fits=True, apart=False)
+    best_tier = first
+    best = of_first
+    best_apart = is_apart = bool(by_first.apart.any())
     for tier in others:
-        alone = judge(want, got, dtype, tier, alone=True).shares > 1
-        if (alone & wrong).any() and np.count_nonzero(alone) >= fewest:
+        wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
+        if (wrong_alone & wrong).any() and np.count_nonzero(wrong_alone) >= best.count:
             # No group makes an element right: they need not be compared, which takes long.
             continue
-        judged = judge(want, got, dtype, tier)
-        if not ((judged.shares > 1) & wrong).any():
+        by_tier = judge(want, got, dtype, tier)
+        if not ((by_tier.shares > 1) & wrong).any():
             # A range decides only if wrong elements were lost to it.
-            if tier.remark and (not tier.ranged or (want.expected.range_loss(tier) & wrong).any()):
-                return decision(tier, first, True, whole, apart)
-            found = Findings(got.size, steps=whole.steps, unjudged=whole.unjudged, used=1.0)
-            return decision(first if tier.ranged else tier, tier, True, found, False)
-        found = Findings(got.size, steps=whole.steps)
-        _note(found, want, got, judged, dtype)
-        found.unjudged = whole.unjudged
-        if found.count < fewest:
-            best, fewest = (tier, found, bool(judged.apart.any())), found.count
-    tier, found, apart = best
-    return decision(tier, tier, False, found, apart)
+            is_lost = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
+            if tier.remark and is_lost:
+                return decision(tier, of_first, shown=first, fits=True, apart=is_apart)
+            nothing_wrong = Findings(
+                got.size, steps=of_first.steps, unjudged=of_first.unjudged, used=1.0
+            )
+            deciding = first if tier.ranged else tier
+            return decision(deciding, nothing_wrong, shown=tier, fits=True, apart=False)
+        of_tier = Findings(got.size, steps=of_first.steps)
+        _note(of_tier, want, got, by_tier, dtype)
+        of_tier.unjudged = of_first.unjudged
+        if of_tier.count < best.count:
+            best_tier = tier
+            best = of_tier
+            best_apart = bool(by_tier.apart.any())
+    return decision(best_tier, best, shown=best_tier, fits=False, apart=best_apart)
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     """Return True if `got`, as in `examine`, is right by the least error that the bound allows.
 
-    The bound itself, which takes much longer, is not computed: False says nothing.
+    The bound itself, which takes much longer, is not computed. After False, `got` may be right.
     """
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
@@ -122,44 +147,60 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     if want.bound is None:
         return "", shares
     shares[elements.outside(actual, want.low, want.high)] = np.inf
-    found: list[tuple[int, str, Floats]] = []
+    fewest: int | None = None
+    remark = ""
+    admitted = shares
     for tier in want.bound.tiers(declared):
-        those = shares.copy()
+        by_tier = shares.copy()
         room = want.bound.room(tier)
-        those[room.own == 0] = np.inf
-        those[_out_of_range(want, actual, room, tier)] = 0.0
-        those[~np.isfinite(want.values) & room.unknown] = 0.0
-        left = int(np.count_nonzero((those > 1) & wrong))
-        found.append((left, tier.remark, those))
-        if not left:
+        by_tier[room.own == 0] = np.inf
+        by_tier[_out_of_range(want, actual, room, tier)] = 0.0
+        by_tier[~np.isfinite(want.values) & room.unknown] = 0.0
+        count = int(np.count_nonzero((by_tier > 1) & wrong))
+        if fewest is None or count < fewest:
+            fewest = count
+            remark = tier.remark
+            admitted = by_tier
+        if not count:
             break
-    return min(found, key=lambda one: one[0])[1:]
+    return remark, admitted
 
 
-def _note(found: Findings, want: Want, got: Array, judged: ByElement, dtype: DType) -> None:
+def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dtype: DType) -> None:
+    """Add the elements of an output, judged by one tier, to its findings."""
     y = want.values
 
-    def allowed(i: int) -> str:
-        if not np.isfinite(y.flat[i]) or judged.allowed.flat[i] == 0:
-            return "exact"
-        return f"±{judged.allowed.flat[i]:.3g}{' of its row' * bool(judged.apart.flat[i])}"
+    def places() -> Places:
+        return np.arange(y.size)
 
-    found.add(lambda: np.arange(y.size), judged.shares, allowed)
-    found.unjudged += int(np.count_nonzero(judged.unjudged))
-    if found.steps is not None and y.size:
+    def allowed(i: int) -> str:
+        if not np.isfinite(y.flat[i]) or by_element.allowed.flat[i] == 0:
+            return "exact"
+        error = f"±{by_element.allowed.flat[i]:.3g}"
+        if by_element.apart.flat[i]:
+            return f"{error} of its row"
+        return error
+
+    findings.add(places, by_element.shares, allowed)
+    findings.unjudged += int(np.count_nonzero(by_element.unjudged))
+    if findings.steps is not None and y.size:
         with np.errstate(all="ignore"):
-            found.step(int(elements.distance(round_to(y, dtype), got).max()))
+            findings.step(int(elements.distance(round_to(y, dtype), got).max()))
 
 
 @np.errstate(all="ignore")
 def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False) -> ByElement:
-    """Judge every element by one tier, and if not `alone` next to its group."""
+    """Judge every element by one tier, and if not `alone` next to its group.
+
+    `got`, and the arrays that are returned, have the shape of `want.values`.
+    """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
     room = want.expected.room(tier)
     if dtype.kind != "float":
-        shares = np.where(_whole(y, got, room), 0.0, np.inf)
-        return ByElement(shares, room.own, nothing, _open(y, room) if want.whole else nothing)
+        shares = np.where(_fits_integers(y, got, room), 0.0, np.inf)
+        unjudged = _several_integers(y, room) if want.whole else nothing
+        return ByElement(shares, room.own, nothing, unjudged)
     is_vague = _vague_by_overflow(y, room.own, room, tier).any()
     if not is_vague and not elements.outside(got, want.low, want.high).any():
         shares = np.abs(_errors(want, got)) / room.own
@@ -170,39 +211,48 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
 
 
 def _errors(want: Want, got: Array) -> Floats:
+    """Return got − y of each element, with the part of y that its float64 leaves out."""
     error = np.subtract(got, want.values, dtype=np.float64)
     return error if want.rest is None else error - want.rest
 
 
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
+    """Mask elements whose allowed error, `slack`, is about as large as they are."""
     y = want.values
     size = np.abs(y)
     if room.shared is not None:
         slack = slack + size * room.shared.up
-    finite, least = np.isfinite(y), 2 * want.expected.floor(tier)
+    finite = np.isfinite(y)
+    least = 2 * want.expected.floor(tier)
     if want.whole:  # Its zeros are off as the others are.
         size = np.maximum(size, _sizes(y))
-        return np.asarray(finite & (slack >= UNJUDGED * size) & (slack > least) | room.unknown)
-    vague = (slack >= UNJUDGED * size) & (size > least) & finite
+        is_above_floor = slack > least
+    else:
+        is_above_floor = size > least
+    vague = finite & (slack >= UNJUDGED * size) & is_above_floor
     return np.asarray(vague | room.unknown)
 
 
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats; right are those that fit, lost ones, and equal infinities and NaN."""
-    y, room = want.values, want.expected.room(tier)
+    y = want.values
+    room = want.expected.room(tier)
+    actual = elements.wide(got)
+    error = _errors(want, got)
     # The error that each is allowed in common with no other.
-    actual, error, own = elements.wide(got), _errors(want, got), room.own
+    own = room.own
     if want.rounded is not None:
         own = own + half_ulp(y, want.rounded)
-    slacks = _slacks(y, own, room)
-    slack = np.where(error < 0, *slacks)
-    finite, beyond = np.isfinite(y), elements.outside(actual, want.low, want.high)
-    fits = _is_between(want, got, dtype, slacks) & finite & ~beyond
+    below, above = _slacks(y, own, room)
+    slack = np.where(error < 0, below, above)
+    finite = np.isfinite(y)
+    beyond = elements.outside(actual, want.low, want.high)
+    fits = _is_between(want, got, dtype, (below, above)) & finite & ~beyond
     # An infinity is wrong even if any number is right.
-    says_something = np.abs(y) >= slack if want.whole else np.isfinite(slack)
-    fits &= says_something | np.isfinite(actual)
+    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
+    fits &= is_limited | np.isfinite(actual)
     if tier.remark and not tier.ranged:
-        # A poorer arithmetic, unless declared, is no excuse for an infinity or NaN.
+        # A poorer arithmetic, unless declared, does not excuse an infinity or NaN.
         fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
         vague = _vague_by_overflow(y, slack, room, tier)
         if vague.any():
@@ -215,7 +265,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
-    # What is no number has no finite error.
+    # NaN and values out of range have no finite error.
     shares[beyond & ~right] = np.inf
     shares[right & ~fits] = 0.0
     apart = np.zeros(y.shape)
@@ -250,7 +300,7 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
 def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
     """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
 
-    It is no excuse for these: the 0 that a quotient by an infinite sum becomes is wrong. What
+    It does not excuse these: the 0 that a quotient by an infinite sum becomes is wrong. What
     overflows in some order alone is right as far as roundings explain it.
     """
     is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
@@ -276,73 +326,90 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
     if room.shared is None:
         return own, own
     size = np.abs(y)
-    down, up = (end * _SECOND_ORDER for end in (room.shared.down, room.shared.up))
+    down = room.shared.down * _SECOND_ORDER
+    up = room.shared.up * _SECOND_ORDER
     # An element's own error may be infinite without one in common.
     more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
     less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
-    return np.where(y < 0, more, less), np.where(y < 0, less, more)
+    below = np.where(y < 0, more, less)
+    above = np.where(y < 0, less, more)
+    return below, above
 
 
-def _open(y: Floats, room: Room) -> Mask:
-    """Integers and booleans that may be more than one number."""
-    found = np.floor(y + room.own) > np.ceil(y - room.own)
+def _several_integers(y: Floats, room: Room) -> Mask:
+    """Mask integers and booleans for which more than one number is right."""
+    several = np.floor(y + room.own) > np.ceil(y - room.own)
     if room.admitted is not None:
-        found |= (room.admitted != room.admitted[..., :1]).any(axis=-1)
-    return np.asarray(found)
+        several |= (room.admitted != room.admitted[..., :1]).any(axis=-1)
+    return np.asarray(several)
 
 
-def _whole(y: Floats, got: Array, room: Room) -> Mask:
-    """Integers: all of those within reach are right."""
-    low, high = np.ceil(y - room.own), np.floor(y + room.own)
+def _fits_integers(y: Floats, got: Array, room: Room) -> Mask:
+    """Mask integers that are right: all within the allowed error, and those admitted by name."""
+    low = np.ceil(y - room.own)
+    high = np.floor(y + room.own)
     actual = elements.wide(got)
     fits = (actual >= low) & (actual <= high)
     if room.lost is not None:
         fits |= room.lost
     if room.admitted is not None:
-        one, both = got[..., None], room.admitted
-        fits |= ((both == one) | ((both != both) & (one != one))).any(axis=-1)
+        actual = got[..., None]
+        are_nan = (room.admitted != room.admitted) & (actual != actual)
+        fits |= ((room.admitted == actual) | are_nan).any(axis=-1)
     return np.asarray(fits)
 
 
 def _next_to_their_group(
     y: Floats, error: Floats, own: Floats, last_place: Floats, shared: Common, part: Mask
 ) -> Floats:
-    """Each element's share of its own error next to the common one; 0 for those left out.
+    """Return each element's share of its own error next to the common one; 0 for those left out.
 
-    Elements that are wrong by themselves take no part.
+    All arrays, and the result, have the shape of the output. Elements that are not in `part`, being
+    wrong by themselves, are left out.
     """
-    if (rows_of := shared.rows(y.shape)) is None:
+    rows_of = shared.rows(y.shape)
+    if rows_of is None:
         return np.zeros(y.shape)
     index = rows_of(np.arange(y.size).reshape(y.shape))
-    y, error, absolute, part = (rows_of(one) for one in (y, error, own + last_place, part))
-    size = np.abs(y)
-    # The row test leaves out elements below so many times the floor.
-    # Twice the smallest normal float32, below which engines flush to zero.
-    part = part & (size > 16 * (2.0**-125)) & (absolute < UNJUDGED * size)
-    divisor = np.where(part, y, 1.0)
-    off = np.where(part, error / divisor, 0.0)
-    sides = ((end, own.shape if end.shape else part.shape) for end in (shared.down, shared.up))
-    down, up = (rows_of(np.broadcast_to(*end))[:, :1] * _SECOND_ORDER for end in sides)
+    y_rows = rows_of(y)
+    absolute = rows_of(own + last_place)
+    size = np.abs(y_rows)
+    part = rows_of(part) & (size > _TIMES_FLOOR * _FLUSHED) & (absolute < UNJUDGED * size)
+    divisor = np.where(part, y_rows, 1.0)
+    off = np.where(part, rows_of(error) / divisor, 0.0)
+
+    def of_each_row(limit: Floats) -> Floats:
+        """Return a limit of the common error as (rows, 1)."""
+        shape = own.shape if limit.shape else part.shape
+        return np.asarray(rows_of(np.broadcast_to(limit, shape))[:, :1] * _SECOND_ORDER)
+
+    down = of_each_row(shared.down)
+    up = of_each_row(shared.up)
     grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
-    tolerance = absolute / np.abs(divisor) * grown + 2.0**-51 * np.abs(off)
-    each = row_shares(off, np.where(part, tolerance, np.inf), 1 - 1 / (1 + down), up)[1]
-    found = np.empty(y.size)
-    found[index.reshape(-1)] = each.reshape(-1)
-    return found.reshape(own.shape)
+    tolerance = absolute / np.abs(divisor) * grown + _ROUNDING_OF_QUOTIENT * np.abs(off)
+    tolerance = np.where(part, tolerance, np.inf)
+    _, shares_by_row = row_shares(off, tolerance, 1 - 1 / (1 + down), up)
+    shares = np.empty(y.size)
+    shares[index.reshape(-1)] = shares_by_row.reshape(-1)
+    return shares.reshape(own.shape)
 
 
 def ends(want: Want, written: Array) -> tuple[Array, Array]:
-    """The lowest and the highest right value of each element, in the output's dtype.
+    """Return the lowest and the highest right value of each element, in the output's dtype.
 
     `written` is the value rounded; if it is infinite or NaN, so are both ends.
     """
-    bound, finite = want.expected, np.isfinite(elements.wide(written))
-    room, y = bound.room(bound.tiers()[0]), bound.values
-    below, above = _slacks(y, room.own, room)
+    bound = want.expected
+    finite = np.isfinite(elements.wide(written))
+    room = bound.room(bound.tiers()[0])
     rest = 0.0 if bound.rest is None else bound.rest
-    reach = (np.clip(y + (rest + by), want.low, want.high) for by in (-below, above))
-    low, high = (np.where(finite, round_to(end, bound.dtype), written) for end in reach)
-    return low, high
+
+    def end(slack: Floats) -> Array:
+        value = np.clip(bound.values + (rest + slack), want.low, want.high)
+        return np.where(finite, round_to(value, bound.dtype), written)
+
+    below, above = _slacks(bound.values, room.own, room)
+    return end(-below), end(above)
 
 
 #: The fewest elements whose scatter is judged.
@@ -359,15 +426,27 @@ _CUTS = {
     2.0**-16: "two bfloat16",
     2.0**-24: "float32",
 }
-#: Narrower numbers explain a scatter of up to so many times their own; in whole models, of which
-#: few numbers may come, honest engines reach as many times what is expected.
-_EXPLAINED, _EXPLAINED_OF_MODELS = 3.0, 10.0
+#: Narrower numbers explain a scatter of up to so many times their own.
+_EXPLAINED = 3.0
+#: The same in whole models, of which few numbers may come: honest engines reach as many times what
+#: is expected.
+_EXPLAINED_OF_MODELS = 10.0
 #: Two answers to the same data, of one arithmetic, scatter alike; so many times as far is another.
 DRIFT = 10.0
-#: Beyond so many times what the others are, an element stands alone; among so many at least.
-_LONE, _FEW = 30.0, 8
+#: Beyond so many times what the others are, an element stands alone.
+_LONE = 30.0
+#: The fewest elements among which one can stand alone.
+_FEW = 8
+#: The worst element of a model's output may be off by so many times more than all are.
+_WORST_OF_MODEL = 10
 #: Errors of a model, relative to its output, that no narrower type excuses.
 _MOST_OF_MODELS = 0.125
+#: Ratios from here on are written with an exponent.
+_TOO_LONG_TO_WRITE = 10**9
+#: The part of the elements, from the smallest on, whose own size or error may be an exception.
+_EIGHTH = 8
+#: Elements so many times larger than one do not count for its size.
+_LARGER = 1024
 
 
 class Scattering(NamedTuple):
@@ -384,41 +463,54 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter; None for too few elements, or without a theory.
 
-    Only a `part` of the elements may count.
+    Only a `part` of the elements may count, a mask of the output's shape.
     """
-    found: list[_Off] = []
+    least: _Off | None = None
     for off in _scatters(want, got, part=part):
-        found.append(off)
         if off.ratio <= SCATTER and not off.far and not (off.few and off.worst > SCATTER):
             # One sound formulation that explains the errors is enough.
             return Scattering(off.ratio)
-    if not found:
+        if least is None or off.ratio < least.ratio:
+            least = off
+    if least is None:
         return None
-    least = min(found, key=lambda off: off.ratio)
-    name = want.expected.tiers()[0].name
-    many = f"{least.ratio:,.0f}" if least.ratio < 10**9 else f"{least.ratio:.0e}"
-    message = f"errors scatter {many} times as far as {name} arithmetic explains"
+    times = f"{least.ratio:,.0f}"
+    if least.ratio >= _TOO_LONG_TO_WRITE:
+        times = f"{least.ratio:.0e}"
+    arithmetic = want.expected.tiers()[0].name
+    message = f"errors scatter {times} times as far as {arithmetic} arithmetic explains"
     ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
-        actual = elements.wide(got)
-        counts = np.isfinite(actual) & np.isfinite(want.values) & (True if part is None else part)
-        harm = off_by(want.values[counts], actual[counts])
-        # A part of a model may be computed so, and the rest not.
-        fine = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
-        explained = False
-        if (least.few and least.others <= SCATTER) or least.ratio <= SCATTER:
-            said = f"{least.worst:,.3g} times in few elements: no narrower type explains that"
-        elif explained := bool(fine) and harm < _MOST_OF_MODELS:
-            said = f"as if some part was computed in {_CUTS[min(fine)]}: see opcheck locate"
-        elif harm < _MOST_OF_MODELS:
-            said = "and no narrower type explains that"
-        else:
-            said = f"and are {harm:.2g} of its size: more than a narrower type explains"
-        return Scattering(least.ratio, f"{message}, {said}", explained)
+        reason, explained = _explanation_in_model(want, got, part, least, ratios)
+        return Scattering(least.ratio, f"{message}, {reason}", explained)
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
-    alike = 1 / _EXPLAINED < ratios[best] < _EXPLAINED
-    said = f"{message}, as if factors were rounded to {_CUTS[best]}" if alike else message
-    return Scattering(least.ratio, said)
+    if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
+        message += f", as if factors were rounded to {_CUTS[best]}"
+    return Scattering(least.ratio, message)
+
+
+def _explanation_in_model(
+    want: Want, got: Array, part: Mask | None, off: "_Off", ratios: Mapping[float, float]
+) -> tuple[str, bool]:
+    """Describe the scatter of a model's output, and return True if a narrower type explains it.
+
+    `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
+    """
+    if (off.few and off.others <= SCATTER) or off.ratio <= SCATTER:
+        return f"{off.worst:,.3g} times in few elements: no narrower type explains that", False
+    actual = elements.wide(got)
+    counts = np.isfinite(actual) & np.isfinite(want.values)
+    if part is not None:
+        counts &= part
+    deviation = off_by(want.values[counts], actual[counts])
+    if deviation >= _MOST_OF_MODELS:
+        return f"and are {deviation:.2g} of its size: more than a narrower type explains", False
+    # A part of a model may be computed so, and the rest not.
+    explaining = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
+    if not explaining:
+        return "and no narrower type explains that", False
+    narrower = _CUTS[min(explaining)]
+    return f"as if some part was computed in {narrower}: see opcheck locate", True
 
 
 def scatters_independently(want: Want) -> bool:
@@ -429,8 +521,9 @@ def scatters_independently(want: Want) -> bool:
     bound = want.expected
     try:
         for answer in other_orders(bound.evaluation.node):
-            found = scatter(want, elements.native(answer[bound.place]))
-            if found is not None and not found <= SCATTER / _OF_HONEST:
+            ratio = scatter(want, elements.native(answer[bound.place]))
+            # NaN is not within the limit either.
+            if ratio is not None and not ratio <= SCATTER / _OF_HONEST:
                 return False
     except NotSupported:  # It takes too long.
         return False
@@ -438,25 +531,28 @@ def scatters_independently(want: Want) -> bool:
 
 
 def root_mean_square(x: Floats) -> float:
-    """The root of the mean square, 0 for nothing."""
+    """Return the root of the mean square, 0 for no elements."""
     return float(np.sqrt(np.mean(x**2))) if x.size else 0.0
 
 
 def off_by(y: Floats, x: Floats) -> float:
-    """The deviations of `x` relative to the size of `y`; infinity where that says nothing.
+    """Return the deviations of `x` relative to the size of `y`; infinity if that is not a number.
 
-    That is of all of them; of an eighth of them, if these are off by much of their own size.
+    `x` and `y` have one shape. All elements count, or the worst eighth of them, if these are off by
+    much of their own size.
     """
     with np.errstate(all="ignore"):
         error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
         if not error.any():
             return 0.0
-        # An infinity of both, as in a mask, is no error and no size.
+        # An infinity of both, as in a mask, is neither an error nor a size.
         y = np.where(np.isfinite(y), y, 0.0)
-        found = np.divide(root_mean_square(error), root_mean_square(y))
-        worst = np.quantile(np.where(error == 0, 0.0, error / _sizes(y)), 7 / 8)
-        found = max(found, worst) if worst > _MOST_OF_MODELS else found
-    return float(found) if np.isfinite(found) else np.inf
+        deviation = np.divide(root_mean_square(error), root_mean_square(y))
+        by_element = np.where(error == 0, 0.0, error / _sizes(y))
+        worst = np.quantile(by_element, 1 - 1 / _EIGHTH)
+        if worst > _MOST_OF_MODELS:
+            deviation = max(deviation, worst)
+    return float(deviation) if np.isfinite(deviation) else np.inf
 
 
 class _Off(NamedTuple):
@@ -477,14 +573,16 @@ class _Off(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        # The worst element of a model's output may be off by so many times more than all are.
-        return max(self.rms, self.worst / 10)
+        """The ratio that is compared with SCATTER."""
+        return max(self.rms, self.worst / _WORST_OF_MODEL)
 
     @property
     def others(self) -> float:
-        """The root mean square without the worst element; of few ones it says nothing."""
-        rest = self.many * self.rms**2 - self.worst**2
-        return float(np.sqrt(max(0.0, rest) / (self.many - 1))) if self.many >= _FEW else np.inf
+        """The root mean square without the worst element; infinite if the elements are few."""
+        if self.many < _FEW:
+            return np.inf
+        squares = self.many * self.rms**2 - self.worst**2
+        return float(np.sqrt(max(0.0, squares) / (self.many - 1)))
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> float | None:
@@ -495,12 +593,14 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
     several sound formulations the nearest counts. `cut` is the unit roundoff of numbers to which
     inputs were rounded; `part` as in `scattering`.
     """
-    return min((off.ratio for off in _scatters(want, got, cut, part)), default=None)
+    ratios = [off.ratio for off in _scatters(want, got, cut, part)]
+    return min(ratios, default=None)
 
 
 def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> Iterator[_Off]:
     """Yield the scatter by each sound formulation, as long as there are enough elements."""
-    bound, y = want.expected, want.values
+    bound = want.expected
+    y = want.values
     if y.size < _ENOUGH and not want.whole:
         return
     with np.errstate(all="ignore"):
@@ -508,8 +608,10 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
         if want.whole:
             yield from _scatters_of_model(want, error, cut, part)
             return
-        counts = np.isfinite(error) & (np.abs(y) > 16 * bound.floor(bound.tiers()[0]))
-        counts &= True if part is None else part
+        floor = bound.floor(bound.tiers()[0])
+        counts = np.isfinite(error) & (np.abs(y) > _TIMES_FLOOR * floor)
+        if part is not None:
+            counts &= part
         if not counts.any():
             return
         # If the last rounding alone explains it, the deviation need not be computed.
@@ -518,38 +620,42 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
             yield _Off(1.0)
             return
         for shift, deviation in bound.deviations(cut):
-            of_it = counts & (deviation > 0)
-            if np.count_nonzero(of_it) >= _ENOUGH:
-                yield _Off(root_mean_square((error - shift)[of_it] / deviation[of_it]))
+            rounded = counts & (deviation > 0)
+            if np.count_nonzero(rounded) >= _ENOUGH:
+                yield _Off(root_mean_square((error - shift)[rounded] / deviation[rounded]))
 
 
-def unsettled(want: Want) -> Mask:
-    """Elements of a model that may be off by half their size, as far as scatter says."""
-    found = np.ones(want.values.shape, np.bool_)
+def may_scatter_far(want: Want) -> Mask:
+    """Mask elements of a model that may be off by half their size and still scatter as expected."""
+    may_be_far = np.ones(want.values.shape, np.bool_)
     with np.errstate(all="ignore"):
         for shift, deviation in want.expected.deviations():
             y = want.values + shift
-            found &= SCATTER * deviation >= UNJUDGED * np.maximum(np.abs(y), _sizes(y))
-    return found
+            may_be_far &= SCATTER * deviation >= UNJUDGED * np.maximum(np.abs(y), _sizes(y))
+    return may_be_far
 
 
 def _sizes(y: Floats) -> Floats:
-    """The root mean square of the elements at most 1,024 times as large as each.
+    """Return for each element the root mean square of those at most `_LARGER` times as large.
 
-    Larger elements say nothing of it. The smallest eighth, and zeros, have the size of the others.
+    Larger elements do not count. The smallest eighth, and zeros, have the size of the others.
     """
     size = np.where(np.isfinite(y), np.abs(y), 0.0)
     order = np.sort(size[size > 0])
     if not order.size:
         return size
-    least = np.maximum(size, order[order.size // 8])
-    ends = np.searchsorted(order, 1024 * least, side="right")
+    least = np.maximum(size, order[order.size // _EIGHTH])
+    ends = np.searchsorted(order, _LARGER * least, side="right")
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 
 def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None) -> Iterator[_Off]:
-    bound, y = want.expected, want.values
-    counts = np.isfinite(y) if part is None else np.isfinite(y) & part
+    """Yield the scatter of a model's output by each sound formulation; infinite for lost values."""
+    bound = want.expected
+    y = want.values
+    counts = np.isfinite(y)
+    if part is not None:
+        counts &= part
     if not counts.any():
         return
     gone = counts & ~np.isfinite(error)
@@ -563,12 +669,17 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
     first = bound.tiers()[0]
     for shift, deviation in bound.deviations(cut):
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
-        sizes, off = _sizes(y + shift), np.abs(error - shift)
-        least = np.hypot(first.arithmetic.u * sizes, 16 * bound.floor(first))
+        sizes = _sizes(y + shift)
+        off = np.abs(error - shift)
+        least = np.hypot(first.arithmetic.u * sizes, _TIMES_FLOOR * bound.floor(first))
         ratios = (off / np.hypot(deviation, least))[counts]
         far = (ratios > SCATTER) & (off > UNJUDGED * sizes)[counts]
-        worst = float(ratios.max(initial=0))
-        yield _Off(root_mean_square(ratios), worst, ratios.size, bool(far.any()))
+        yield _Off(
+            rms=root_mean_square(ratios),
+            worst=float(ratios.max(initial=0)),
+            many=ratios.size,
+            far=bool(far.any()),
+        )
 
 
 def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floats, Floats]:
@@ -589,13 +700,15 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     (n, 1) and may be infinite. Shares are at most λ in right rows; in others, one is above 1.
     """
     part = np.isfinite(own)
-    off, own = np.where(part, off, 0.0), np.where(part, own, 0.0)
+    off = np.where(part, off, 0.0)
+    own = np.where(part, own, 0.0)
     # The limits of the common error are one more element: off by 0, with a tolerance on each side.
-    above, below = _beside(off, own, part, down, -1), _beside(off, own, part, up, 1)
+    above = _with_limit(off, own, part, limit=down, sign=-1)
+    below = _with_limit(off, own, part, limit=up, sign=1)
     scale = np.zeros(down.shape)
     # The search for λ is Newton's on a convex function that consists of straight pieces. From the
-    # left it climbs, and ends after as many steps as it meets pieces, in practice three or four.
-    for _ in range(30):
+    # left it climbs, and ends after as many steps as it meets pieces.
+    for _ in range(_MAX_NEWTON_STEPS):
         most, high, room_above = _extreme(above, scale, -1)
         _, low, room_below = _extreme(below, scale, 1)
         room = room_above + room_below
@@ -615,18 +728,31 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     return scale, np.where(part & (own > 0), each, 0.0)
 
 
-def _beside(off: Floats, own: Floats, part: Mask, limit: Floats, sign: int) -> tuple[Floats, ...]:
-    """Add an element to `off` and `own`; and `off` again, out of the way for those without part."""
+class _Side(NamedTuple):
+    """The elements of rows, and the limit of the common error on one side, all (n, N + 1)."""
+
+    off: Floats
+    own: Floats
+    #: `off`, but infinite for elements that take no part, so that they are never extreme.
+    off_of_part: Floats
+
+
+def _with_limit(off: Floats, own: Floats, part: Mask, *, limit: Floats, sign: int) -> _Side:
+    """Add the limit of the common error, (n, 1), to rows as one more element."""
     bounded = np.isfinite(limit)
     off = np.concatenate([off, np.zeros(limit.shape)], axis=1)
     own = np.concatenate([own, np.where(bounded, limit, 0.0)], axis=1)
-    return off, own, np.where(np.concatenate([part, bounded], axis=1), off, sign * np.inf)
+    takes_part = np.concatenate([part, bounded], axis=1)
+    return _Side(off, own, np.where(takes_part, off, sign * np.inf))
 
 
-def _extreme(side: tuple[Floats, ...], scale: Floats, sign: int) -> tuple[Floats, Floats, Floats]:
-    """The largest off − λ·own for the sign −1, the smallest off + λ·own for 1; its off and own."""
-    off, own, aside = side
-    ends = aside + sign * scale * own
-    place = np.arange(len(ends)), (ends.argmin if sign > 0 else ends.argmax)(axis=1)
-    end = ends[place][:, None]
-    return np.where(np.isfinite(end), end, 0.0), off[place][:, None], own[place][:, None]
+def _extreme(side: _Side, scale: Floats, sign: int) -> tuple[Floats, Floats, Floats]:
+    """Return the largest off − λ·own for the sign −1, the smallest off + λ·own for 1.
+
+    Also its `off` and `own`; all are (n, 1), as is λ, the `scale`.
+    """
+    ends = side.off_of_part + sign * scale * side.own
+    place = ends.argmin(axis=1) if sign > 0 else ends.argmax(axis=1)
+    at = (np.arange(len(ends)), place)
+    end = ends[at][:, None]
+    return np.where(np.isfinite(end), end, 0.0), side.off[at][:, None], side.own[at][:, None]

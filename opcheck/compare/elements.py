@@ -207,7 +207,7 @@ class Findings:
         return 0 if self.wrong is None else int(np.count_nonzero(self.wrong))
 
 
-class Judge(NamedTuple):
+class ElementTolerance(NamedTuple):
     """A tolerance for the elements of one output; [`low`, `high`] is the operator's range.
 
     Methods take flat pieces in native byte order: `wanted` as `Want.values`, `got` in `dtype`.
@@ -234,25 +234,42 @@ class Judge(NamedTuple):
     def allowed(self, wanted: Array, got: Array) -> str:
         """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone."""
         reference = once_rounded(wanted, self.dtype)
-        if self.dtype.kind in ("string", "complex"):
-            size = 0.0 if self.dtype.kind == "string" else self._allowed(np.abs(reference))[0]
+        if self.dtype.kind == "string":
+            return "exact"
+        if self.dtype.kind == "complex":
+            size = self._allowed(np.abs(reference))[0]
             return f"±{size:.3g}" if 0 < size < math.inf else "exact"
-        value, ulp = float(reference[0]), self.tolerance.ulp
-        lenient = bool(ulp or self.tolerance.rtol or self.tolerance.atol)
-        whole = self.dtype.kind == "bool" or (self.dtype.kind == "int" and ulp is not None)
+        value = float(reference[0])
         if math.isnan(value):
             return "NaN"
         if self.tolerance.signed_zeros and _other_zero(reference, got)[0]:
             return f"{value:+.0f}"
-        if whole or math.isinf(value) or not lenient:
+        if math.isinf(value) or self._is_exact:
             return "exact"
         if not math.isnan(float(got[0])) and outside(wide(got), self.low, self.high)[0]:
-            if self.low is None:
-                return f"at most {self.high:g}"
-            if self.high is None:
-                return f"at least {self.low:g}"
-            return f"within [{self.low:g}, {self.high:g}]"
-        return f"±{self._allowed(wide(wanted))[0]:.3g}" if ulp is None else f"±{ulp} ULP"
+            return self._range
+        if self.tolerance.ulp is not None:
+            return f"±{self.tolerance.ulp} ULP"
+        return f"±{self._allowed(wide(wanted))[0]:.3g}"
+
+    @property
+    def _is_exact(self) -> bool:
+        """True if no error is allowed to numbers of this dtype, which are no strings."""
+        tolerance = self.tolerance
+        if self.dtype.kind == "bool":
+            return True
+        if self.dtype.kind == "int" and tolerance.ulp is not None:
+            return True
+        return not (tolerance.ulp or tolerance.rtol or tolerance.atol)
+
+    @property
+    def _range(self) -> str:
+        """The operator's range in words; it has at least one end."""
+        if self.low is None:
+            return f"at most {self.high:g}"
+        if self.high is None:
+            return f"at least {self.low:g}"
+        return f"within [{self.low:g}, {self.high:g}]"
 
     def _float_shares(self, wanted: Array, reference: Array, got: Array, steps: Array) -> Floats:
         exact, rounded, actual = (wide(part) for part in (wanted, reference, got))
@@ -277,8 +294,9 @@ class Judge(NamedTuple):
         if self.dtype.kind != "int" or self.tolerance.ulp is not None:
             return np.where(same, 0.0, np.inf)
         # The larger minus the smaller, modulo 2**64, is right for signed and unsigned alike.
-        one, other = reference.astype(np.uint64), got.astype(np.uint64)
-        error = np.where(got > reference, other - one, one - other)
+        wanted_bits = reference.astype(np.uint64)
+        got_bits = got.astype(np.uint64)
+        error = np.where(got > reference, got_bits - wanted_bits, wanted_bits - got_bits)
         allowed = self._allowed(wide(reference))
         # Compared as integers: near 2**63 float64 has only every 1024th.
         vast = allowed >= 2.0**64
@@ -299,14 +317,16 @@ class Judge(NamedTuple):
         shares[~finite] = np.inf
         lenient = bool(self.tolerance.rtol or self.tolerance.atol)
         shares[(exact == actual) | (lenient & np.isnan(exact) & np.isnan(actual))] = 0.0
-        one, other = parts(exact), parts(actual)
-        shares[np.all((one == other) | (np.isnan(one) & np.isnan(other)), axis=-1)] = 0.0
+        exact_parts = parts(exact)
+        actual_parts = parts(actual)
+        both_nan = np.isnan(exact_parts) & np.isnan(actual_parts)
+        shares[np.all((exact_parts == actual_parts) | both_nan, axis=-1)] = 0.0
         if self.tolerance.signed_zeros:
-            shares[np.any(_other_zero(one, other), axis=-1)] = np.inf
+            shares[np.any(_other_zero(exact_parts, actual_parts), axis=-1)] = np.inf
         return shares
 
     def _allowed(self, wanted: Floats) -> Floats:
-        """The absolute error that rtol and atol allow, infinite where float64 ends."""
+        """Return the absolute error that rtol and atol allow, infinite where float64 ends."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
 
@@ -341,8 +361,11 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:
-    one, other = wide(reference), wide(got)
-    return np.asarray((one == 0) & (other == 0) & (np.signbit(one) != np.signbit(other)))
+    """Mask zeros of another sign than wanted."""
+    wanted = wide(reference)
+    actual = wide(got)
+    both_zero = (wanted == 0) & (actual == 0)
+    return np.asarray(both_zero & (np.signbit(wanted) != np.signbit(actual)))
 
 
 #: The probability that a right answer is accused by one group of elements, or of pairs.
@@ -351,6 +374,10 @@ _BINS = 256
 _LEVELS = np.arange(1, _BINS) / _BINS
 #: ULP by which an element may lie beyond all that can be drawn.
 _BEYOND = 4
+#: So many distributions are judged by themselves, of those that most elements have.
+_MOST_PROFILES = 64
+#: The key of the random numbers that put elements into bins: "opcheck" in ASCII.
+_KEY = 0x6F_70_6368_6563_6B
 
 
 class JudgedDraws(NamedTuple):
@@ -370,28 +397,35 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
     """Judge numbers drawn at random, of the dtype and shape that `draw` has, by its distribution.
 
     By the quantiles of the distribution, each element falls into one of 256 bins that are as
-    likely; docs/verdicts.md has what is asked of these. Where few values can be drawn, as 0 and 1,
+    likely; docs/verdicts.md says what they must fulfil. Where few values can be drawn, as 0 and 1,
     one value fills several bins, and the element is put into any of them. Of n elements a part of
     more or less than p then lies in the first bins with a probability of at most exp(−n·D), where D
     is the relative entropy of the part and p (Chernoff's inequality).
     """
-    ends = draw.quantiles(0.0), draw.quantiles(math.nextafter(1.0, 0.0))
-    low, high = np.minimum(*ends), np.maximum(*ends)
-    least, most = low, high
+    first_end = draw.quantiles(0.0)
+    last_end = draw.quantiles(math.nextafter(1.0, 0.0))
+    low = np.minimum(first_end, last_end)
+    high = np.maximum(first_end, last_end)
+    least = low
+    most = high
     size: Callable[[Array], Array] = np.asarray
     if dtype.kind == "float":
-        least, most = stepped(low, -_BEYOND), stepped(high, _BEYOND)
+        least = stepped(low, -_BEYOND)
+        most = stepped(high, _BEYOND)
     impossible = ~((least <= got) & (got <= most))
     if draw.related and dtype.kind == "float":
-        # What is computed of two numbers is rounded; 0 is 0.
+        # Numbers computed from two others are rounded; 0 is 0.
         for end in (low, high):
             near = (stepped(end, -_BEYOND) <= got) & (got <= stepped(end, _BEYOND))
             got = np.where(near & (end != 0), end, got)
         # Of elements of either sign, all that are dropped are in the first bins.
-        low, high, got, size = *np.sort(np.abs([low, high]), axis=0), np.abs(got), np.abs
+        low, high = np.sort(np.abs([low, high]), axis=0)
+        got = np.abs(got)
+        size = np.abs
     if (low == high).all():
         return JudgedDraws(least, most, impossible)
-    before, last = np.zeros(got.shape, np.int64), np.zeros(got.shape, np.int64)
+    before = np.zeros(got.shape, np.int64)
+    last = np.zeros(got.shape, np.int64)
     of_two = np.ones(got.shape, np.bool_)
     profile = np.zeros(got.shape)
     for level in _LEVELS:
@@ -402,22 +436,23 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
         # Not the same of two distributions, but by a rare chance.
         profile += quantile * math.sqrt(level)
     impossible |= of_two & (got != low) & (got != high)
-    # Where a value fills several bins, this decides: the same in each run, as nobody else draws.
-    within = np.random.Generator(np.random.Philox(key=0x6F70_6368_6563_6B)).random(got.shape)
+    # Where a value fills several bins, this decides, in each run alike.
+    within = np.random.Generator(np.random.Philox(key=_KEY)).random(got.shape)
     bins = (before + within * (last - before + 1)).astype(np.int64).reshape(-1)
     unsure = (last > before).reshape(-1)
-    found = [_uneven(bins, unsure, "all")]
+    deviations = [_uneven(bins, unsure, "all")]
     profiles, sizes = np.unique(profile, return_counts=True)
-    # Of the 64 distributions that most elements have.
-    for one in profiles[np.argsort(-sizes)[:64]] if profiles.size > 1 else ():
-        mine = profile.reshape(-1) == one
-        found.append(_uneven(bins[mine], unsure[mine], "those of one distribution"))
-    found += _pairs(bins >= _BINS // 2, got.shape)
-    return JudgedDraws(least, most, impossible, *max(found))
+    if profiles.size > 1:
+        for most_frequent in profiles[np.argsort(-sizes)[:_MOST_PROFILES]]:
+            alike = profile.reshape(-1) == most_frequent
+            deviations.append(_uneven(bins[alike], unsure[alike], "those of one distribution"))
+    deviations += _pairs(bins >= _BINS // 2, got.shape)
+    used, text = max(deviations)
+    return JudgedDraws(least, most, impossible, used, text)
 
 
 def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
-    """The part of elements in the first bins that is the farthest from what it should be."""
+    """Return the share of the part of elements in the first bins that is farthest off, in words."""
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.
     room = float(unsure.mean()) / _BINS
@@ -437,9 +472,10 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
-    """The deviations of parts from `likely` ones, as shares of those allowed."""
+    """Return the deviations of parts from `likely` ones, as shares of those allowed."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = parts * np.log(parts / likely), (1 - parts) * np.log((1 - parts) / (1 - likely))
-    entropy = np.nan_to_num(terms[0]) + np.nan_to_num(terms[1])
-    found: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / ERROR_RATE))
-    return found
+        within = parts * np.log(parts / likely)
+        beyond = (1 - parts) * np.log((1 - parts) / (1 - likely))
+    entropy = np.nan_to_num(within) + np.nan_to_num(beyond)
+    shares: Array = np.sqrt(count * entropy.clip(0) / math.log(2 * questions / ERROR_RATE))
+    return shares

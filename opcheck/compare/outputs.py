@@ -6,7 +6,7 @@ operator's error bound.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from math import inf, prod
 from string import ascii_letters
@@ -15,7 +15,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opcheck.compare import bounded, elements
-from opcheck.compare.elements import UNORDERED, Findings, Floats, Judge, Mask, Places, Want
+from opcheck.compare.elements import (
+    UNORDERED,
+    ElementTolerance,
+    Findings,
+    Floats,
+    Mask,
+    Places,
+    Want,
+)
 from opcheck.dtypes import DType, half_ulp, identical, of, round_to
 from opcheck.engine import Drawn, Expected, operator_of
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
@@ -42,6 +50,23 @@ UNDECIDED = "a correct implementation may miss most of its elements by half of t
 _LISTED = 4
 #: The most cells in a row and in a column.
 SIDE = 64
+#: A range's end may be exceeded by so many ULP, for rounding.
+_ULP_BEYOND_RANGE = 4
+#: A 16-bit output is cut off, not rounded, if so many elements all lie nearer to 0: rounded ones do
+#: so once in 65,536 times.
+_ENOUGH_CUT = 16
+#: Elements nearer to the exact value than that part of half an ULP are on neither side.
+_EXACT_PART = 2.0**-9
+_BYTES_OF_16_BITS = 2
+#: Half ULP that lie within one place.
+_HALVES_OF_ULP = 2
+#: Letters of a picture: 0, "a" and so on for shares up to 1, which is "z", then "A" to "Z".
+_LETTER_OF_ONE = ascii_letters.index("z")
+_LAST_LETTER = ascii_letters.index("Y")
+#: Distances of 0 to 64 bits, and the place of unordered elements in the counts.
+_UNORDERED_BITS = 65
+#: The fewest indices by which a step is seen.
+_FEWEST_OF_STEP = 3
 
 
 def compare(
@@ -64,12 +89,11 @@ def compare(
     if isinstance(got, Foreign):
         return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
-    if (dtype := of(got)) is None or want.dtype not in (None, dtype):
+    dtype = of(got)
+    if dtype is None or want.dtype not in (None, dtype):
         return failed(want, "dtype", f"{dtype or got.dtype}, want {want.dtype or 'a tensor type'}")
     try:
-        # What may be either of two integers lies between them.
-        is_between = want.bound is not None and dtype.kind == "int"
-        values = want.values if is_between else _exact_in(dtype, want.values)
+        values = _values_in(dtype, want)
     except ValueError as error:
         if want.dtype is not None:
             raise
@@ -82,6 +106,27 @@ def compare(
         return _apart_from_open_elements(want, got, dtype, tolerance, like, declared)
     if want.others:
         got = _as_first_reading(want, got, dtype, tolerance, declared)
+    return _compare_values(want, values, got, dtype, tolerance, like, declared)
+
+
+def _values_in(dtype: DType, want: Want) -> Array:
+    """Return the wanted values in `dtype`; raises ValueError if it cannot hold them."""
+    if want.bound is not None and dtype.kind == "int":
+        # What may be either of two integers lies between them.
+        return want.values
+    return _exact_in(dtype, want.values)
+
+
+def _compare_values(
+    want: Want,
+    values: Array,
+    got: Array,
+    dtype: DType,
+    tolerance: Tolerance | None,
+    like: Array | None,
+    declared: Names,
+) -> Comparison:
+    """Judge an output of the right type and shape, whose wanted `values` are in its dtype."""
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
     is_bounded = want.bound is not None and tolerance is None
@@ -149,29 +194,30 @@ def _wrong_elements(
 ) -> Mask:
     """Mask elements that are wrong by `want` alone, in the shape of `got`."""
     if want.bound is not None and tolerance is None:
-        found = bounded.examine(_wide(want), got, dtype, declared).found
+        findings = bounded.examine(_wide(want), got, dtype, declared).findings
     else:
-        judge = Judge(dtype, tolerance or EXACT, want.low, want.high)
-        found = _findings(judge, want.values, got, None)
-    if found.wrong is None:
+        judge = ElementTolerance(dtype, tolerance or EXACT, want.low, want.high)
+        findings = _findings(judge, want.values, got, None)
+    if findings.wrong is None:
         return np.zeros(got.shape, np.bool_)
-    return found.wrong.reshape(got.shape)
+    return findings.wrong.reshape(got.shape)
 
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
-    """The comparison of an output without values to judge."""
+    """Return the comparison of an output without values to judge."""
     return Comparison(want.name, problem, detail, used=inf)
 
 
 def range_end(high: float | None, dtype: DType) -> float | None:
-    """The upper end of an operator's range, extended by 4 ULP for rounding."""
+    """Return the upper end of an operator's range, extended by 4 ULP for rounding."""
     if high is None or dtype.kind != "float":
         return high
-    return high + 4 * 2 * float(half_ulp(np.array(high), dtype))
+    ulp = 2 * float(half_ulp(np.array(high), dtype))
+    return high + _ULP_BEYOND_RANGE * ulp
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:
-    """`values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
+    """Return `values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
     stated = of(values)
     from_float = stated and stated.kind == "float" and dtype.kind not in ("string", "complex")
     if stated is None or not (from_float or dtype.kind == stated.kind):
@@ -193,109 +239,166 @@ def _by_tolerance(
     want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None, declared: Names
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
-    judge = Judge(dtype, tolerance, want.low, want.high)
+    judge = ElementTolerance(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
     problem: ComparisonProblem = "values"
     remark = ""
-    found = _findings(judge, want.values, got, None)
-    if found.wrong is not None and want.floor and dtype.kind == "float" and not tolerance.strict:
-        wrong = found.wrong.reshape(want.values.shape)
-        by_tier, those = bounded.pardon(_wide(want), got, declared, wrong)
-        excused = those.reshape(-1)
-        left = _findings(judge, want.values, got, excused)
-        if not left.count and by_tier:
-            problem, remark = "precision", by_tier
+    findings = _findings(judge, want.values, got, None)
+    may_pardon = want.floor and dtype.kind == "float" and not tolerance.strict
+    if findings.wrong is not None and may_pardon:
+        wrong = findings.wrong.reshape(want.values.shape)
+        by_tier, shares_of_floor = bounded.pardon(_wide(want), got, declared, wrong)
+        excused = shares_of_floor.reshape(-1)
+        not_excused = _findings(judge, want.values, got, excused)
+        if not not_excused.count and by_tier:
+            problem = "precision"
+            remark = by_tier
         else:
-            found, pardoned = left, excused
-    pieces = partial(_pieces, judge, want.values, got, pardoned)
-    comparison = _compared(want, got, dtype, found, like, lambda: (one[:2] for one in pieces()))
-    return replace(comparison, problem=problem, remark=remark) if found.count else comparison
+            findings = not_excused
+            pardoned = excused
+
+    def shares() -> Iterator[tuple[Places, Floats]]:
+        for places, of_piece, _ in _pieces(judge, want.values, got, pardoned):
+            yield places, of_piece
+
+    comparison = _compared(want, got, dtype, findings, like, shares)
+    if not findings.count:
+        return comparison
+    return replace(comparison, problem=problem, remark=remark)
 
 
 def _nothing(got: Array, dtype: DType) -> Findings:
+    """Return findings without a wrong element."""
     return Findings(got.size, steps=0 if dtype.kind == "float" else None)
 
 
-def _findings(judge: Judge, wanted: Array, got: Array, pardoned: Floats | None) -> Findings:
+def _findings(
+    judge: ElementTolerance, wanted: Array, got: Array, pardoned: Floats | None
+) -> Findings:
     """Judge all elements by a tolerance; shares are at most those `pardoned`."""
-    found = _nothing(got, judge.dtype)
+    findings = _nothing(got, judge.dtype)
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
-        found.step(furthest)
+        findings.step(furthest)
 
         def allowed(number: int, places: Places = places) -> str:
-            pair = (elements.native(array.flat[[places[number]]]) for array in (wanted, got))
-            return judge.allowed(*pair)
+            place = [places[number]]
+            return judge.allowed(
+                elements.native(wanted.flat[place]), elements.native(got.flat[place])
+            )
 
-        found.add(partial(np.asarray, places), shares, allowed)
-    return found
+        findings.add(partial(np.asarray, places), shares, allowed)
+    return findings
 
 
 def _pieces(
-    judge: Judge, wanted: Array, got: Array, pardoned: Floats | None
+    judge: ElementTolerance, wanted: Array, got: Array, pardoned: Floats | None
 ) -> Iterator[tuple[Places, Floats, int | None]]:
     """Yield elements' places and shares, and the largest distance of each piece."""
     for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
         places = np.arange(start, start + shares.size)
-        shares = shares if pardoned is None else np.minimum(shares, pardoned[places])
+        if pardoned is not None:
+            shares = np.minimum(shares, pardoned[places])
         yield places, shares, furthest
 
 
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """As `_by_bound`; undecided for a model whose plain answer would be no better."""
-    found = _by_bound(want, got, dtype, like, named)
-    if want.whole and found.problem in ("values", "precision"):
+    comparison = _by_bound(want, got, dtype, like, named)
+    if want.whole and comparison.problem in ("values", "precision"):
         bound = want.expected
-        if _by_bound(want, bound.evaluation.node.plain[bound.place], dtype, None, named).problem:
-            return replace(found, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
-    return found
+        plain = bound.evaluation.node.plain[bound.place]
+        if _by_bound(want, plain, dtype, None, named).problem:
+            return replace(comparison, problem="undecided", unjudged=got.size, remark=OWN, wrong=0)
+    return comparison
+
+
+#: What an output's values lack, None for nothing, and a remark about them, or "".
+_Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 
 
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
+    """Judge by the bound, then by the scatter of errors: of a model always, else of what fits."""
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
-    problem: ComparisonProblem | None = None
-    remark = ""
-
-    @cache
-    def spread() -> bounded.Scattering | None:
-        return _spread(want, got) if dtype.kind == "float" else None
-
-    if whole := spread() if want.whole else None:
-        # What the bound leaves open, the scatter decides, unless it says nothing either.
-        decision.found.unjudged = int(np.count_nonzero(decision.unjudged & bounded.unsettled(want)))
+    spread: bounded.Scattering | None = None
+    if want.whole:
+        spread = _spread(want, got, dtype)
+    if spread:
+        # What the bound leaves open, the scatter decides, unless it may be as far.
+        unjudged = decision.unjudged & bounded.may_scatter_far(want)
+        decision.findings.unjudged = int(np.count_nonzero(unjudged))
+    problem: ComparisonProblem | None
     if not decision.fits:
-        even = "" if tier.name == want.expected.tiers(())[0].name else tier.name
-        words = whole.message if whole else ""
-        why = (ROWS_DISAGREE * decision.apart, even and f"too far off even for {even}", words)
-        problem, remark = "values", "; ".join(filter(None, why))
-    elif 2 * decision.found.unjudged > got.size:
-        problem, remark = "undecided", UNDECIDED_OF_MODELS if want.whole else UNDECIDED
-    elif whole and whole.message:
-        # Within a bound that says something, an answer is never wrong: the others are.
-        rest = bounded.scattering(want, got, decision.unjudged) if not whole.explained else None
-        wrong = rest is not None and rest.message and not rest.explained
-        is_sound = whole.explained or not (wrong or tier.remark)
-        problem, remark = "precision" if is_sound else "values", whole.message
+        problem = "values"
+        remark = _why_it_does_not_fit(want, decision, spread)
+    elif 2 * decision.findings.unjudged > got.size:
+        problem = "undecided"
+        remark = UNDECIDED_OF_MODELS if want.whole else UNDECIDED
+    elif spread and spread.message:
+        problem = _problem_of_model(want, got, decision, spread)
+        remark = spread.message
     elif tier.remark:
-        problem, remark = "precision", CUT if _is_cut(want.values, got, dtype) else tier.remark
-    elif (found := spread()) and found.message:
-        problem, remark = "precision", found.message
-    elif want.whole and found:
-        times = f"{found.ratio:.2g} times; up to {bounded.SCATTER:g} may be"
-        remark = f"as far off as {tier.name} arithmetic explains, {times}"
-    comparison = _compared(want, got, dtype, decision.found, like, decision.shares)
+        problem = "precision"
+        remark = CUT if _is_cut(want.values, got, dtype) else tier.remark
+    else:
+        if not want.whole:
+            spread = _spread(want, got, dtype)
+        problem, remark = _by_scatter(want, tier.name, spread)
+    comparison = _compared(want, got, dtype, decision.findings, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
 
 
-def _spread(want: Want, got: Array) -> bounded.Scattering | None:
-    """Return how errors scatter; None where that says nothing about the data."""
+def _why_it_does_not_fit(
+    want: Want, decision: bounded.Decision, spread: bounded.Scattering | None
+) -> str:
+    """Return a remark on values that fit no tier of the bound."""
+    reasons = []
+    if decision.apart:
+        reasons.append(ROWS_DISAGREE)
+    if decision.tier.name != want.expected.tiers(())[0].name:
+        reasons.append(f"too far off even for {decision.tier.name}")
+    if spread and spread.message:
+        reasons.append(spread.message)
+    return "; ".join(reasons)
+
+
+def _problem_of_model(
+    want: Want, got: Array, decision: bounded.Decision, spread: bounded.Scattering
+) -> ComparisonProblem:
+    """Return the problem of a model's output that fits its bound, but scatters too far.
+
+    Elements within a bound that decides them are right; the others alone can be wrong.
+    """
+    if spread.explained:
+        return "precision"
+    of_unjudged = bounded.scattering(want, got, decision.unjudged)
+    is_wrong = of_unjudged is not None and of_unjudged.message and not of_unjudged.explained
+    return "values" if is_wrong or decision.tier.remark else "precision"
+
+
+def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) -> _Opinion:
+    """Judge values that fit the expected arithmetic by their scatter, None if unknown."""
+    if spread is None:
+        return None, ""
+    if spread.message:
+        return "precision", spread.message
+    if want.whole:
+        times = f"{spread.ratio:.2g} times; up to {bounded.SCATTER:g} may be"
+        return None, f"as far off as {arithmetic} arithmetic explains, {times}"
+    return None, ""
+
+
+def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
+    """Return how errors scatter; None for integers, and for data of which no theory is known."""
+    if dtype.kind != "float":
+        return None
     if want.drawn:
         return bounded.scattering(want, got)
     ratio = bounded.scatter(want, got) if want.given else None
     if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):
         return None
-    # What an engine flushes to 0, or loses to overflow, is no rounding.
+    # What an engine flushes to 0, or loses to overflow, is not a rounding.
     ranged = (tier for tier in want.expected.tiers() if tier.ranged)
     kept = ~np.logical_or.reduce([want.expected.range_loss(tier) for tier in ranged])
     return bounded.scattering(want, got, kept)
@@ -303,29 +406,31 @@ def _spread(want: Want, got: Array) -> bounded.Scattering | None:
 
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
     """Return True if a 16-bit output is nearer to 0 than the exact one, by a place at most."""
-    if dtype.kind != "float" or got.itemsize != 2:
+    if dtype.kind != "float" or got.itemsize != _BYTES_OF_16_BITS:
         return False
     with np.errstate(invalid="ignore"):
         less = (np.abs(exact) - np.abs(elements.wide(got))) / half_ulp(exact, dtype)
-    off = less[np.abs(less) > 2.0**-9]
-    # So many that are rounded lie all on one side once in 65,536 times.
-    return off.size >= 16 and bool(off.min() > 0 and off.max() < 2)
+    off = less[np.abs(less) > _EXACT_PART]
+    if off.size < _ENOUGH_CUT:
+        return False
+    return bool(off.min() > 0 and off.max() < _HALVES_OF_ULP)
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:
-    seen = elements.judged_draws(draw, got, dtype)
-    found = Findings(got.size, steps=None)
+    """Judge random numbers: each must be possible, and all must follow the distribution."""
+    draws = elements.judged_draws(draw, got, dtype)
+    findings = Findings(got.size, steps=None)
 
     def allowed(number: int) -> str:
-        return f"from {seen.low.flat[number]} to {seen.high.flat[number]}"
+        return f"from {draws.low.flat[number]} to {draws.high.flat[number]}"
 
-    found.add(partial(np.arange, got.size), np.where(seen.impossible, 2.0, 0.0), allowed)
-    comparison = _compared(want, got, dtype, found, like, tuple)
-    if found.count:
+    findings.add(partial(np.arange, got.size), np.where(draws.impossible, 2.0, 0.0), allowed)
+    comparison = _compared(want, got, dtype, findings, like, tuple)
+    if findings.count:
         return replace(comparison, problem="values")
-    if seen.used > 1:
-        comparison = replace(comparison, problem="distribution", detail=seen.text)
-    return replace(comparison, used=seen.used)
+    if draws.used > 1:
+        comparison = replace(comparison, problem="distribution", detail=draws.text)
+    return replace(comparison, used=draws.used)
 
 
 def _wide(want: Want) -> Want:
@@ -337,53 +442,64 @@ def _wide(want: Want) -> Want:
 
 
 def _compared(
-    want: Want, got: Array, dtype: DType, found: Findings, like: Array | None, shares: Shares
+    want: Want, got: Array, dtype: DType, findings: Findings, like: Array | None, shares: Shares
 ) -> Comparison:
-    """The comparison that reports `found`, without a problem."""
+    """Return the comparison that reports `findings`, without a problem."""
     comparison = Comparison(
         want.name,
         None,
         dtype=dtype,
-        wrong=found.count,
+        wrong=findings.count,
         total=got.size,
-        unjudged=found.unjudged,
-        max_ulp=None if found.steps == UNORDERED else found.steps,
-        used=found.used,
+        unjudged=findings.unjudged,
+        max_ulp=None if findings.steps == UNORDERED else findings.steps,
+        used=findings.used,
     )
-    if found.wrong is None:
+    if findings.wrong is None:
         return comparison
-    places = sorted((place, allowed) for _, place, allowed in found.worst)
+    worst = sorted((place, allowed) for _, place, allowed in findings.worst)
     return replace(
         comparison,
-        detail=f"{found.count} of {got.size} elements wrong",
-        where=describe(found.wrong.reshape(got.shape)),
-        worst=tuple(_mismatch(want, got, dtype, *place, like) for place in places),
+        detail=f"{findings.count} of {got.size} elements wrong",
+        where=describe(findings.wrong.reshape(got.shape)),
+        worst=tuple(
+            _mismatch(want, got, dtype, place=place, allowed=allowed, like=like)
+            for place, allowed in worst
+        ),
         picture=partial(picture, want.values, got, dtype, shares),
     )
 
 
 def _mismatch(
-    want: Want, got: Array, dtype: DType, place: int, allowed: str, like: Array | None
+    want: Want, got: Array, dtype: DType, *, place: int, allowed: str, like: Array | None
 ) -> Mismatch:
+    """Return the wrong element at this place of the flat array."""
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
-    wanted, actual = elements.native(want.values.flat[[place]]), elements.native(got.flat[[place]])
-    wanted = elements.once_rounded(wanted, dtype)
-    steps = int(elements.distance(wanted, actual)[0]) if dtype.kind == "float" else UNORDERED
-    ulp = None if steps == UNORDERED else steps
-    beside = like.item(index) if like is not None and like.shape == got.shape else None
-    return Mismatch(index, wanted.item(0), actual.item(0), ulp, allowed, input=beside)
+    wanted = elements.once_rounded(elements.native(want.values.flat[[place]]), dtype)
+    actual = elements.native(got.flat[[place]])
+    ulp: int | None = None
+    if dtype.kind == "float":
+        steps = int(elements.distance(wanted, actual)[0])
+        ulp = None if steps == UNORDERED else steps
+    of_input = None
+    if like is not None and like.shape == got.shape:
+        of_input = like.item(index)
+    return Mismatch(index, wanted.item(0), actual.item(0), ulp, allowed, input=of_input)
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
     """Expect these values; a rounded answer may be off by the floor under any stated tolerance."""
-    if (operator := operator_of(op)) is None:
+    operator = operator_of(op)
+    if operator is None:
         return Want(name, dtype, values)
-    floor = expected(dtype).floor if dtype and dtype.kind == "float" and not operator.exact else 0.0
+    floor = 0.0
+    if dtype and dtype.kind == "float" and not operator.exact:
+        floor = expected(dtype).floor
     return Want(name, dtype, values, operator.low, operator.high, floor=floor)
 
 
 def in_its_dtype(want: Want) -> Array:
-    """The stated values, rounded; raises ValueError if the dtype is unknown."""
+    """Return the stated values, rounded; raises ValueError if the dtype is unknown."""
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
@@ -416,32 +532,36 @@ def compare_outputs(
     if tolerance is not None:
         elements.check(tolerance)
     if len(got) == len(wants):
-        parts = [_parts(*pair) for pair in zip(_in_order_of(got, wants), got, strict=True)]
-        found = tuple(
-            part if isinstance(part, Comparison) else compare(*part, tolerance, like, declared)
-            for part in chain.from_iterable(parts)
-        )
-        return _related(wants, got, found)
+        comparisons = []
+        for want, output in zip(_in_order_of(got, wants), got, strict=True):
+            for part in _parts(want, output):
+                if not isinstance(part, Comparison):
+                    part = compare(*part, tolerance, like, declared)
+                comparisons.append(part)
+        return _related(wants, got, tuple(comparisons))
     name = wants[len(got)].name if len(got) < len(wants) else f"output {len(wants)}"
-    # What is no list, such as None, stands in place of all outputs.
-    what = ""
+    description = ""
     if len(got) == 1 < len(wants) and isinstance(got[0], Foreign):
-        name, what = wants[0].name, f" ({got[0].description})"
-    detail = f"{len(got)} output{'s' * (len(got) != 1)}{what}, want {len(wants)}"
+        # Anything but a list, such as None, stands in place of all outputs.
+        name = wants[0].name
+        description = f" ({got[0].description})"
+    outputs = "output" if len(got) == 1 else "outputs"
+    detail = f"{len(got)} {outputs}{description}, want {len(wants)}"
     return (Comparison(name, "count", detail, used=inf),)
 
 
-def _related(wants: Wants, got: Sequence[Any], found: Comparisons) -> Comparisons:
-    """`found`, but for the last of several outputs that contradict each other."""
+def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comparisons:
+    """Return `comparisons`, the last as wrong if several drawn outputs contradict each other."""
     draw = wants[0].distribution if len(wants) > 1 else None
-    if draw is None or draw.related is None or any(one.problem for one in found):
-        return found
+    if draw is None or draw.related is None or any(one.problem for one in comparisons):
+        return comparisons
     apart = draw.related(got)
     if not apart.any():
-        return found
+        return comparisons
+    *before, last = comparisons
     detail = f"{np.count_nonzero(apart)} of {apart.size} elements contradict {wants[0].name}"
-    last = replace(found[-1], problem="values", detail=detail, where=describe(apart), used=inf)
-    return (*found[:-1], last)
+    last = replace(last, problem="values", detail=detail, where=describe(apart), used=inf)
+    return (*before, last)
 
 
 def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
@@ -451,7 +571,8 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
     other, and further than the expected arithmetic explains, comes of no arithmetic at all.
     """
     for want, *answers in zip(wants, one, other, strict=False):
-        ratios = [ratio for answer in answers if (ratio := _scatter(want, answer)) is not None]
+        scatters = [_scatter(want, answer) for answer in answers]
+        ratios = [ratio for ratio in scatters if ratio is not None]
         if len(ratios) < len(answers):
             continue
         nearer, further = sorted(ratios)
@@ -462,7 +583,7 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
 
 def _scatter(want: Want, got: Array | Foreign) -> float | None:
-    """How far the errors of an output scatter; None without a theory of them."""
+    """Return how far the errors of an output scatter; None without a theory of them."""
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None
     if got.shape != want.values.shape or got.dtype.kind in "biu":
@@ -480,20 +601,26 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
         return False
     if want.others:
         return False
-    dtype, y = want.dtype, want.values
-    if dtype is None or got.dtype != dtype.numpy or got.shape != y.shape or not got.size:
+    dtype = want.dtype
+    if dtype is None or got.dtype != dtype.numpy or got.shape != want.values.shape:
         return False
-    if identical(elements.once_rounded(y, dtype) if dtype.kind == "float" else y, got):
+    if not got.size:
+        return False
+    right = want.values
+    if dtype.kind == "float":
+        right = elements.once_rounded(right, dtype)
+    if identical(right, got):
         return True
     return want.bound is not None and tolerance is None and bounded.fits_at_least(want, got, dtype)
 
 
 def _in_order_of(got: Outputs, wants: Wants) -> Wants:
-    """`wants` in the order of the last of `got` where any order is right."""
+    """Return `wants` in the order of the last of `got` where any order is right."""
     axis = wants[0].any_order if wants else None
     if axis is None:
         return wants
-    places, right = got[-1], wants[-1].values
+    places = got[-1]
+    right = wants[-1].values
     if isinstance(places, Foreign) or places.shape != right.shape:
         return wants
     if axis == "rows":
@@ -510,34 +637,48 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
     Constants are 0, the ends of the operator's range and the middle of the expected values. At some
     element they must be off by a quarter of the largest one.
     """
+    if tolerance is None:
+        return None
     for want in chain.from_iterable(want.items or (want,) for want in wants):
-        dtype = want.dtype or of(want.values)
-        if tolerance is None or want.random or not want.values.size or dtype is None:
-            continue
-        if dtype.kind not in ("float", "int", "minifloat"):
-            continue
-        values = want.values.reshape(-1).astype(np.float64)
-        if not np.isfinite(values).all():
-            continue
-        judge = Judge(dtype, tolerance, want.low, range_end(want.high, dtype))
-        for value in (0.0, want.low, want.high, values.max() / 2 + values.min() / 2):
-            if value is None:
-                continue
-            answer = np.rint(value) if dtype.kind == "int" else np.float64(value)
-            error = np.abs(values - answer)
-            worst = int(error.argmax())
-            if error[worst] <= np.abs(values).max() / 4:
-                continue
-            # The worst element decides most often.
-            for place in (slice(worst, worst + 1), slice(None)):
-                wanted = want.values.reshape(-1)[place]
-                got = np.full(wanted.shape, answer).astype(dtype.numpy)
-                if (judge.shares(wanted, got)[0] > 1).any():
-                    break
-            else:
-                admits = f"the tolerance, {tolerance}, admits {answer:g} for every element"
-                return f"{want.name}: {admits}: an answer that ignores the input passes"
+        constant = _admitted_constant(want, tolerance)
+        if constant is not None:
+            admits = f"the tolerance, {tolerance}, admits {constant:g} for every element"
+            return f"{want.name}: {admits}: an answer that ignores the input passes"
     return None
+
+
+def _admitted_constant(want: Want, tolerance: Tolerance) -> np.float64 | None:
+    """Return a constant far from some element that the tolerance admits for all, or None."""
+    dtype = want.dtype or of(want.values)
+    if want.random or not want.values.size or dtype is None:
+        return None
+    if dtype.kind not in ("float", "int", "minifloat"):
+        return None
+    wanted = want.values.reshape(-1)
+    values = wanted.astype(np.float64)
+    if not np.isfinite(values).all():
+        return None
+    judge = ElementTolerance(dtype, tolerance, want.low, range_end(want.high, dtype))
+    for value in (0.0, want.low, want.high, values.max() / 2 + values.min() / 2):
+        if value is None:
+            continue
+        answer = np.rint(value) if dtype.kind == "int" else np.float64(value)
+        error = np.abs(values - answer)
+        worst = int(error.argmax())
+        if error[worst] <= np.abs(values).max() / 4:
+            continue
+        # The worst element decides most often.
+        worst_alone = wanted[worst : worst + 1]
+        if _admits(judge, worst_alone, answer) and _admits(judge, wanted, answer):
+            return answer
+    return None
+
+
+def _admits(judge: ElementTolerance, wanted: Array, answer: np.float64) -> bool:
+    """Return True if a tolerance admits one answer for all elements of a flat array."""
+    got = np.full(wanted.shape, answer).astype(judge.dtype.numpy)
+    shares, _ = judge.shares(wanted, got)
+    return not (shares > 1).any()
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
@@ -571,17 +712,21 @@ def describe(wrong: Mask) -> str:
 
     `flat index` counts in C order.
     """
-    if (count := int(np.count_nonzero(wrong))) == 0:
+    count = int(np.count_nonzero(wrong))
+    if count == 0:
         return ""
     if count == wrong.size:
         return "everywhere"
     if count == 1:
         return f"only at {[int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape)]}"
-    if place := _product(wrong, count):
+    place = _product(wrong, count)
+    if place:
         return f"exactly where {place}"
-    if place := _product(~wrong, wrong.size - count):
-        return f"everywhere but where {place}"
-    if place := _pattern("flat index", wrong.reshape(-1), listed=0):
+    right_place = _product(~wrong, wrong.size - count)
+    if right_place:
+        return f"everywhere but where {right_place}"
+    place = _pattern("flat index", wrong.reshape(-1), listed=0)
+    if place:
         return f"exactly where {place}"
     return ", ".join(filter(None, [_lines(wrong), _around(wrong)]))
 
@@ -596,10 +741,13 @@ def _product(mask: Mask, count: int) -> str:
 
 
 def _lines(wrong: Mask) -> str:
-    """Name the axes along which every line is all wrong or all right."""
+    """Name the axes along which every line is all wrong or all right; "" without any."""
     long = (axis for axis, size in enumerate(wrong.shape) if size > 1)
     axes = [str(axis) for axis in long if np.array_equal(wrong.any(axis), wrong.all(axis))]
-    return f"whole lines along {'axes' if len(axes) > 1 else 'axis'} {', '.join(axes)}" * bool(axes)
+    if not axes:
+        return ""
+    label = "axis" if len(axes) == 1 else "axes"
+    return f"whole lines along {label} {', '.join(axes)}"
 
 
 def _around(wrong: Mask) -> str:
@@ -620,16 +768,18 @@ def _hits(mask: Mask) -> list[Mask]:
 
 def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
     """Describe the true indices of a vector by a condition on `name`, "" without a simple one."""
-    size, count = hit.size, int(np.count_nonzero(hit))
+    size = hit.size
+    count = int(np.count_nonzero(hit))
     first, last = _ends(hit)
     if count == 1:
-        return f"{name} is {first}" + " (the last)" * (first == size - 1)
+        return f"{name} is {first} (the last)" if first == size - 1 else f"{name} is {first}"
     if count == last - first + 1:
         if last == size - 1:
             return f"{name} >= {first}"
         return f"{name} is {first} to {last}" if first else f"{name} < {last + 1}"
     step = int(hit[first + 1 :].argmax()) + 1
-    if first < step and 2 < count == len(range(first, size, step)) and hit[first::step].all():
+    is_regular = count == len(range(first, size, step)) and hit[first::step].all()
+    if first < step and count >= _FEWEST_OF_STEP and is_regular:
         return f"{name} % {step} = {first}"
     if count <= listed:
         *most, final = map(str, np.flatnonzero(hit))
@@ -638,50 +788,56 @@ def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
 
 
 def _slice(hit: Mask) -> str:
+    """Write the smallest range around the true indices as Python slices it."""
     first, last = _ends(hit)
     return ":" if hit.size == last + 1 - first else f"{first}:{last + 1}"
 
 
 def _ends(hit: Mask) -> tuple[int, int]:
+    """Return the first and the last true index of a vector."""
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())
 
 
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
     """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`."""
     # The last axis to the right, all others downwards.
-    columns, rows = got.shape[-1] if got.shape else 1, prod(got.shape[:-1])
-    across, down = min(columns, SIDE), min(rows, SIDE)
+    columns = got.shape[-1] if got.shape else 1
+    rows = prod(got.shape[:-1])
+    across = min(columns, SIDE)
+    down = min(rows, SIDE)
     most = np.zeros(down * across)
-    for places, some in shares():
+    for places, of_piece in shares():
         row, column = np.divmod(places.reshape(-1), columns)
         cell = row * down // rows * across + column * across // columns
-        np.maximum.at(most, cell, some.reshape(-1))
+        np.maximum.at(most, cell, of_piece.reshape(-1))
     letters = tuple("".join(map(_letter, line)) for line in most.reshape(down, across).tolist())
     counts, unordered = _ulps(want, got, dtype) if dtype.kind == "float" else ((), 0)
     return Picture(got.shape, counts, unordered, letters)
 
 
 def _letter(share: float) -> str:
+    """Return the letter of a share: "." for 0, and the next letter for each doubling."""
     if share == 0:
         return "."
     if share == np.inf:
         return "Z"
     fraction, exponent = np.frexp(share)
-    # The logarithm, rounded up.
-    doublings = int(exponent) - (fraction == 0.5)
-    return ascii_letters[min(max(25 + doublings, 0), 50)]
+    # The logarithm, rounded up; that of a power of two, whose fraction is 1/2, is whole.
+    is_power_of_two = fraction == 1 / 2
+    doublings = int(exponent) - is_power_of_two
+    return ascii_letters[min(max(_LETTER_OF_ONE + doublings, 0), _LAST_LETTER)]
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Count elements by distance in ULP, by powers of two, and unordered ones."""
-    counts, powers = np.zeros(66, np.int64), 1 << np.arange(64, dtype=np.uint64)
+    """Count elements by the bits of their distance in ULP, and unordered ones."""
+    counts = np.zeros(_UNORDERED_BITS + 1, np.int64)
+    powers = 1 << np.arange(64, dtype=np.uint64)
     for _, (wanted, actual) in elements.chunks(want, got):
         if wanted.dtype != dtype.numpy:
             wanted = round_to(wanted.astype(np.float64), dtype)
         steps = elements.distance(wanted, actual)
-        # The bits that it takes.
         bits = np.searchsorted(powers, steps, side="right")
-        bits[steps == UNORDERED] = 65
-        counts += np.bincount(bits, minlength=66)
+        bits[steps == UNORDERED] = _UNORDERED_BITS
+        counts += np.bincount(bits, minlength=counts.size)
     *ordered, unordered = counts.tolist()
     return tuple((bits, count) for bits, count in enumerate(ordered) if count), unordered

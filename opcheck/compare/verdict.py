@@ -85,49 +85,88 @@ def judge(
     declared: Collection[str] = (),
     twin: question.Outcome | None = None,
 ) -> Judgement:
-    """The verdict on `outcome`; `tolerance` None means the bounds of the answers.
+    """Return the verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
     `like` and `declared` are as in `compare`; `twin` is the outcome of a refused model's twin.
     """
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
-        alone = judge(rule, admitted, outcome.alone, tolerance, like, declared, twin)
-        # That a process died first, in which others were asked before, excuses no wrong answer.
+        alone = judge(
+            rule=rule,
+            admitted=admitted,
+            outcome=outcome.alone,
+            tolerance=tolerance,
+            like=like,
+            declared=declared,
+            twin=twin,
+        )
+        # That a process died first, which had answered other cases, does not excuse a wrong answer.
         if alone.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE):
             return replace(alone, reason=f"{alone.reason}; asked after others: {outcome.how}")
     match outcome, twin:
         case question.Declined(reason, inexpressible=False), question.Produced() if refusals:
             # Declining an invalid model is a refusal if its legal twin is supported.
             outcome = question.Raised("prepare", str(Verdict.UNSUPPORTED), reason, documented=True)
-    if not depends(outcome):
-        return by_itself(rule, outcome)
+    if not needs_expected(outcome):
+        return judge_without_expected(rule, outcome)
     if isinstance(outcome, question.Raised):
         return _judge_refusal(rule, refusals, outcome, twin)
-    if not (answers := [answer for answer in admitted if isinstance(answer, Answer)]):
+    if len(refusals) == len(admitted):
         reasons = "; ".join(refusal.reason for refusal in refusals)
-        return lesser(rule, Verdict.FAIL, f"accepts an invalid model: {reasons}", "accepted")
-    names = [str(answer.name) for answer in admitted]
-    how = tolerance, like, declared
+        message = f"accepts an invalid model: {reasons}"
+        return downgrade_should(rule, Verdict.FAIL, message, "accepted")
+    return _judge_answer(rule, admitted, outcome, tolerance, like, declared)
 
-    def judged(outputs: Outputs) -> Judgement:
-        attempts = [(compare_outputs(one.wants, outputs, *how), one.name) for one in answers]
+
+def _judge_answer(
+    rule: Rule,
+    admitted: Sequence[Admitted],
+    outcome: question.Produced,
+    tolerance: Tolerance | None,
+    like: Array | None,
+    declared: Collection[str],
+) -> Judgement:
+    """Return the verdict on outputs, of which some are admitted; arguments as in `judge`."""
+    answers = [answer for answer in admitted if isinstance(answer, Answer)]
+    names = [str(answer.name) for answer in admitted]
+
+    def judge_one(outputs: Outputs) -> Judgement:
+        """Judge the outputs of one of two runs on the same data."""
+        attempts = [
+            (compare_outputs(answer.wants, outputs, tolerance, like, declared), answer.name)
+            for answer in answers
+        ]
         return _judge_outputs(rule, attempts, names)
 
-    found = judged(outcome.outputs)
+    judgement = judge_one(outcome.outputs)
     if outcome.again is not None:
-        later = judged(outcome.again)
-        # Answers to the same data that differ are no contradiction if both are right.
-        if any(one.failure not in (None, "precision") for one in (found, later)):
-            return unstable(outcome.differs)
-        pairs = outcome.outputs, outcome.again
-        drifts = [said for one in answers if (said := drift(one.wants, *pairs))]
-        if "precision" in (found.failure, later.failure) and len(drifts) == len(answers):
-            return unstable(f"{outcome.differs}; {drifts[0]}")
-        worse = later if found.verdict is Verdict.PASS else found
-        reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
-        found = replace(worse, reason=reason, irreproducible=True)
+        judgement = _judge_both_runs(outcome, answers, judgement, judge_one(outcome.again))
+        if judgement.verdict is Verdict.UNSTABLE:
+            return judgement
     message = misdeclared(outcome, [want.name for want in answers[0].wants])
-    return Judgement(Verdict.FAIL, message, "declared") if message and is_right(found) else found
+    if message and is_right(judgement):
+        return Judgement(Verdict.FAIL, message, "declared")
+    return judgement
+
+
+def _judge_both_runs(
+    outcome: question.Produced, answers: Sequence[Answer], first: Judgement, second: Judgement
+) -> Judgement:
+    """Return the verdict on two runs on the same data with other outputs, each judged by itself.
+
+    They contradict each other unless both are right, or right but for a poorer arithmetic.
+    """
+    assert outcome.again is not None
+    failures = (first.failure, second.failure)
+    if any(one not in (None, "precision") for one in failures):
+        return unstable(outcome.differs)
+    if "precision" in failures:
+        drifts = [drift(answer.wants, outcome.outputs, outcome.again) for answer in answers]
+        if all(drifts):
+            return unstable(f"{outcome.differs}; {drifts[0]}")
+    worse = second if first.verdict is Verdict.PASS else first
+    reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
+    return replace(worse, reason=reason, irreproducible=True)
 
 
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
@@ -174,7 +213,7 @@ def _beyond_the_text(
     return replace(declared, shape=tuple(None if own == text else own for own, text in pairs))
 
 
-def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
+def needs_expected(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
     """Return True if the verdict depends on the expected answer: for answers and refusals."""
     match outcome:
         case question.Produced(unstable=contradiction):
@@ -185,8 +224,8 @@ def depends(outcome: question.Outcome) -> TypeGuard[question.Produced | question
             return False
 
 
-def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
-    """The verdict on an outcome that does not depend on the expected answer."""
+def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
+    """Return the verdict on an outcome that does not depend on the expected answer."""
     match outcome:
         case question.NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
@@ -204,16 +243,16 @@ def by_itself(rule: Rule, outcome: question.Outcome) -> Judgement:
             later = f"then raised on {_LATER[stage]}: {outcome}"
             return unstable(f"answered its first run, {later}")
         case question.Raised():
-            return lesser(rule, Verdict.ERROR, f"{UNUSABLE}: {outcome}", "raised")
+            return downgrade_should(rule, Verdict.ERROR, f"{UNUSABLE}: {outcome}", "raised")
         case question.Produced(unstable=contradiction):
             return unstable(str(contradiction))
 
 
-def unanswered(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
-    """Not run, for this reason `why`, unless the outcome fails whatever the answer is."""
-    if depends(outcome) or isinstance(outcome, question.Declined):
+def judge_without_oracle(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
+    """Return "not run", for this reason `why`, unless the outcome fails whatever the answer is."""
+    if needs_expected(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
-    return by_itself(rule, outcome)
+    return judge_without_expected(rule, outcome)
 
 
 def is_right(said: LiveResult | Judgement) -> bool:
@@ -223,18 +262,22 @@ def is_right(said: LiveResult | Judgement) -> bool:
 
 
 def unstable(contradiction: str) -> Judgement:
-    """The verdict on runs that contradict each other, whatever the rule."""
+    """Return the verdict on runs that contradict each other, whatever the rule."""
     return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
 
 
 def _judge_outputs(
     rule: Rule, attempts: Sequence[tuple[Comparisons, str | None]], names: Sequence[str]
 ) -> Judgement:
+    """Return the verdict on outputs, compared with each admitted answer, which may have a name.
+
+    `names` are those of all answers and refusals that are admitted.
+    """
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):
             reason = "; ".join(f"{one.output}: {one.remark}" for one in comparisons if one.remark)
             return Judgement(Verdict.PASS, reason, alternative=name, comparisons=comparisons)
-    comparisons, name = min(attempts, key=lambda attempt: _distance(attempt[0]))
+    comparisons, name = min(attempts, key=_distance_of_attempt)
     broken = [comparison for comparison in comparisons if comparison.problem]
     reason = "; ".join(map(what_is_wrong, broken))
     problems = {comparison.problem for comparison in broken}
@@ -244,11 +287,11 @@ def _judge_outputs(
         return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
-    return lesser(rule, Verdict.FAIL, reason, failure(broken), comparisons)
+    return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), comparisons)
 
 
 def failure(broken: Sequence[Comparison]) -> Failure | None:
-    """The first way in which outputs fail, other than by a poorer arithmetic."""
+    """Return the first way in which outputs fail, other than by a poorer arithmetic."""
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
 
@@ -256,8 +299,10 @@ def failure(broken: Sequence[Comparison]) -> Failure | None:
 def _judge_refusal(
     rule: Rule, refusals: Sequence[Refusal], raised: question.Raised, twin: question.Outcome | None
 ) -> Judgement:
+    """Return the verdict on a refusal, which must spare the model's legal twin."""
     if not refusals:
-        return lesser(rule, Verdict.ERROR, f"raised on a legal model: {raised}", "raised")
+        message = f"raised on a legal model: {raised}"
+        return downgrade_should(rule, Verdict.ERROR, message, "raised")
     accident = "" if raised.documented else "refused by accident: "
     match twin:
         case None:  # a user's node that the text lets a backend refuse has no legal twin
@@ -266,33 +311,38 @@ def _judge_refusal(
         case question.Declined(reason):
             return Judgement(Verdict.UNSUPPORTED, f"its legal twin is not implemented: {reason}")
         case question.Raised(stage=stage) if stage not in _LATER:
-            return lesser(rule, Verdict.ERROR, f"refuses its legal twin too: {twin}", "raised")
+            message = f"refuses its legal twin too: {twin}"
+            return downgrade_should(rule, Verdict.ERROR, message, "raised")
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
             comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()
-            if broken := tuple(c for c in comparisons if _is_structural(c)):
+            broken = tuple(one for one in comparisons if _is_structural(one))
+            if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
-                return lesser(rule, Verdict.FAIL, reason, failure(broken), broken)
+                return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), broken)
             reason = f"{accident}{raised}"
             return Judgement(Verdict.PASS, reason, refused=True, alternative=refusals[0].name)
         case _:
-            found = by_itself(rule, twin)
-            return replace(found, reason=f"its legal twin: {found.reason}")
+            judgement = judge_without_expected(rule, twin)
+            return replace(judgement, reason=f"its legal twin: {judgement.reason}")
 
 
-def lesser(
+def downgrade_should(
     rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """`verdict`, or a warning if the rule is `should`."""
-    lesser = Verdict.WARN if rule == "should" else verdict
-    return Judgement(lesser, reason, kind, comparisons=comparisons)
+    """Return this judgement, or a warning in place of its verdict if the rule is `should`."""
+    if rule == "should":
+        verdict = Verdict.WARN
+    return Judgement(verdict, reason, kind, comparisons=comparisons)
 
 
 def _is_structural(comparison: Comparison) -> bool:
     return comparison.problem in ("count", "type", "dtype", "shape")
 
 
-def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int, int]:
+def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, int, int]:
+    """Return how far outputs are from an answer: wrong forms count first, then wrong outputs."""
+    comparisons, _ = attempt
     values = [comparison for comparison in comparisons if comparison.problem == "values"]
     structural = sum(map(_is_structural, comparisons))
     return structural, len(values), sum(comparison.wrong for comparison in comparisons)
@@ -300,50 +350,70 @@ def _distance(comparisons: Sequence[Comparison]) -> tuple[int, int, int]:
 
 def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
     """Describe a mismatch in a few words; `how` elements of a wrong value are."""
-    output, wrong, of = comparison.output, comparison.wrong, f"of {comparison.total} elements"
-    if comparison.problem == "precision" or (comparison.problem, wrong) == ("values", 0):
-        return f"{output}: {comparison.remark}" + f"; {wrong} {of} need it" * bool(wrong)
-    counts = {"undecided": f"{comparison.unjudged} {of} unjudged", "values": f"{wrong} {of} {how}"}
-    plain = f"{comparison.problem} {comparison.detail}".rstrip()
-    said = counts.get(str(comparison.problem), plain)
-    return ": ".join(filter(None, (output, said, comparison.remark)))
+    problem = comparison.problem
+    wrong = comparison.wrong
+    total = f"of {comparison.total} elements"
+    if problem == "precision" or (problem == "values" and not wrong):
+        message = f"{comparison.output}: {comparison.remark}"
+        if wrong:
+            message += f"; {wrong} {total} need it"
+        return message
+    if problem == "undecided":
+        description = f"{comparison.unjudged} {total} unjudged"
+    elif problem == "values":
+        description = f"{wrong} {total} {how}"
+    else:
+        description = f"{problem} {comparison.detail}".rstrip()
+    return ": ".join(filter(None, (comparison.output, description, comparison.remark)))
 
 
 def judge_among(
     case: Case, outcomes: Mapping[str, question.Outcome], like: Array | None = None
 ) -> dict[str, Judgement]:
-    """The verdict on each backend, by name, where the right answer is unknown.
+    """Return the verdict on each backend, by name, where the right answer is unknown.
 
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
     merely differ; if more than half of the backends agree, the others differ from these.
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
     outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
-    to differ; to refuse what nobody answers is an error. A single answer is not judged. `like` is
-    as in `judge`.
+    to differ; to refuse what no backend answers is an error. A single answer is not judged. `like`
+    is as in `judge`.
     """
-    rule, outputs, tolerance = case.rule, case.outputs, case.tolerance
-    found: dict[str, Judgement] = {}
+    judgements: dict[str, Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
     refusals: dict[str, str] = {}
     for name, outcome in outcomes.items():
-        if not depends(outcome):
-            found[name] = by_itself(rule, outcome)
+        if not needs_expected(outcome):
+            judgements[name] = judge_without_expected(case.rule, outcome)
         elif isinstance(outcome, question.Raised):
             refusals[name] = str(outcome)
-        elif wrong := misfit(outcome.outputs, outputs):
-            said, kind = what_is_wrong(wrong), failure([wrong])
-            found[name] = lesser(rule, Verdict.FAIL, said, kind, (wrong,))
-        elif said := misdeclared(outcome, [output.name for output in outputs]):
-            found[name] = Judgement(Verdict.FAIL, said, "declared")
         else:
-            answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
+            by_form = _judge_form(case, outcome)
+            if by_form:
+                judgements[name] = by_form
+            else:
+                answers[name] = tuple(o for o in outcome.outputs if isinstance(o, np.ndarray))
     wants = {name: wants_of(case, answer) for name, answer in answers.items()}
-    everybody = [name for name in outcomes if name not in found]
-    pairs = permutations(answers, 2)
-    compared = {(a, b): compare_outputs(wants[b], answers[a], tolerance, like) for a, b in pairs}
-    meeting = _Meeting(case, everybody, refusals, wants, compared)
-    return {name: found.get(name) or meeting.judgement(name) for name in outcomes}
+    compared = {
+        (one, other): compare_outputs(wants[other], answers[one], case.tolerance, like)
+        for one, other in permutations(answers, 2)
+    }
+    others = [name for name in outcomes if name not in judgements]
+    meeting = _Meeting(case, others, refusals, wants, compared)
+    return {name: judgements.get(name) or meeting.judgement(name) for name in outcomes}
+
+
+def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
+    """Return the verdict on an answer with wrong types or declarations, None if they are right."""
+    wrong = schema_violation(outcome.outputs, case.outputs)
+    if wrong:
+        reason = what_is_wrong(wrong)
+        return downgrade_should(case.rule, Verdict.FAIL, reason, failure([wrong]), (wrong,))
+    reason = misdeclared(outcome, [output.name for output in case.outputs])
+    if reason:
+        return Judgement(Verdict.FAIL, reason, "declared")
+    return None
 
 
 def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
@@ -352,23 +422,27 @@ def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def steady(case: Case, outcome: question.Outcome) -> question.Outcome:
+def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance."""
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome
-    if misfit(outcome.outputs, case.outputs):
+    if schema_violation(outcome.outputs, case.outputs):
         return outcome
     arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
     broken = _broken(compare_outputs(wants_of(case, arrays), outcome.again, case.tolerance))
     return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
-def misfit(answer: Outputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
+def schema_violation(answer: Outputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
     """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
     given = chain(answer, repeat(_NO_TENSOR))
     tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)
     wants = [Want(it.name, it.dtype, one) for it, one in zip(outputs, tensors, strict=False)]
-    return next((found for found in compare_outputs(wants, answer) if found.problem), None)
+    return next((one for one in compare_outputs(wants, answer) if one.problem), None)
+
+
+#: Larger groups of backends that agree are not searched for, which would take too long.
+_MOST_AGREEING = 12
 
 
 @dataclass(eq=False)
@@ -384,31 +458,34 @@ class _Meeting:
     def judgement(self, name: str) -> Judgement:
         if not self.wants:
             reason = f"raised, and nobody answers: {self.refusals[name]}"
-            return lesser(self.case.rule, Verdict.ERROR, reason, "raised")
+            return downgrade_should(self.case.rule, Verdict.ERROR, reason, "raised")
         if len(self.everybody) == 1:
             return Judgement(Verdict.NOT_RUN, ALONE)
         group = self.majority or tuple(self.wants)
         if name in self.refusals:
             reason = f"refuses what {_names(group)} {_verb('answer', group)}: {self.refusals[name]}"
-            return replace(lesser(self.case.rule, Verdict.DIFFER, reason, "raised"), against=group)
+            judgement = downgrade_should(self.case.rule, Verdict.DIFFER, reason, "raised")
+            return replace(judgement, against=group)
         others = tuple(other for other in group if other != name)
         unlike = tuple(other for other in others if not self._agree(name, other))
         if unlike or (self.refusals and not self.majority):
             return self._differing(name, others, unlike)
-        rest = [other for other in self.everybody if other not in (name, *others)]
-        said = f"{_names(rest)} {_verb('differ', rest)}" if rest else ""
+        problem = too_wide(self.wants[name], self.case.tolerance)
+        if problem:
+            return Judgement(Verdict.BAD_CASE, problem)
+        outside = [other for other in self.everybody if other not in (name, *others)]
+        reason = ""
         if not self.majority and len(others) > 1:
-            said = f"{_names(others)} differ from each other"
-        if wide := too_wide(self.wants[name], self.case.tolerance):
-            return Judgement(Verdict.BAD_CASE, wide)
+            reason = f"{_names(others)} differ from each other"
+        elif outside:
+            reason = f"{_names(outside)} {_verb('differ', outside)}"
         compared = self.compared[name, others[0]]
-        return Judgement(Verdict.PASS, said, comparisons=compared, against=others)
+        return Judgement(Verdict.PASS, reason, comparisons=compared, against=others)
 
     @cached_property
     def majority(self) -> tuple[str, ...]:
         """The largest group that agrees with each other, if it is more than half and unique."""
-        # Larger ones than of twelve are not searched for, which would take too long.
-        for size in range(min(len(self.wants), 12), len(self.everybody) // 2, -1):
+        for size in range(min(len(self.wants), _MOST_AGREEING), len(self.everybody) // 2, -1):
             of_size = combinations(self.wants, size)
             groups = [g for g in of_size if all(self._agree(*two) for two in combinations(g, 2))]
             if groups:
@@ -419,7 +496,7 @@ class _Meeting:
         return not _broken(self.compared[one, other]) and not _broken(self.compared[other, one])
 
     def _differing(self, name: str, others: Sequence[str], unlike: tuple[str, ...]) -> Judgement:
-        """The verdict on an answer that some of the `others` do not share or refuse to give."""
+        """Return the verdict on an answer that some `others` do not share or refuse to give."""
         reasons = []
         compared: Comparisons = ()
         kind: Failure | None = "accepted"
@@ -431,12 +508,15 @@ class _Meeting:
             whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
             what = "; ".join(what_is_wrong(one, "differ") for one in broken)
             reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
-        if alike := [other for other in others if other not in unlike]:
+        alike = [other for other in others if other not in unlike]
+        if alike:
             reasons.append(f"agrees with {_names(alike)}")
-        if refusing := tuple(self.refusals):
+        refusing = tuple(self.refusals)
+        if refusing:
             reasons.append(f"{_names(refusing)} {_verb('refuse', refusing)} what it answers")
-        found = lesser(self.case.rule, Verdict.DIFFER, "; ".join(reasons), kind, compared)
-        return replace(found, against=unlike or refusing)
+        reason = "; ".join(reasons)
+        judgement = downgrade_should(self.case.rule, Verdict.DIFFER, reason, kind, compared)
+        return replace(judgement, against=unlike or refusing)
 
 
 def _broken(comparisons: Comparisons) -> list[Comparison]:

@@ -4,7 +4,8 @@ A graph's tensors are those of a model: each is in its declared type, rounded to
 elements that are held, count against `opcheck.budget`.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -206,32 +207,39 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     """
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    has_lists = schema is not None and any(x.listed for x in (*schema.inputs, *schema.outputs))
-    if not has_lists and not node.graphs:
-        if any(isinstance(x, list) for x in operands):
-            decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
-            return operands
-        if not any(isinstance(x, Kind) for x in operands):
-            return _outputs_of_plain(node, operands)
+    takes_lists = schema is not None and any(x.listed for x in (*schema.inputs, *schema.outputs))
+    is_simple = not takes_lists and not node.graphs
+    if is_simple and any(isinstance(x, list) for x in operands):
+        decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
+        return operands
+    if is_simple and not any(isinstance(x, Kind) for x in operands):
+        return _outputs_of_plain(node, operands)
     operator = operator_of(node.op)
     moves = operator is not None and operator.exact and not node.graphs
     if moves:
         # A size, a ratio or a fill is an array like any other, where it is known.
         operands = [numbers.if_known(x) for x in operands]
-    try:
-        if schema is not None and has_lists:
+    with _declining_unsure(node, operands, moves):
+        if schema is not None and takes_lists:
             return _outputs_of_lists(node, schema, operands, named)
         outputs = _computed(node, operands, named, {})
-    except (TypeError, AttributeError, ValueError, IndexError) as error:
-        reason = _reason_to_decline(node, operands, moves)
-        if reason is None:
-            raise
-        raise NotSupported(reason) from error
     if moves:
         return _relifted(outputs)
     if node.graphs or schema is None:
         return outputs
     return _in_declared_types(node, schema, operands, outputs)
+
+
+@contextmanager
+def _declining_unsure(node: BodyNode, operands: list[Any], moves: bool) -> Iterator[None]:
+    """Raise NotSupported for what a formula raises on operands that it was not written for."""
+    try:
+        yield
+    except (TypeError, AttributeError, ValueError, IndexError) as error:
+        reason = _reason_to_decline(node, operands, moves)
+        if reason is None:
+            raise
+        raise NotSupported(reason) from error
 
 
 def _outputs_of_plain(node: BodyNode, operands: list[Any]) -> list[Any]:
@@ -314,10 +322,14 @@ def _outputs_of_lists(
     outputs = _relifted(_computed(node, fed, {}, {}))
     if schema.outputs[-1].listed:
         return [_Optional(outputs) if of_optionals else outputs]
-    of_sequence = of_optionals and lists and any(isinstance(x, list) for x in lists[0])
-    if of_sequence and node.op.name == "OptionalGetElement":
+    if node.op.name == "OptionalGetElement" and lists and _holds_sequence(lists[0]):
         return [outputs]
     return outputs
+
+
+def _holds_sequence(optional: list[Any]) -> bool:
+    """Return True if what an optional holds is a sequence."""
+    return any(isinstance(x, list) for x in optional)
 
 
 def _check_optionals(node: BodyNode, lists: Sequence[list[Any]], of_optionals: bool) -> None:

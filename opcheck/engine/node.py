@@ -12,7 +12,7 @@ import numpy as np
 
 from opcheck import dtypes, engine, opset
 from opcheck.dtypes import DType, identical
-from opcheck.engine.operators import OUTPUTS, USED, Formula, Operator, find, keywords
+from opcheck.engine.operators import OUTPUTS, STATED, USED, Formula, Operator, find, keywords
 from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.model import GRAPH, Array, Attrs, OpVersion, Typed
 from opcheck.opset import Attribute, Parameter, Schema
@@ -364,6 +364,8 @@ def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, A
             arguments[name] = node.count
         elif name == USED:
             arguments[name] = node.outputs or (0,)
+        elif name == STATED:
+            arguments[name] = frozenset(node.attrs)
     return arguments
 
 

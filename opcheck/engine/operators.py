@@ -48,6 +48,9 @@ Decorator: TypeAlias = Callable[[Any], Any]
 OUTPUTS = "outputs"
 #: The keyword of a formula that receives the places of the outputs that are asked for.
 USED = "used"
+#: The keyword of a formula that receives the names of the attributes that the node states, which
+#: may be what they are by default.
+STATED = "stated"
 
 _OPS = "opcheck.engine.ops"
 #: The dtypes of real and complex floating numbers, for mutants that concern no others.
@@ -384,7 +387,7 @@ def _wrong_attributes(
         if name not in stated and name not in ignores:
             yield f"attribute {name!r} of the schema is missing"
     for name, parameter in stated.items():
-        if name not in (OUTPUTS, USED):
+        if name not in (OUTPUTS, USED, STATED):
             yield from _wrong_attribute(name, parameter, schema)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.readings import Ruling
 from opcheck.errors import reject
+from opcheck.numbers import Operand, Tensor
 from opcheck.numbers.faulty import seen
 
 NAN_IN_MAXIMUM = Ruling(
@@ -105,21 +106,26 @@ def is_floating(x: Any) -> bool:
     return hasattr(x, "dtype") and x.dtype.kind not in "biuOSU"
 
 
-def maximum(x: Any, y: Any) -> Any:
+def maximum(x: Operand, y: Operand) -> Tensor:
     """Return the larger of two numbers; of NaN and a number, either one: NAN_IN_MAXIMUM."""
     if has_nan(x, y) and NAN_IN_MAXIMUM.reading() == "number":
-        x, y = xp.where(xp.isnan(x), y, x), xp.where(xp.isnan(y), x, y)
+        return xp.maximum(_number_of(x, y), _number_of(y, x))
     return xp.maximum(x, y)
 
 
-def minimum(x: Any, y: Any) -> Any:
+def minimum(x: Operand, y: Operand) -> Tensor:
     """Return the smaller of two numbers; of NaN and a number, either one: NAN_IN_MINIMUM."""
     if has_nan(x, y) and NAN_IN_MINIMUM.reading() == "number":
-        x, y = xp.where(xp.isnan(x), y, x), xp.where(xp.isnan(y), x, y)
+        return xp.minimum(_number_of(x, y), _number_of(y, x))
     return xp.minimum(x, y)
 
 
-def of_either_side(x: Any, y: Any) -> Any:
+def _number_of(x: Operand, other: Operand) -> Tensor:
+    """Return `x`, and `other` where `x` is NaN."""
+    return xp.where(xp.isnan(x), other, x)
+
+
+def of_either_side(x: Tensor, y: Tensor) -> Tensor:
     """Return `y`, a function of `x` by its sides of a limit; of NaN, NaN or 0: NAN_ON_NO_SIDE."""
     if not has_nan(x):
         return y
@@ -128,7 +134,7 @@ def of_either_side(x: Any, y: Any) -> Any:
     return xp.where(xp.isnan(x), x, y)
 
 
-def with_limit(x: Any, y: Any, limit: Any) -> Any:
+def with_limit(x: Tensor, y: Tensor, limit: Operand) -> Tensor:
     """Return `y`, a function of `x`; where the formula makes NaN of infinity, that or the limit.
 
     `limit` broadcasts to `y`: LIMIT_AT_INFINITY.
@@ -141,7 +147,7 @@ def with_limit(x: Any, y: Any, limit: Any) -> Any:
     return y
 
 
-def extremes_beside_nan(x: Any, axis: int, reading: str, *, largest: bool) -> NDArray[np.bool_]:
+def extremes_beside_nan(x: Tensor, axis: int, reading: str, *, largest: bool) -> NDArray[np.bool_]:
     """Return a mask of the largest or smallest elements along `axis`, by a reading of NAN_IN_ORDER.
 
     If NaN is never exceeded, one that comes first stays the extreme, and any later one is passed
@@ -149,7 +155,8 @@ def extremes_beside_nan(x: Any, axis: int, reading: str, *, largest: bool) -> ND
     """
     values = seen(x)
     is_nan = np.asarray(values != values, bool)
-    worst, choose = (-np.inf, np.max) if largest else (np.inf, np.min)
+    worst = -np.inf if largest else np.inf
+    choose = np.max if largest else np.min
     numbers = np.where(is_nan, np.full_like(values, worst), values)
     is_best = (numbers == choose(numbers, axis=axis, keepdims=True)) & ~is_nan
     if reading == "never_exceeded":

@@ -17,7 +17,7 @@ from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
-from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, steady
+from opcheck.compare.verdict import Admitted, Answer, Refusal, check_self_consistent, judge_among
 from opcheck.diagnose.suspects import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
@@ -206,7 +206,7 @@ class CaseEvaluation:
 
     def _fate(self, backend: BackendInfo, why: str) -> Inquiry[EvaluatedCase]:
         """Judge whether a backend dies of a model of which nobody knows the answer."""
-        fate = verdict.unanswered(self.case.rule, (yield self.question).outcome, why)
+        fate = verdict.judge_without_oracle(self.case.rule, (yield self.question).outcome, why)
         if fate == verdict.Judgement(Verdict.NOT_RUN, why):
             return self._unsupported(backend, why)
         return EvaluatedCase(LiveResult(self.case, backend.address, **vars(fate)))
@@ -247,7 +247,7 @@ class CaseEvaluation:
 
     def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
         """Return an open result, which the answers of other backends will judge."""
-        outcome = steady(self.case, answer.outcome)
+        outcome = check_self_consistent(self.case, answer.outcome)
         result = LiveResult(
             self.case,
             backend.address,
@@ -263,7 +263,9 @@ class CaseEvaluation:
         """Judge an answer to the case's own data."""
         case, outcome = self.case, answer.outcome
         if expectation.no_oracle:
-            return verdict.unanswered(case.rule, steady(case, outcome), expectation.no_oracle)
+            return verdict.judge_without_oracle(
+                case.rule, check_self_consistent(case, outcome), expectation.no_oracle
+            )
         judgement = verdict.judge(
             case.rule,
             expectation.admitted,
@@ -422,7 +424,7 @@ class CaseEvaluation:
             if not how or (outcome.again and wrong):
                 return None
         else:
-            how = verdict.by_itself("must", fresh).reason
+            how = verdict.judge_without_expected("must", fresh).reason
         return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
 
     def _on_other_data_twice(
@@ -436,7 +438,7 @@ class CaseEvaluation:
             again = fresh.outputs if how else None
             outcome = replace(outcome, unstable=fresh.unstable, again=again, differs=how or "")
         elif not isinstance(fresh, model.NotRun):
-            how = verdict.by_itself("must", fresh).reason
+            how = verdict.judge_without_expected("must", fresh).reason
             return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
         wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
         found = verdict.judge(
@@ -458,7 +460,7 @@ class CaseEvaluation:
             reply = yield replace(self.question, task=replace(self.question.task, opset=number))
             outcome = _of_itself(reply.outcome)
             if isinstance(outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
-                message = verdict.by_itself(case.rule, outcome).reason
+                message = verdict.judge_without_expected(case.rule, outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
                 refused = replace(refused, reason=message)
             if isinstance(outcome, model.Produced):

@@ -3,12 +3,14 @@
 import math
 import os
 import shlex
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupport
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
+from opcheck.grouping import Item
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task, Tensors
 from opcheck.opset import leads
 from opcheck.suite import materialize, unrounded
@@ -34,7 +37,7 @@ _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
 def _stored(value: model.AttrValue | model.Typed) -> Any:
-    """An attribute as a model holds it: each float rounded to float32."""
+    """Return an attribute as a model holds it: each float rounded to float32."""
     match value:
         case model.Typed("float" | "floats", held):
             return model.Typed(value.type, _stored(held))
@@ -47,52 +50,135 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 
 
 def question(case: Case) -> Question:
-    """The question that `case` asks; raises ValueError where its data cannot be made."""
+    """Return the question that `case` asks; raises ValueError if its data cannot be made."""
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
-    attrs = {name: _stored(value) for name, value in case.attrs.items()}
-    types = tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed)
-    held = {spec.name: materialize(spec) for spec in case.inputs if spec.initializer}
-    rest = grouping.picked(case, "op opset slots outputs model ports dtype")
-    task = Task(case=case.id, attrs=attrs, inputs=types, initializers=held, **rest)
-    operator = operator_of(case.op)
-    known, draws = operator is not None, operator is not None and node_of(task, inputs).draws
-    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
-    # Booleans and texts are no indices or shapes, and some operators have nothing else; sizes of
-    # ConstantOfShape make a shape in any order.
-    by_value = schema is not None and schema.by_value
-    any_order = ("bool", "string")
-    may_move = (by_value or it.dtype.kind in any_order or leads(case.op, it.name) for it in fed)
-    moved = [n for n, moves in enumerate(may_move) if known and moves]
-    # Where numbers are drawn at random, inputs are probabilities.
-    second = tuple(backends.second_data(inputs, may_negate=known and not draws, moved=moved))
-    if operator and operator.other:
-        second = tuple(map(operator.other, inputs))
-    # Negated parameters, such as a depth or a ratio, may make the node illegal.
-    pairs = zip(inputs, second, strict=True)
-    unchanged = all(one.size != 1 or dtypes.identical(one, other) for one, other in pairs)
-    otherwise = _answer(task, second) if known and not unchanged else None
-    legal = known and (unchanged or otherwise is not None)
-    if known and not legal:
-        second = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
-    is_model = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
-    if is_model and all(map(dtypes.identical, inputs, second)):  # integers alone, such as tokens
-        other = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
-        right, found = _answer(task, inputs), _answer(task, other)
-        if right and found and [*map(np.shape, right)] == [*map(np.shape, found)]:
-            second = other
-    refused, random = case.expect.rejection, draws or bool(case.expect.random)
+    task = _task(case, fed)
+    draws = operator_of(case.op) is not None and node_of(task, inputs).draws
+    other = _other_data(case, task, fed, inputs, draws=draws)
+    refused = case.expect.rejection
     twin = question(refused.legal) if refused else None
     if not case.model:
-        right = None
+        answers = []
         with suppress(MemoryError):  # then the rank stays open
-            right = _answer(task, inputs) if known and not case.expect.written else None
-        task = _with_ranks(case, task, twin, [*filter(None, (right, otherwise))])
-    return Question(task, inputs, second, legal, case.timeout, random, twin)
+            answers.append(_answer_for_ranks(case, task, inputs))
+        answers.append(other.answer)
+        known = [answer for answer in answers if answer is not None]
+        task = _with_ranks(case, task, twin, known)
+    return Question(
+        task=task,
+        inputs=inputs,
+        second=other.inputs,
+        second_is_legal=other.is_legal,
+        timeout=case.timeout,
+        random=draws or bool(case.expect.random),
+        twin=twin,
+    )
+
+
+def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
+    """Return the node or model of a case, with its constants; `fed` are the other inputs."""
+    return Task(
+        case=case.id,
+        attrs={name: _stored(value) for name, value in case.attrs.items()},
+        inputs=tuple(model.TensorType(spec.name, spec.dtype, spec.shape) for spec in fed),
+        initializers={spec.name: materialize(spec) for spec in case.inputs if spec.initializer},
+        op=case.op,
+        opset=case.opset,
+        slots=case.slots,
+        outputs=case.outputs,
+        model=case.model,
+        ports=case.ports,
+        dtype=case.dtype,
+    )
+
+
+class _OtherData(NamedTuple):
+    """Other data of the same shapes, which show if a backend computes at all."""
+
+    inputs: tuple[Array, ...]
+    #: The node is known to be legal on them.
+    is_legal: bool
+    #: The engine's outputs, None if they were not computed.
+    answer: tuple[Array, ...] | None
+
+
+def _other_data(
+    case: Case,
+    task: Task,
+    fed: Sequence[model.TensorSpec],
+    inputs: tuple[Array, ...],
+    *,
+    draws: bool,
+) -> _OtherData:
+    """Return other data for a case; `draws`: the node draws numbers at random."""
+    operator = operator_of(case.op)
+    if operator is None:
+        other = tuple(backends.second_data(inputs, may_negate=False, moved=[]))
+        return _OtherData(_data_of_model(case, task, inputs, other), is_legal=False, answer=None)
+    moved = _movable(case, fed)
+    if operator.other:
+        other = tuple(map(operator.other, inputs))
+    else:
+        # Where numbers are drawn at random, inputs are probabilities.
+        other = tuple(backends.second_data(inputs, may_negate=not draws, moved=moved))
+    # Negated parameters, such as a depth or a ratio, may make the node illegal.
+    parameters_are_kept = all(
+        before.size != 1 or dtypes.identical(before, after)
+        for before, after in zip(inputs, other, strict=True)
+    )
+    answer = None
+    is_legal = parameters_are_kept
+    if not parameters_are_kept:
+        answer = _answer(task, other)
+        is_legal = answer is not None
+    if not is_legal:
+        other = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
+    return _OtherData(_data_of_model(case, task, inputs, other), is_legal, answer)
+
+
+def _movable(case: Case, fed: Sequence[model.TensorSpec]) -> list[int]:
+    """Return the numbers of the inputs whose elements may stand in another order.
+
+    Elsewhere these are indices or shapes. Booleans and texts are neither, and some operators have
+    nothing else; sizes of ConstantOfShape make a shape in any order.
+    """
+    schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
+    if schema is not None and schema.by_value:
+        return [*range(len(fed))]
+    return [
+        number
+        for number, spec in enumerate(fed)
+        if spec.dtype.kind in ("bool", "string") or leads(case.op, spec.name)
+    ]
+
+
+def _data_of_model(
+    case: Case, task: Task, inputs: tuple[Array, ...], other: tuple[Array, ...]
+) -> tuple[Array, ...]:
+    """Return the other data of a whole model, moved if all its inputs are integers like tokens."""
+    if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
+        return other
+    if not all(map(dtypes.identical, inputs, other)):
+        return other
+    moved = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
+    answer = _answer(task, inputs)
+    of_moved = _answer(task, moved)
+    if not answer or not of_moved:
+        return other
+    same_shapes = [*map(np.shape, answer)] == [*map(np.shape, of_moved)]
+    return moved if same_shapes else other
+
+
+def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
+    """Return the engine's outputs if the case does not write them out, else None."""
+    if operator_of(case.op) is None or case.expect.written:
+        return None
+    return _answer(task, inputs)
 
 
 def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """The outputs in plain arithmetic; None where the node is illegal, or the engine lacks it."""
+    """Return the outputs in plain arithmetic; None if the node is illegal, or not known."""
     try:
         return node_of(task, inputs).plain
     except (InvalidNode, NotSupported):
@@ -100,41 +186,62 @@ def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
 
 
 def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence[Tensors]) -> Task:
-    """`task` with the ranks of its outputs, and the types of those whose type is open.
+    """Return `task` with the ranks of its outputs, and the types of those whose type is open.
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
     state it: what the case writes out and what the engine gives, where these agree. Of a model that
     may be refused, ONNX's inference goes before, and its legal twin stands for an answer, if its
     inputs have the same ranks. Sizes stay open: they are part of the answer.
     """
-    names = [output.name for output in task.outputs]
-    known: list[tuple[str, int, dtypes.DType | None]]
-    known = [(spec.name, len(spec.shape), spec.dtype) for spec in case.expect.written]
+    ranks: dict[str, set[int]] = defaultdict(set)
+    types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
+    for spec in case.expect.written:
+        ranks[spec.name].add(len(spec.shape))
+        types[spec.name].add(spec.dtype)
     for answer in answers:
-        known += zip(names, map(np.ndim, answer), map(dtypes.of, answer), strict=True)
-    inferred = dict[str, int]()
-    if twin or not known or not operator_of(case.op):
-        if twin and [len(x.shape) for x in twin.inputs] == [len(x.shape) for x in task.inputs]:
-            # Not its types: another one may be what makes it legal.
-            known += [(it.name, it.rank, None) for it in twin.task.outputs if it.rank is not None]
-        with suppress(NotExpressible):
-            tensors = (one.type.tensor_type for one in model_of(task).graph.output)
-            pairs = zip(names, tensors, strict=True)
-            inferred = {name: len(one.shape.dim) for name, one in pairs if one.HasField("shape")}
+        for output, array in zip(task.outputs, answer, strict=True):
+            ranks[output.name].add(np.ndim(array))
+            types[output.name].add(dtypes.of(array))
+    inferred: dict[str, int] = {}
+    if twin or not ranks or not operator_of(case.op):
+        inferred = _inferred_ranks(task)
+    if twin and [len(x.shape) for x in twin.inputs] == [len(x.shape) for x in task.inputs]:
+        for output in twin.task.outputs:
+            if output.rank is not None:
+                ranks[output.name].add(output.rank)
+                # Not its type: another one may be what makes the twin legal.
+                types[output.name].add(None)
     outputs = []
-    for one in task.outputs:
-        ranks = {rank for name, rank, _ in known if name == one.name}
-        types = {dtype for name, _, dtype in known if name == one.name}
-        rank = inferred.get(one.name, ranks.pop() if len(ranks) == 1 else one.rank)
-        dtype = one.dtype or (types.pop() if len(types) == 1 else None)
-        outputs.append(replace(one, rank=rank, dtype=dtype))
+    for output in task.outputs:
+        rank = _only(ranks[output.name], output.rank)
+        dtype = output.dtype or _only(types[output.name], None)
+        outputs.append(replace(output, rank=inferred.get(output.name, rank), dtype=dtype))
     return replace(task, outputs=tuple(outputs))
 
 
+def _inferred_ranks(task: Task) -> dict[str, int]:
+    """Return the ranks of outputs that ONNX infers, by name."""
+    with suppress(NotExpressible):
+        inferred = {}
+        for output, value in zip(task.outputs, model_of(task).graph.output, strict=True):
+            tensor = value.type.tensor_type
+            if tensor.HasField("shape"):
+                inferred[output.name] = len(tensor.shape.dim)
+        return inferred
+    return {}
+
+
+def _only(values: Collection[Item], otherwise: Item) -> Item:
+    """Return the only one of `values`, `otherwise` if there are none or several."""
+    if len(values) == 1:
+        return next(iter(values))
+    return otherwise
+
+
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """The node of `task`, or the model, on read-only data: a formula that writes there fails."""
+    """Return the node of `task`, or the model, on read-only data: a formula cannot write there."""
     given = task.operands(inputs) if task.op != model.GRAPH else inputs
-    operands = tuple(one if one is None else one.view() for one in given)
+    operands = tuple(None if one is None else one.view() for one in given)
     for array in operands:
         if array is not None:
             array.flags.writeable = False
@@ -156,27 +263,36 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
-        """Its answer, or that to the other data, as wants; raises OracleUnavailable if none."""
-        outcome = verdict.steady(case, self.outcome)
-        if not verdict.depends(outcome):
-            found = verdict.by_itself("must", outcome)
-            why = f"{found.verdict}: {found.reason}"
-        elif isinstance(outcome, model.Raised):
-            why = f"raised {outcome}"
-        elif (answer := outcome.between if other_data else outcome.outputs) is None:
-            why = "it refuses the other data"
-        elif wrong := verdict.misfit(answer, case.outputs):
-            why = f"its answer cannot be one: {verdict.what_is_wrong(wrong)}"
-        else:
-            arrays = [one for one in answer if not isinstance(one, model.Foreign)]
-            return verdict.wants_of(case, arrays)
-        raise OracleUnavailable(f"oracle {self.oracle} gives no answer: {why}")
+        """Return its answer, or that to the other data, as wants.
+
+        Raises OracleUnavailable if there is none.
+        """
+        outcome = verdict.check_self_consistent(case, self.outcome)
+        if not verdict.needs_expected(outcome):
+            judgement = verdict.judge_without_expected("must", outcome)
+            raise self._unavailable(f"{judgement.verdict}: {judgement.reason}")
+        if isinstance(outcome, model.Raised):
+            raise self._unavailable(f"raised {outcome}")
+        answer = outcome.between if other_data else outcome.outputs
+        if answer is None:
+            raise self._unavailable("it refuses the other data")
+        wrong = verdict.schema_violation(answer, case.outputs)
+        if wrong:
+            raise self._unavailable(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
+        arrays = [one for one in answer if not isinstance(one, model.Foreign)]
+        return verdict.wants_of(case, arrays)
+
+    def _unavailable(self, reason: str) -> OracleUnavailable:
+        return OracleUnavailable(f"oracle {self.oracle} gives no answer: {reason}")
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
-    """The oracles that cases name, each with the first of these cases."""
-    by_oracle = grouping.group_by(cases, lambda case: case.expect.oracle)
-    return {address: those[0] for address, those in by_oracle.items() if address}
+    """Return the oracles that cases name, each with the first of these cases."""
+    first: dict[str, Case] = {}
+    for case in cases:
+        if case.expect.oracle:
+            first.setdefault(case.expect.oracle, case)
+    return first
 
 
 def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
@@ -189,7 +305,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
         return True
     if backend.kind != oracle.kind or backend.version != oracle.version:
         return False
-    here, there = _files_of(backend), _files_of(oracle)
+    here = _files_of(backend)
+    there = _files_of(oracle)
     if _implementation(backend) != _implementation(oracle):
         # Of Python code, one class may have two names.
         return CLASS in here and here == there
@@ -226,11 +343,13 @@ def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) 
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
-        least, largest = math.ldexp(0.5, dtype.min_exponent), dtypes.limits(dtype)[1]
+        least = math.ldexp(0.5, dtype.min_exponent)
+        _, largest = dtypes.limits(dtype)
         sizes = np.abs(values)
         values = (sizes > least) & (sizes <= largest)
     blank = values.size - int(np.count_nonzero(values))
-    if not values.size or (2 * blank <= values.size if rounded else blank < values.size):
+    is_telling = 2 * blank <= values.size if rounded else blank < values.size
+    if not values.size or is_telling:
         return None
     return f"{blank} of {values.size} elements come out as 0, infinity or NaN"
 
@@ -250,7 +369,7 @@ class TooLarge(Unsupported):
 def accepted_answers(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
 ) -> tuple[verdict.Admitted, ...]:
-    """The answers that `case` admits; none if it only compares backends.
+    """Return the answers that `case` admits; none if it only compares backends.
 
     Raises WrongCase if the engine rejects a model that the case takes for legal, OracleUnavailable
     if `oracle_answer` is missing or unusable, and ValueError for data that cannot be made.
@@ -258,34 +377,55 @@ def accepted_answers(
     answers: list[verdict.Admitted]
     match case.expect:
         case model.AnyOf(alternatives):
-            refused = [a for a in alternatives if a.expect.rejection]
-            refusals = {a.name: _refusal(case, asked, a.expect, a.name) for a in refused}
-            twins = [want for answer in refusals.values() for want in answer.wants]
-            pairs = ((refusals.get(a.name), a) for a in alternatives)
-            answers = []
-            for known, a in pairs:
-                answers += [known] if known else _admitted(case, asked, a.expect, a.name, twins)
+            answers = _admitted_of_several(case, asked, alternatives)
         case model.Oracle():
-            if oracle_answer is None:
-                raise OracleUnavailable("the oracle was not asked: there was no memory left")
-            try:
-                answers = [_given(case, asked, oracle_answer.wants(case), None)]
-            except WrongCase as error:
-                raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
+            answers = [_given_by_oracle(case, asked, oracle_answer)]
         case model.Agreement():
             answers = []
         case expect:
             answers = _admitted(case, asked, expect, None, ())
     for answer in answers:
-        if wide := too_wide(answer.wants, case.tolerance):
-            raise WrongCase(wide)
+        problem = too_wide(answer.wants, case.tolerance)
+        if problem:
+            raise WrongCase(problem)
     return tuple(answers)
+
+
+def _admitted_of_several(
+    case: Case, asked: Question, alternatives: Sequence[model.Alternative]
+) -> list[verdict.Admitted]:
+    """Return the answers and refusals of all alternatives, in their order."""
+    refusals = {
+        one.name: _refusal(case, asked, one.expect, one.name)
+        for one in alternatives
+        if one.expect.rejection
+    }
+    twins = [want for refusal in refusals.values() for want in refusal.wants]
+    answers: list[verdict.Admitted] = []
+    for one in alternatives:
+        if one.name in refusals:
+            answers.append(refusals[one.name])
+        else:
+            answers += _admitted(case, asked, one.expect, one.name, twins)
+    return answers
+
+
+def _given_by_oracle(
+    case: Case, asked: Question, oracle_answer: OracleAnswer | None
+) -> verdict.Answer:
+    """Return the oracle's answer; raises as `accepted_answers` does."""
+    if oracle_answer is None:
+        raise OracleUnavailable("the oracle was not asked: there was no memory left")
+    try:
+        return _given(case, asked, oracle_answer.wants(case), None)
+    except WrongCase as error:
+        raise WrongCase(f"by oracle {oracle_answer.oracle}: {error}") from None
 
 
 def _admitted(
     case: Case, asked: Question, expect: model.OneAnswer, name: str | None, twins: Sequence[Want]
 ) -> list[verdict.Admitted]:
-    """The answers that one expectation admits; `twins` as in `_given`."""
+    """Return the answers that one expectation admits; `twins` as in `_given`."""
     match expect:
         case model.Rejected():
             return [_refusal(case, asked, expect, name)]
@@ -308,10 +448,10 @@ def _admitted(
 def _refusal(
     case: Case, asked: Question, expect: model.OneAnswer, name: str | None
 ) -> verdict.Refusal:
-    """The refusal that an expectation of one admits, with the answer to its legal twin."""
+    """Return the refusal that an expectation of one admits, with the answer to its legal twin."""
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
-        # What the engine answers, but as undecided, the case may decide.
+        # A case may decide what the engine answers only as undecided.
         with operators.judging():
             accepted = _answer(asked.task, asked.inputs) is not None
         if accepted:
@@ -332,28 +472,29 @@ def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None
         if isinstance(answer, verdict.Refusal):
             continue
         for want in answer.wants:
-            if why := too_degenerate(want.values, want.dtype, rounded=want.bound is not None):
+            reason = too_degenerate(want.values, want.dtype, rounded=want.bound is not None)
+            if reason:
                 raise WrongCase(
-                    f"{want.name}: {why}, so the case tells little: choose other data, write"
+                    f"{want.name}: {reason}, so the case tells little: choose other data, write"
                     " the answer out, or state in `empty` why it is meant to be so"
                 )
 
 
 def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str]) -> Iterator[Want]:
     """Yield the expected outputs of a model, whose tensors are `wants`."""
-    rest = (replace(want, random=want.name in random) for want in wants)
+    tensors = (replace(want, random=want.name in random) for want in wants)
     for port in ports:
         if port.form == "tensor":
-            yield next(rest)
+            yield next(tensors)
         else:
-            items = tuple(islice(rest, port.count))
+            items = tuple(islice(tensors, port.count))
             yield Want(port.name, None, np.empty(0), form=port.form, items=items)
 
 
 def _given(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> verdict.Answer:
-    """Outputs that the case states, with the bounds of those that the engine computes.
+    """Return outputs that the case states, with the bounds of those that the engine computes.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
     if they are the same. Raises WrongCase where the engine contradicts an answer that the case
@@ -364,29 +505,35 @@ def _given(
         return verdict.Answer(tuple(wants), name)
     wants = _in_any_order(case, wants)
     try:
-        mine = evaluate.exactly(node_of(asked.task, asked.inputs))
+        computed_outputs = evaluate.exactly(node_of(asked.task, asked.inputs))
     except NotSupported:
         return verdict.Answer(tuple(wants), name)
     except InvalidNode as error:
         if case.rule != "open":
             raise _refused_by_the_engine(error) from None
-        mine = ()
-    answers = [*map(rounded, mine)]
-    for want, answer in zip(wants, answers, strict=False) if case.rule != "open" else ():
-        if answer.shape != want.values.shape:
-            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
-            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
+        computed_outputs = ()
+    answers = [*map(rounded, computed_outputs)]
+    if case.rule != "open":
+        _check_shapes(wants, answers)
     if not operator.exact:
-        engine = [computed_want(case.op, "", answer) for answer in mine]
-        pairs = zip_longest(wants, (engine or twins)[: len(wants)])
-        wants = [_bounded(case, *pair, is_twin=not engine) for pair in pairs]
+        of_engine = [computed_want(case.op, "", output) for output in computed_outputs]
+        pairs = zip_longest(wants, (of_engine or twins)[: len(wants)])
+        wants = [_bounded(case, *pair, is_twin=not of_engine) for pair in pairs]
     if case.rule != "open" and not are_plainly_right(wants, answers, case.tolerance):
         check_agreement(compare_outputs(wants, answers, case.tolerance))
     return verdict.Answer(tuple(wants), name)
 
 
+def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
+    """Raise WrongCase for a stated output of another shape than the engine's."""
+    for want, answer in zip(wants, answers, strict=False):
+        if answer.shape != want.values.shape:
+            shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
+            raise WrongCase(f"{_CONTRADICTION}: {want.name}: {shapes}")
+
+
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
-    """`want` with the bound of the engine's output, for the case or for its legal twin."""
+    """Return `want` with the bound of the engine's output, for the case or for its legal twin."""
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
@@ -402,7 +549,9 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 
 def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
     """Raise WrongCase where an answer that a case states differs from the engine's."""
-    for comparison in (it for it in comparisons if it.problem not in (None, "undecided")):
+    for comparison in comparisons:
+        if comparison.problem in (None, "undecided"):
+            continue
         message = verdict.what_is_wrong(comparison)
         if comparison.wrong:
             count = f"{comparison.wrong} of {comparison.total} elements differ"
@@ -439,18 +588,18 @@ def computed_answers(
 
     They bear the `name`, if there is one, and the readings of the text that they follow.
     """
-    found: list[verdict.Admitted] = []
+    answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):
-        named = ", ".join(filter(None, (name, answer.name))) or None
+        full_name = ", ".join(filter(None, (name, answer.name))) or None
         if isinstance(answer, verdict.Answer):
-            wants = _as_judged(case, asked, inputs, answer.wants)
-            found.append(verdict.Answer(wants, named))
+            wants = _with_origin(case, asked, inputs, answer.wants)
+            answers.append(verdict.Answer(wants, full_name))
         else:
-            found.append(answer._replace(name=named))
-    return found
+            answers.append(answer._replace(name=full_name))
+    return answers
 
 
-def _as_judged(
+def _with_origin(
     case: Case, asked: Question, inputs: tuple[Array, ...], wants: tuple[Want, ...]
 ) -> tuple[Want, ...]:
     """Return `wants` marked as a whole model's, or as computed from random data, if they are.
@@ -460,10 +609,10 @@ def _as_judged(
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
         if dtype and want.dtype and dtype != want.dtype:
-            says = f"{want.name} is declared as {dtype}, and its node gives {want.dtype}"
-            raise WrongCase(f"it is no valid model: {says}")
+            contradiction = f"{want.name} is declared as {dtype}, and its node gives {want.dtype}"
+            raise WrongCase(f"it is no valid model: {contradiction}")
     is_whole = case.op == model.GRAPH
-    # Scatter is no mistake on other data, which it is enough to judge once.
+    # Scatter is judged once: on other data it is not a mistake.
     is_drawn = is_whole or (inputs is asked.inputs and _is_drawn(case))
     is_given = not is_drawn and inputs is asked.inputs
     return tuple(replace(want, drawn=is_drawn, given=is_given, whole=is_whole) for want in wants)
@@ -480,17 +629,17 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
             answers = evaluate.each_answer(node)
     except InvalidNode as error:
         if case.model is not None and isinstance(case.expect, model.Computed):
-            said = f"by the specification it is illegal on these inputs: {error}"
-            raise WrongCase(f"{said} (--inputs DIR gives it others)") from None
+            message = f"by the specification it is illegal on these inputs: {error}"
+            raise WrongCase(f"{message} (--inputs DIR gives it others)") from None
         raise _refused_by_the_engine(error) from None
     except BeyondBudget as error:
         raise TooLarge(f"unsupported by opcheck: {error}") from None
     except NotSupported as error:
         raise Unsupported(f"opcheck's engine has no answer: {error}") from None
     if case.op == model.GRAPH:
-        # Each node may follow another reading. What depends on one is not judged at all.
+        # Each node may follow another reading. Elements that depend on one are not judged at all.
         return tuple(_of_reading(case, None, answers))
-    by_name = grouping.group_by(answers, lambda answer: answer.name)
+    by_name = grouping.group_by(answers, attrgetter("name"))
     return tuple(
         chain.from_iterable(_of_reading(case, name, group) for name, group in by_name.items())
     )
@@ -540,7 +689,9 @@ def _is_drawn(case: Case) -> bool:
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
     """Let the outputs come in any order along an axis where the operator decides none."""
     axis = any_order(case.op, case.attrs)
-    return tuple(wants if axis is None else (replace(want, any_order=axis) for want in wants))
+    if axis is None:
+        return tuple(wants)
+    return tuple(replace(want, any_order=axis) for want in wants)
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:

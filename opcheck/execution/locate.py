@@ -491,9 +491,9 @@ class _Search:
 def _how(outcome: model.Outcome, count: int = 0) -> str:
     if isinstance(outcome, model.Produced):
         return f"it gave another number than {count}"
-    if verdict.depends(outcome):
+    if verdict.needs_expected(outcome):
         return str(outcome)
-    judgement = verdict.by_itself("must", outcome)
+    judgement = verdict.judge_without_expected("must", outcome)
     return f"{judgement.verdict}: {judgement.reason}"
 
 

@@ -32,7 +32,7 @@ def _written(folder: Path, task: Task, outcome: Outcome) -> tuple[folders.Failur
             reason = _write_outputs(folder, task, outputs)
             return ("not_run", f"its answer cannot be saved: {reason}") if reason else None
         case _:
-            found = verdict.by_itself("must", outcome)
+            found = verdict.judge_without_expected("must", outcome)
             return "not_run", f"{found.verdict}: {found.reason}"
 
 

@@ -18,12 +18,11 @@ and `values_of`. How a formula is evaluated is in `opcheck.numbers.context`.
 """
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from opcheck.numbers import functions, plain
 from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.numbers.context import (
-    Array,
     FaultFunction,
     Faults,
     called,
@@ -39,6 +38,11 @@ from opcheck.numbers.context import (
     share,
 )
 from opcheck.numbers.functions import *
+from opcheck.numbers.protocol import Booleans, Operand, Places, Tensor
+
+#: A tensor of any kind of numbers, or a plain array: what of it is used is not checked. `Tensor` is
+#: checked, and the functions take and return it.
+Array: TypeAlias = Any
 
 #: The functions that every kind has.
 NAMES = frozenset(functions.__all__)

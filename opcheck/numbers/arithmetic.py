@@ -195,6 +195,9 @@ class Number(Kind):
         """The number of elements."""
         return self.v.size
 
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError
+
     def __add__(self, other: Any) -> Any:
         return self.kind().add(self, other)
 

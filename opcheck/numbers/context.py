@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from opcheck.errors import decline
 from opcheck.numbers import plain
 from opcheck.numbers.arithmetic import Kind, Number
+from opcheck.numbers.protocol import Tensor
 
-#: A tensor of any kind of numbers.
-Array: TypeAlias = Any
 #: Takes the place of a function: it is called with that function, and then as that function is.
 FaultFunction: TypeAlias = Callable[..., Any]
 #: What takes the place of functions, by their names.
@@ -70,14 +69,14 @@ def lifting(
     return setting(_context, _Context(lift, faults or {}, trace))
 
 
-def lifted(array: Any) -> Array:
+def lifted(array: Any) -> Tensor:
     """Return a plain array as the kind of numbers in force has it."""
-    return _context.get().lift(array)
+    return cast(Tensor, _context.get().lift(array))
 
 
 def real(x: float) -> Any:
     """Return a number of the kind in force, so that Python rounds nothing computed from it."""
-    number = lifted(np.asarray(x, np.float64))
+    number: Any = lifted(np.asarray(x, np.float64))
     if isinstance(number, np.ndarray):
         return float(x)
     return number
@@ -90,14 +89,14 @@ def if_known(x: Any) -> Any:
     return x
 
 
-def parted(x: Array) -> tuple[Array, Array | None]:
+def parted(x: Tensor) -> tuple[Tensor, Tensor | None]:
     """Return the values of `x` as exact numbers, and zeros with its errors.
 
     The second one is None for a kind without errors. Errors that a formula's own steps would let
     grow can thus go on by themselves, multiplied by what the steps are together.
     """
     if hasattr(x, "parted"):
-        parts: tuple[Array, Array] = x.parted()
+        parts: tuple[Tensor, Tensor] = x.parted()
         return parts
     return x, None
 
@@ -117,14 +116,14 @@ def kind_of(operands: Iterable[Any]) -> Any:
     return plain
 
 
-def dispatch(name: str, *operands: Any, **options: Any) -> Any:
+def dispatch(name: str, *operands: Any, **options: Any) -> Tensor:
     """Call the function `name` of the kind that the operands are of; see `kind_of`."""
     kind = kind_of(operands)
     function = getattr(kind, name)
     # Integers stay plain next to faulty floats, and functions of them go wrong too.
     if kind is plain:
-        return called(name, function, *operands, **options)
-    return function(*operands, **options)
+        return cast(Tensor, called(name, function, *operands, **options))
+    return cast(Tensor, function(*operands, **options))
 
 
 def called(name: str, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:

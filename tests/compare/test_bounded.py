@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opcheck.compare import Want, are_plainly_right, compare, elements as steps
-from opcheck.compare.bounded import _whole, ends, fits_at_least, scatter
+from opcheck.compare.bounded import _fits_integers, ends, fits_at_least, scatter
 from opcheck.compare.elements import native
 from opcheck.compare.outputs import CUT, compare_outputs, computed_want, in_its_dtype, stated_want
 from opcheck.dtypes import DTYPES, identical, round_to
@@ -864,4 +864,6 @@ def test_booleans_and_indices_may_be_any_of_those_that_errors_admit() -> None:
         assert (found.problem, found.used) == (problem, math.inf if problem else 0)
     assert compare(replace(want, whole=True), np.array([0, 1])).unjudged == 1
     room = Room(np.zeros((1, 3)), admitted=np.array([[[math.nan, 1]] * 3]))
-    assert _whole(np.array([[5, 5, 5]]), np.array([[math.nan, 1, 2]]), room).tolist() == [[1, 1, 0]]
+    assert _fits_integers(np.array([[5, 5, 5]]), np.array([[math.nan, 1, 2]]), room).tolist() == [
+        [1, 1, 0]
+    ]

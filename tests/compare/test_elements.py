@@ -9,7 +9,15 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from opcheck.compare import Want, compare
-from opcheck.compare.elements import CHUNK, UNORDERED, Judge, check, chunks, distance, stepped
+from opcheck.compare.elements import (
+    CHUNK,
+    UNORDERED,
+    ElementTolerance,
+    check,
+    chunks,
+    distance,
+    stepped,
+)
 from opcheck.dtypes import BASIC, DTYPES
 from opcheck.model import EXACT, Tolerance
 
@@ -21,7 +29,9 @@ ALL_16_BITS = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16)
 
 def share(want, got, tolerance, dtype=FLOAT64, low=None, high=None):
     wanted = np.array([want], np.float64 if dtype.kind == "float" else dtype.numpy)
-    shares, _ = Judge(dtype, tolerance, low, high).shares(wanted, np.array([got], dtype.numpy))
+    shares, _ = ElementTolerance(dtype, tolerance, low, high).shares(
+        wanted, np.array([got], dtype.numpy)
+    )
     return float(shares[0])
 
 
@@ -192,7 +202,7 @@ def test_every_nan_is_nan_signalling_ones_too(dtype: Any) -> None:
     sign = 1 << 8 * size - 1
     infinity = int(np.array([np.inf], dtype.numpy).view(f"u{size}")[0])
     nans = np.array([infinity + 1, infinity + 3 | sign, sign - 1], f"u{size}").view(dtype.numpy)
-    judge = Judge(dtype, Tolerance(rtol=1.0), 0.0, 1.0)
+    judge = ElementTolerance(dtype, Tolerance(rtol=1.0), 0.0, 1.0)
     assert judge.shares(np.full(3, np.nan), nans)[0].tolist() == [0.0] * 3
     assert judge.shares(np.zeros(3), nans)[0].tolist() == [math.inf] * 3
     assert mismatch(dtype, Tolerance(rtol=1e-3), np.zeros(1), nans[:1]).ulp is None

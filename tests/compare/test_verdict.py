@@ -5,7 +5,14 @@ import pytest
 
 from opcheck import model
 from opcheck.compare import Want
-from opcheck.compare.verdict import Admitted, Answer, Judgement, Refusal, judge, unanswered
+from opcheck.compare.verdict import (
+    Admitted,
+    Answer,
+    Judgement,
+    Refusal,
+    judge,
+    judge_without_oracle,
+)
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Tier
 from opcheck.model import Crashed, Declined, Outcome, OutOfMemory, Raised, Rule, TimedOut, Verdict
@@ -168,7 +175,7 @@ def test_a_refusal_counts_only_if_the_legal_twin_is_accepted(rule, twin, verdict
     ],
 )
 def test_without_an_answer_only_what_fails_by_itself_does(outcome: Any, verdict: Any) -> None:
-    found = unanswered("must", outcome, "nobody knows")
+    found = judge_without_oracle("must", outcome, "nobody knows")
     assert found.verdict is verdict
     assert (found.reason == "nobody knows") is (verdict is NOT_RUN)
 

@@ -126,6 +126,20 @@ def test_a_model_has_the_errors_of_the_type_that_it_computes_in(tmp_path):
     assert not judged(tmp_path, "y = Tanh (a)", body=rows, **ids).failed
 
 
+def test_a_model_may_add_up_rows_without_elements(tmp_path):
+    model = parse_model("""<ir_version: 8, opset_import: ["": 18]>
+    net (float[3, 0] rows, float[4] x) => (float[4] y) {
+        axes = Constant <value = int64[1] {0}> ()
+        sums = ReduceSum <keepdims = 0> (rows, axes)
+        e = Exp(x)
+        y = Concat <axis = 0> (sums, e)
+    }""")
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    (found,) = opcheck.run(opcheck.load(path), ["reference"])
+    assert found.verdict is Verdict.PASS
+
+
 def test_a_narrow_type_excuses_no_other_answer(tmp_path):
     half = {"x": "float16[8, 16]", "w": np.float16, "y": "float16[8, 16]"}
     body = "a = MatMul (h0, w) b = Relu (a) c = MatMul (b, w) "

@@ -15,7 +15,7 @@ from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import find
 from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
-from opcheck.numbers.bounded import Bounded, bounded
+from opcheck.numbers.bounded import VALUES, Bounded, bounded, reductions
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
@@ -398,6 +398,34 @@ def test_errors_scatter_about_as_far_as_independent_roundings_would(name: str) -
         # The first of running sums has no rounding.
         share = np.where(deviation > 0, error / np.where(deviation > 0, deviation, 1), 0.0)
         assert low < np.sqrt(np.mean(share**2)) < high, cut
+
+
+@pytest.mark.parametrize("name", ["sum", "cumulative_sum"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((3, 0), 0), ((0, 3), 1), ((0, 3), 0), ((0, 0), 0), ((2, 0, 4), 2)]
+)
+def test_sums_of_tensors_without_elements_do_not_scatter(
+    name: str, shape: tuple[int, ...], axis: int
+) -> None:
+    x = bounded(np.zeros(shape, np.float32), replace(FLOAT32, scatters=True))
+    reduced = getattr(reductions, name)(x, axis)
+    assert reduced.variance().shape == reduced.shape
+    assert not reduced.variance().any()
+
+
+@pytest.mark.parametrize("values", range(len(VALUES())))
+def test_the_variance_of_a_share_of_a_sum_is_a_float_whatever_the_values_are(values: int) -> None:
+    arithmetic = replace(FLOAT32, scatters=True, values=values)
+    x = np.float32([[1.1, -2.3, 3.7]])
+
+    def share(x: Any) -> Any:
+        terms = x * np.float32(0.7)
+        return terms / xp.sum(terms, axis=1, keepdims=True)
+
+    variance = on_bounds(share, [x], arithmetic).variance()
+    assert variance.dtype in (np.float64, np.longdouble)
+    in_float64 = on_bounds(share, [x], replace(arithmetic, values=0)).variance()
+    np.testing.assert_allclose(variance.astype(np.float64), in_float64, rtol=1e-6)
 
 
 def test_indices_are_among_those_admitted() -> None:

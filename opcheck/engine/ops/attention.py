@@ -203,7 +203,7 @@ def root_of_scale(heads: Heads) -> Any:
     """Return sqrt(scale), where the default of scale is "1/sqrt(head_size)"."""
     scale = heads.attributes.scale
     real = xp.real(heads.q.shape[3] if scale is None else scale)
-    root = xp.sqrt(1 / xp.sqrt(real) if scale is None else real)
+    root: Array = xp.sqrt(1 / xp.sqrt(real) if scale is None else real)
     return root if isinstance(root, Kind) else float(root)
 
 

@@ -310,7 +310,8 @@ def in_turns(x: Array, axis: int, group: int) -> Array:
     """Return `x` with the channels along `axis` dealt to the groups in turns."""
     shape = x.shape
     split = (*shape[:axis], group, shape[axis] // group, *shape[axis + 1 :])
-    return xp.reshape(xp.reshape(x, split).swapaxes(axis, axis + 1), shape)
+    parts: Array = xp.reshape(x, split)
+    return xp.reshape(parts.swapaxes(axis, axis + 1), shape)
 
 
 def turned(W: Array) -> Array:

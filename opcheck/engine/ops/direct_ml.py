@@ -34,7 +34,9 @@ def renamed(one, functions):
         odd = attrs.get("P", 0) % 2
         if odd and (seen(inputs[0]) < 0).any():
             leave_open("whether odd powers keep the signs")
-        given = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
+        given: list[Any] = [
+            xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)
+        ]
         if attrs.get("Mode") == "CONVOLUTION":
             given[1] = xp.flip(given[1], axis=tuple(range(2, given[1].ndim)))
         if part.name == "DequantizeLinear" and not seen(given[1]).all():

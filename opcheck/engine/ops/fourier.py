@@ -1,30 +1,68 @@
-"""The discrete Fourier transform, of a signal or of each frame of one; windows and bands for it."""
+"""DFT and STFT, all versions: the discrete Fourier transform of a signal, or of frames of one.
 
+A signal holds its real and imaginary parts along the last axis, or the real parts alone. Bin k of
+a transform of length N is the sum over n of x[n] * e^(-2πi·k·n/N), and back with the other sign and
+divided by N. It is computed as a product with the matrix of the factors' cosines and sines.
+"""
+
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import log2
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
-from opcheck import dtypes, numbers as xp
+from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import (
+    Formula,
     check_shape,
     formula_builder,
     leave_open,
     operator,
     raise_unspecified,
 )
-from opcheck.errors import InvalidNode, NotSupported, reject
-from opcheck.grouping import sure
+from opcheck.engine.rulings import flag
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
 
-NAMES = """BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT"""
-DFT, STFT = operator("DFT"), operator("STFT")
+NAMES = """DFT STFT"""
 
 
-def _turns(rows, columns, length):
-    """The cosines and sines of 2π·k·n / `length`, k below `rows` and n below `columns`.
+class Request(NamedTuple):
+    """What is asked of a transform.
+
+    Attributes:
+        bins: The number of values that come out.
+        length: The length N of the transform.
+        inverse: It goes back, from a spectrum to a signal.
+        folded: It goes back from the first half of a spectrum; the others are their conjugates.
+    """
+
+    bins: int
+    length: int
+    inverse: bool
+    folded: bool
+
+
+#: Transforms along the last axis but one: from [..., n, parts] to [..., bins, 2], or [..., bins, 1]
+#: of a folded spectrum.
+Transform: TypeAlias = Callable[[Array, Request], Array]
+
+
+# ── the transform ─────────────────────────────────────────────────────────────────────────────
+
+
+def exactly(y: NDArray[Any]) -> Array:
+    """Return numbers of more digits than float64 has, of the kind in force."""
+    high = y.astype(np.float64)
+    return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
+
+
+def turns(rows: int, columns: int, length: int) -> tuple[Array, Array]:
+    """Return the cosines and sines of 2π·k·n / length, k below `rows` and n below `columns`.
 
     Each may be off by what its angle is in float32 before it is reduced, and by what the steps of a
     fast transform add.
@@ -35,100 +73,198 @@ def _turns(rows, columns, length):
     turn = product % length
     quarter = (8 * turn + length) // (2 * length)
     part = (4 * turn - quarter * length).astype(np.longdouble) / length
-    angle = part * (np.arctan2(np.longdouble(0), np.longdouble(-1)) / 2)
-    near, far = np.cos(angle), np.sin(angle)
-    cos, sin = (np.choose((quarter + k) % 4, (near, -far, -near, far)) for k in (0, 3))
+    half_pi = np.arctan2(np.longdouble(0), np.longdouble(-1)) / 2
+    near = np.cos(part * half_pi)
+    far = np.sin(part * half_pi)
+    by_quarter = (near, -far, -near, far)
+    cosines = np.choose(quarter % 4, by_quarter)
+    sines = np.choose((quarter + 3) % 4, by_quarter)
     one = xp.astype(np.ones(product.shape), np.float64)
     room = xp.inexact(one, 8 + 4 * log2(length) + 6 * np.pi / length * product) - one
-    return [_exactly(y) + room for y in (cos, sin)]
+    return exactly(cosines) + room, exactly(sines) + room
 
 
-def _exactly(y):
-    """Numbers of more digits than float64 has, of the kind in force."""
-    high = y.astype(np.float64)
-    return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
-
-
-def _transform(x, bins, length, inverse, folded):
-    """`bins` values of the transform along the last axis but one; the last holds both parts.
-
-    `folded`: there are those of half the bins, and the others are their conjugates.
-    """
+def transformed(x: Array, request: Request) -> Array:
+    """Return the transform of x, [..., n, parts], as a product with a matrix; see `Transform`."""
     count = x.shape[-2]
-    cos, sin = _turns(count, bins, length)
-    sin = sin if inverse else -sin
-    if folded:
-        twice = np.where(np.arange(count) * 2 % length == 0, 1.0, 2.0)[:, None]
-        weights = [[cos * twice], [-sin * twice]]
+    length = request.length
+    cosines, sines = turns(count, request.bins, length)
+    if not request.inverse:
+        sines = -sines
+    if request.folded:
+        # All frequencies but 0 and half the length stand for their conjugates too.
+        is_alone = np.arange(count) * 2 % length == 0
+        twice = np.where(is_alone, 1.0, 2.0)[:, np.newaxis]
+        weights = [[cosines * twice], [-sines * twice]]
     else:
-        weights = [[cos, sin], [-sin, cos]][: x.shape[-1]]
+        weights = [[cosines, sines], [-sines, cosines]][: x.shape[-1]]
     matrix = xp.stack([xp.stack(row, axis=-1) for row in weights], axis=1)
     y = xp.tensordot(x, matrix, ((x.ndim - 2, x.ndim - 1), (0, 1)))
-    return xp.astype(y / length if inverse else y, x.dtype)
+    return xp.astype(y / length if request.inverse else y, x.dtype)
 
 
-def _check(x, flags):
-    """Refuse or leave open what both operators do; `flags` by name."""
-    for name, value in ((name, value) for name, value in flags.items() if value not in (0, 1)):
-        kind = InvalidNode if name == "onesided" else NotSupported
-        raise kind(f"{name} {value}; allowed: 0 and 1")
+def check_signal(x: Array, onesided: int) -> None:
+    """Raise InvalidNode for a flag or a number of parts that the text excludes.
+
+    "Values can be 0 or 1." of `onesided`; the last axis is "1 or 2 (for the real or complex case)".
+    """
+    reject(onesided not in (0, 1), f"onesided {onesided}; allowed: 0 and 1")
     reject(x.shape[-1] not in (1, 2), f"numbers of {x.shape[-1]} parts; allowed: 1 and 2")
     if not xp.isfinite(x).all():
         leave_open("nothing is said of infinities and NaN times a cosine of 0")
 
 
-def _dft(transform, input, dft_length=None, *, axis, inverse, onesided):
-    """The transform along an axis, by `transform(x, bins, length, inverse, folded)`."""
+# ── DFT ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def length_of(input: Array, axis: int, dft_length: Array, folded: bool) -> int:
+    """Return the length of the transform: by default that of the axis, or of what was folded.
+
+    Raises NotSupported for a length below 1, InvalidNode for other than a scalar.
+    """
+    if dft_length is not None:
+        length = scalar("dft_length", dft_length)
+    elif folded:
+        length = 2 * (input.shape[axis] - 1)
+    else:
+        length = input.shape[axis]
+    if length < 1:
+        raise_unspecified(f"transforms of length {length}")
+    return int(length)
+
+
+def check_folded(x: Array, length: int) -> None:
+    """Leave open what an imaginary part of frequencies means that a real signal has without one."""
+    real = [n for n in range(x.shape[-2]) if 2 * n % length == 0]
+    if np.any(xp.values_of(x)[..., real, 1]):
+        leave_open("a real signal has no imaginary part of these frequencies")
+
+
+def dft(
+    transform: Transform,
+    input: Array,
+    dft_length: Array,
+    axis: int,
+    *,
+    inverse: int,
+    onesided: int,
+) -> Array:
+    """Return the transform along an axis other than the last, which holds the parts.
+
+    A signal that is longer than the transform is cut off, and zeros follow a shorter one. With
+    `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
+    Raises InvalidNode for an axis out of range, and for other parts than that.
+    """
     rank = input.ndim
     if not (-rank <= axis <= -2 or 0 <= axis <= rank - 2):
         raise InvalidNode(f"axis {axis} of rank {rank}; allowed: all but the last")
-    _check(input, {"inverse": inverse, "onesided": onesided})
-    if onesided and input.shape[-1] != 1 + inverse:
+    is_inverse = flag("inverse", inverse)
+    check_signal(input, onesided)
+    if onesided and input.shape[-1] != (2 if is_inverse else 1):
         raise InvalidNode("one-sided transforms are of real signals, and back from complex spectra")
-    folded, place = bool(onesided and inverse), axis % rank
-    length = input.shape[place] if not folded else 2 * (input.shape[place] - 1)
-    if dft_length is not None:
-        length = scalar("dft_length", dft_length)
-    if length < 1:
-        raise_unspecified(f"transforms of length {length}")
-    order = [n for n in range(rank - 1) if n != place] + [place, rank - 1]
+    folded = bool(onesided) and is_inverse
+    counted = axis % rank
+    length = length_of(input, counted, dft_length, folded)
+    half = length // 2 + 1
+    order = [n for n in range(rank - 1) if n != counted] + [counted, rank - 1]
     x = xp.permute_dims(input, order)
-    used = min(x.shape[-2], length // 2 + 1 if folded else length)
-    real = [n for n in range(used) if 2 * n % length == 0]
-    if folded and np.any(xp.values_of(x)[..., real, 1]):
-        leave_open("a real signal has no imaginary part of these frequencies")
-    bins = length // 2 + 1 if onesided and not inverse else length
-    y = transform(x[..., :used, :], bins, length, inverse, folded)
+    x = x[..., : min(x.shape[-2], half if folded else length), :]
+    if folded:
+        check_folded(x, length)
+    bins = half if onesided and not is_inverse else length
+    y = transform(x, Request(bins, length, is_inverse, folded))
     return xp.permute_dims(y, np.argsort(order).tolist())
 
 
-def _versions(transform):
-    def by_input(input, dft_length=None, axis=None, **flags):
-        at = -2 if axis is None else scalar("axis", axis)
-        return _dft(transform, input, dft_length, axis=at, **flags)
+def dft_along_attribute(
+    transform: Transform,
+    input: Array,
+    dft_length: Array = None,
+    *,
+    axis: int,
+    inverse: int,
+    onesided: int,
+) -> Array:
+    """Return the transform of version 17, whose axis is an attribute; see `dft`."""
+    return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
-    return {17: partial(_dft, transform), 20: by_input}
+
+def dft_along_input(
+    transform: Transform,
+    input: Array,
+    dft_length: Array = None,
+    axis: Array = None,
+    *,
+    inverse: int,
+    onesided: int,
+) -> Array:
+    """Return the transform of version 20, whose axis is an input, by default -2; see `dft`."""
+    along = -2 if axis is None else scalar("axis", axis)
+    return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
 
 
-DFT.formula(build=_versions)(_transform)
+def each_version(transform: Transform) -> Mapping[int, Formula]:
+    """Return the formula of each version of DFT."""
+    return {17: partial(dft_along_attribute, transform), 20: partial(dft_along_input, transform)}
 
 
-def _stft(transform, signal, step, window, length, onesided):
-    """The transforms of frames, by `transform(x, bins, length, inverse, folded)`."""
-    count = (signal.shape[1] - length) // step + 1
+DFT = operator("DFT")
+DFT.formula(build=each_version)(transformed)
+
+
+# ── STFT ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Framing(NamedTuple):
+    """How a signal is cut into frames.
+
+    Attributes:
+        step: The elements from the beginning of a frame to that of the next.
+        window: What each frame is multiplied by, [length]; None for nothing.
+        length: The elements of a frame.
+        onesided: The first half of each spectrum comes out.
+    """
+
+    step: int
+    window: Array
+    length: int
+    onesided: bool
+
+
+#: Makes spectra, [batch, frames, bins, 2], of signals, [batch, length, parts].
+Spectra: TypeAlias = Callable[[Array, Framing], Array]
+
+
+def spectra_of_frames(transform: Transform, signal: Array, framing: Framing) -> Array:
+    """Return the transform of each frame that lies within the signal."""
+    length = framing.length
+    count = (signal.shape[1] - length) // framing.step + 1
     if length < 1 or count < 0:
         raise_unspecified(f"{count} frames of {length} in {signal.shape[1]}")
-    frames = xp.take(signal, np.arange(count)[:, None] * step + np.arange(length), axis=1)
-    if window is not None:
-        frames = frames * xp.expand_dims(window, axis=1)
-    return transform(frames, length // 2 + 1 if onesided else length, length, 0, False)
+    places = np.arange(count)[:, np.newaxis] * framing.step + np.arange(length)
+    frames = xp.take(signal, places, axis=1)
+    if framing.window is not None:
+        frames = frames * xp.expand_dims(framing.window, axis=1)
+    bins = length // 2 + 1 if framing.onesided else length
+    return transform(frames, Request(bins, length, inverse=False, folded=False))
 
 
 @formula_builder(17)
-def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, onesided):
-    """The formula, from `spectra(signal, step, window, length, onesided)`."""
+def stft(
+    spectra: Spectra,
+    signal: Array,
+    frame_step: Array,
+    window: Array = None,
+    frame_length: Array = None,
+    *,
+    onesided: int,
+) -> Array:
+    """Return the spectra of a signal's frames, of the length stated, or the window's, or all.
+
+    Raises InvalidNode for shapes that the text excludes, and for one side of a complex signal.
+    """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
-    _check(signal, {"onesided": onesided})
+    check_signal(signal, onesided)
     reject(onesided and signal.shape[-1] == 2, "a complex signal has no one-sided transform")
     if window is not None and window.ndim != 1:
         raise InvalidNode(f"a window of shape {list(window.shape)}; allowed: a list")
@@ -136,335 +272,195 @@ def _of_frames(spectra, signal, frame_step, window=None, frame_length=None, *, o
     if frame_length is not None:
         length = scalar("frame_length", frame_length)
     check_shape("window", window, (length,))
-    if (step := scalar("frame_step", frame_step)) < 1:
+    step = scalar("frame_step", frame_step)
+    if step < 1:
         raise_unspecified(f"a step of {step}")
-    return spectra(signal, step, window, length, onesided)
+    return spectra(signal, Framing(step, window, length, bool(onesided)))
 
 
-STFT.formula(build=_of_frames)(partial(_stft, _transform))
+def stft_by(transform: Transform) -> Mapping[int, Formula]:
+    """Return the formulas of STFT from what transforms a frame."""
+    return stft(partial(spectra_of_frames, transform))
 
 
-def _coarse(dtype, x, bins, length, inverse, folded):
-    if folded:
-        return _transform(x, bins, length, inverse, folded)
-    turn = (-2j, 2j)[inverse] * np.pi / length
-    factors = np.exp(turn * np.outer(np.arange(x.shape[-2]), np.arange(bins)))
-    real, imaginary = (p.astype(dtype).astype(np.float64) for p in (factors.real, factors.imag))
+STFT = operator("STFT")
+STFT.formula(build=stft_by)(transformed)
+
+
+# ── mutants of both ───────────────────────────────────────────────────────────────────────────
+
+
+def scaled_by_length(x: Array, request: Request, power: float) -> Array:
+    """Return the transform times a power of its length."""
+    return transformed(x, request) * request.length**power
+
+
+def turned_the_other_way(x: Array, request: Request) -> Array:
+    """Mutant: the factors are those of the other direction."""
+    y = transformed(x, request._replace(inverse=not request.inverse))
+    return y * request.length ** (-1 if request.inverse else 1)
+
+
+def unitary(x: Array, request: Request) -> Array:
+    """Mutant: either direction is divided by the root of the length."""
+    return scaled_by_length(x, request, 0.5 if request.inverse else -0.5)
+
+
+def parts_exchanged(x: Array, request: Request) -> Array:
+    """Mutant: the imaginary parts come first."""
+    return transformed(x, request)[..., ::-1]
+
+
+def imaginary_part_ignored(x: Array, request: Request) -> Array:
+    """Mutant: the imaginary parts of the input are 0."""
+    is_real = np.array([1, 0], x.dtype)[: x.shape[-1]]
+    return transformed(x * is_real, request)
+
+
+def length_of_a_power_of_2(x: Array, request: Request) -> Array:
+    """Mutant: the length is rounded up to a power of 2."""
+    return transformed(x, request._replace(length=1 << (request.length - 1).bit_length()))
+
+
+def last_value_left_out(x: Array, request: Request) -> Array:
+    """Mutant: the last value of a signal is left out, unless it is the only one."""
+    return transformed(x[..., : max(x.shape[-2] - 1, 1), :], request)
+
+
+def with_factors_in(kind: Any, x: Array, request: Request) -> Array:
+    """Mutant: the factors are rounded to a type of fewer digits."""
+    if request.folded:
+        return transformed(x, request)
+    turn = (2j if request.inverse else -2j) * np.pi / request.length
+    factors = np.exp(turn * np.outer(np.arange(x.shape[-2]), np.arange(request.bins)))
+    real = factors.real.astype(kind).astype(np.float64)
+    imaginary = factors.imag.astype(kind).astype(np.float64)
     weights = np.stack([[real, imaginary], [-imaginary, real]])[: x.shape[-1]]
     y = np.einsum("...nc,conk->...ko", x.astype(np.float64), weights)
-    return (y / length if inverse else y).astype(x.dtype)
+    return (y / request.length if request.inverse else y).astype(x.dtype)
 
 
-def _padded_in_front(x, bins, length, inverse, folded):
-    front = 0 if folded else max(length - x.shape[-2], 0)
-    widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
-    return _transform(np.pad(x, widths), bins, length, inverse, folded)
-
-
-#: Wrong transforms, of either operator.
-_WRONG = {
-    "turned_the_other_way": (
-        "factors turned the other way",
-        lambda x, k, n, inverse, *of: (
-            _transform(x, k, n, 1 - inverse, *of) * n ** (1 - 2 * inverse)
-        ),
-    ),
-    "unitary": (
-        "the result was divided by the root of the length",
-        lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n ** (inverse - 0.5),
-    ),
-    "parts_exchanged": (
-        "real and imaginary parts were exchanged",
-        lambda *how: _transform(*how)[..., ::-1],
-    ),
+MUTANTS: Mapping[str, tuple[str, Transform]] = {
+    "turned_the_other_way": ("factors turned the other way", turned_the_other_way),
+    "unitary": ("the result was divided by the root of the length", unitary),
+    "parts_exchanged": ("real and imaginary parts were exchanged", parts_exchanged),
     "imaginary_part_ignored": (
         "imaginary parts of the input were ignored",
-        lambda x, *how: _transform(x * np.array([1, 0], x.dtype)[: x.shape[-1]], *how),
+        imaginary_part_ignored,
     ),
     "length_of_a_power_of_2": (
         "the length was rounded up to a power of 2",
-        lambda x, bins, length, *how: _transform(x, bins, 1 << (length - 1).bit_length(), *how),
+        length_of_a_power_of_2,
     ),
-    "last_value_left_out": (
-        "the last value of a signal was left out",
-        lambda x, *how: _transform(x[..., : max(x.shape[-2] - 1, 1), :], *how),
+    "last_value_left_out": ("the last value of a signal was left out", last_value_left_out),
+    "factors_in_float16": (
+        "factors were rounded to float16",
+        partial(with_factors_in, np.float16),
     ),
-    **{
-        f"factors_in_{name}": (f"factors were rounded to {name}", partial(_coarse, name))
-        for name in ("float16", "bfloat16")
-    },
+    "factors_in_bfloat16": (
+        "factors were rounded to bfloat16",
+        partial(with_factors_in, ml_dtypes.bfloat16),
+    ),
 }
-DFT.mutant_table(_WRONG, build=_versions)
-DFT.mutant_table(
-    {
-        "inverse_not_divided": (
-            "the inverse was not divided by the length",
-            lambda x, k, n, inverse, *of: _transform(x, k, n, inverse, *of) * n**inverse,
-        ),
-        "divided_forwards": (
-            "the transform was divided by the length, and not the inverse",
-            lambda x, k, n, inverse, *of: (
-                _transform(x, k, n, inverse, *of) * n ** (2 * inverse - 1)
-            ),
-        ),
-        "divided_by_what_there_is": (
-            "the inverse was divided by the values that there are",
-            lambda x, k, n, inverse, *of: (
-                _transform(x, k, n, inverse, *of) * (n / x.shape[-2]) ** inverse
-            ),
-        ),
-        "padded_in_front": ("zeros came before a signal that is too short", _padded_in_front),
-        "conjugates_left_out": (
-            "the other half of a one-sided spectrum was left out",
-            lambda x, k, n, inverse, folded: _transform(x, k, n, inverse, False)[..., : 2 - folded],
-        ),
-        "all_but_the_first_twice": (
-            "the bin of half the length counted twice in a one-sided inverse",
-            lambda x, k, n, inverse, folded: _transform(
-                x * (1 + (folded & (np.arange(x.shape[-2]) * 2 == n))).astype(x.dtype)[:, None],
-                k,
-                n,
-                inverse,
-                folded,
-            ),
-        ),
-    },
-    build=_versions,
+DFT.mutant_table(MUTANTS, build=each_version)
+STFT.mutant_table(MUTANTS, build=stft_by)
+
+
+# ── mutants of DFT ────────────────────────────────────────────────────────────────────────────
+
+
+@DFT.mutant("the inverse was not divided by the length", build=each_version)
+def inverse_not_divided(x: Array, request: Request) -> Array:
+    """Mutant: neither direction is divided."""
+    return scaled_by_length(x, request, 1 if request.inverse else 0)
+
+
+@DFT.mutant(
+    "the transform was divided by the length, and not the inverse",
+    build=each_version,
 )
-STFT.mutant_table(_WRONG, build=lambda transform: _of_frames(partial(_stft, transform)))
+def divided_forwards(x: Array, request: Request) -> Array:
+    """Mutant: the other direction is divided."""
+    return scaled_by_length(x, request, 1 if request.inverse else -1)
 
 
-def _longer(ends):
-    """The spectra of a signal with zeros at its ends: so many as `ends(count, step, length)`."""
-    return lambda signal, step, window, length, onesided: _stft(
-        _transform,
-        np.pad(signal, [(0, 0), ends(signal.shape[1], step, length), (0, 0)]),
-        step,
-        window,
-        length,
-        onesided,
-    )
+@DFT.mutant("the inverse was divided by the values that there are", build=each_version)
+def divided_by_what_there_is(x: Array, request: Request) -> Array:
+    """Mutant: the inverse is divided by the number of values, not that of bins."""
+    y = transformed(x, request)
+    return y * (request.length / x.shape[-2]) if request.inverse else y * 1.0
 
 
-STFT.mutant_table(
-    {
-        "centered": (
-            "frames were centered, with zeros around the signal",
-            _longer(lambda count, step, length: (length // 2, length // 2)),
-        ),
-        "tail_padded": (
-            "a last frame was filled up with zeros",
-            _longer(lambda count, step, length: (0, (length - count) % step)),
-        ),
-        "last_frame_left_out": (
-            "the last frame was left out",
-            lambda *how: _stft(_transform, *how)[:, :-1],
-        ),
-        "window_reversed": (
-            "the window was reversed",
-            lambda signal, step, window, *how: _stft(
-                _transform, signal, step, None if window is None else window[::-1], *how
-            ),
-        ),
-        "window_applied_twice": (
-            "the window was applied twice",
-            lambda signal, step, window, *how: _stft(
-                _transform, signal, step, None if window is None else window * window, *how
-            ),
-        ),
-    },
-    build=_of_frames,
+@DFT.mutant("zeros came before a signal that is too short", build=each_version)
+def padded_in_front(x: Array, request: Request) -> Array:
+    """Mutant: a short signal ends where the transform does."""
+    front = 0 if request.folded else max(request.length - x.shape[-2], 0)
+    widths = [(0, 0)] * (x.ndim - 2) + [(front, 0), (0, 0)]
+    return transformed(np.pad(x, widths), request)
+
+
+@DFT.mutant("the other half of a one-sided spectrum was left out", build=each_version)
+def conjugates_left_out(x: Array, request: Request) -> Array:
+    """Mutant: the inverse of half a spectrum takes the other half for 0."""
+    y = transformed(x, request._replace(folded=False))
+    return y[..., :1] if request.folded else y
+
+
+@DFT.mutant(
+    "the bin of half the length counted twice in a one-sided inverse",
+    build=each_version,
 )
+def all_but_the_first_twice(x: Array, request: Request) -> Array:
+    """Mutant: the frequency of half the length stands for a conjugate too."""
+    is_half = np.arange(x.shape[-2]) * 2 == request.length
+    times = np.where(is_half & request.folded, 2, 1).astype(x.dtype)[:, np.newaxis]
+    return transformed(x * times, request)
 
 
-# Windows, for periodic and symmetric signals.
-@formula_builder(17, options=["cut"])
-def _window(points, size, *, output_datatype, periodic, cut=lambda y: y):
-    """The formula, from `points(cosine, n, period)` of the whole numbers n below `size`."""
-    count = scalar("size", size)
-    if count < 0 or periodic not in (0, 1):
-        raise_unspecified(f"{count} points, periodic={periodic}")
-    check_size((count,))
-    if count == 1 and not periodic:
-        leave_open("a symmetric window of one point would have a period of 0")
-    n = xp.astype(np.arange(count), np.float32)
-    y = points(xp.cos, n, (count if periodic else count - 1) or 1)
-    kind = sure(dtypes.named(output_datatype))
-    return xp.astype(cut(y) if kind.kind == "int" else y, kind.numpy)
+# ── mutants of STFT ───────────────────────────────────────────────────────────────────────────
 
 
-def _pi():
-    """More digits of π than float64 has, where the kind of numbers in force has them."""
-    return xp.real(np.pi) + xp.real(1.2246467991473532e-16)
+def spectra(signal: Array, framing: Framing) -> Array:
+    """Return the spectra of the text."""
+    return spectra_of_frames(transformed, signal, framing)
 
 
-def _cosines(a, b, c, cos, n, period):
-    """The function bodies' sum, of shares whose last is 0 but for one window."""
-    angle = n * (2 * _pi() / xp.real(period))
-    y = a - b * cos(angle)
-    return y + c * cos(2 * angle) if c else y
+def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int) -> Array:
+    """Return the spectra of a signal with zeros at its ends."""
+    return spectra(np.pad(signal, [(0, 0), (before, behind), (0, 0)]), framing)
 
 
-#: The shares of 1, of the cosine, and of that of twice the angle, as the function bodies have them.
-_SHARES = {
-    "HannWindow": (0.5, 0.5, 0),
-    "HammingWindow": (25 / 46, 21 / 46, 0),
-    "BlackmanWindow": (0.42, 0.5, 0.08),
-}
-#: Those that others give a window of that name, or the next window's.
-_OTHERS: Any = {
-    "HannWindow": _SHARES["HammingWindow"],
-    "HammingWindow": (0.54, 0.46, 0),
-    "BlackmanWindow": (7938 / 18608, 9240 / 18608, 1430 / 18608),
-}
-for _name, _shares in _SHARES.items():
-    _op = operator(_name, of_integers=True, of_scalars=("int32", "int64"))
-    _of: Any = partial(_cosines, *_shares)
-    _op.formula(build=_window)(_of)
-    if _name == "HannWindow":
-        _op.alternative("", build=_window)(
-            lambda cos, n, period: (half := xp.sin(n * (_pi() / xp.real(period)))) * half
-        )
-    _op.mutant_table(
-        {
-            "of_other_shares": (
-                "other shares of the cosines were in use",
-                partial(_cosines, *_OTHERS[_name]),
-            ),
-            "between_points": (
-                "points lay in the middle of steps",
-                lambda cos, n, period, of=_of: of(cos, n + 0.5, period),
-            ),
-            "period_of_one_more": (
-                "the period had a step more",
-                lambda cos, n, period, of=_of: of(cos, n, period + 1 or 1),
-            ),
-            "half_a_turn": (
-                "the window was its first half, stretched",
-                lambda cos, n, period, of=_of: of(cos, n, 2 * period),
-            ),
-            "begins_in_the_middle": (
-                "the window began with its middle",
-                lambda cos, n, period, of=_of: of(lambda x: -cos(x), n, period),
-            ),
-            **{
-                f"computed_in_{t.__name__}": (
-                    f"the window was computed in {t.__name__}",
-                    lambda cos, n, period, of=_of, t=t: of(cos, n.astype(t), t(period)).astype(t),
-                )
-                for t in (np.float16, ml_dtypes.bfloat16)
-            },
-        },
-        build=_window,
-    )
-    _op.mutant_table(
-        {
-            "rounded_to_nearest": ("integers were rounded and not cut off", np.rint),
-            "rounded_up": ("integers were rounded up", lambda y: np.ceil(y - 1e-6)),
-        },
-        build=lambda cut, of=_of: _window(of, cut=cut),
-    )
+@STFT.mutant("frames were centered, with zeros around the signal", build=stft)
+def centered(signal: Array, framing: Framing) -> Array:
+    """Mutant: the first frame lies around the first element."""
+    half = framing.length // 2
+    return spectra_with_zeros(signal, framing, half, half)
 
 
-# Bands on the mel scale, of a spectrum's values.
-MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))
+@STFT.mutant("a last frame was filled up with zeros", build=stft)
+def tail_padded(signal: Array, framing: Framing) -> Array:
+    """Mutant: what is behind the last frame has a frame too."""
+    missing = (framing.length - signal.shape[1]) % framing.step
+    return spectra_with_zeros(signal, framing, 0, missing)
 
 
-@formula_builder(17, options=["cut", "mark", "more"])
-def _of_bands(
-    points,
-    num_mel_bins,
-    dft_length,
-    sample_rate,
-    lower_edge_hertz,
-    upper_edge_hertz,
-    *,
-    output_datatype,
-    cut=np.floor,
-    mark=lambda y, left, right: y,
-    more=1,
-):
-    """The formula, from `points(u, v, n)`: n + 2 frequencies from u on, in units of 700 Hz."""
-    count, length, rate = map(
-        scalar,
-        ("num_mel_bins", "dft_length", "sample_rate"),
-        (num_mel_bins, dft_length, sample_rate),
-    )
-    edges = {"lower_edge_hertz": lower_edge_hertz, "upper_edge_hertz": upper_edge_hertz}
-    low, high = (float(scalar(name, xp.values_of(x))) for name, x in edges.items())
-    if count < 0 or min(length, rate) < 1:
-        raise_unspecified(f"{count} bands of {length} values, {rate} a second")
-    if not 0 <= low <= high < np.inf:
-        raise_unspecified(f"bands from {low} to {high} Hz")
-    if not low < high <= rate / 2:
-        leave_open("bands of no width, or of more than the spectrum")
-    check_size((rows := length // 2 + 1, count + 2))
-    unit = (length + more) * 700 / rate
-    at = points(low / 700, high / 700, count) * unit
-    # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
-    off = 2.0**-20 * (1 + np.log1p(high / 700)) * (at + unit) * (at > 0)
-    if np.any(cut(at - off) != cut(at + off)):
-        leave_open("float32 cannot tell bins apart")
-    left, peak, right = (cut(at)[n : n + count] for n in range(3))
-    j = np.arange(rows)[:, None]
-    width = np.maximum(np.where(j < peak, peak - left, right - peak), 1)
-    height = np.maximum(np.where(j < peak, j - left, right - j), 0)
-    height = mark(np.where(j == peak, width, height), left, right)
-    kind = sure(dtypes.named(output_datatype))
-    if kind.kind == "int" and np.any(height % width):
-        leave_open("what fractions are as integers")
-    return xp.astype(xp.astype(height, np.float32) / xp.astype(width, np.float32), kind.numpy)
+@STFT.mutant("the last frame was left out", build=stft)
+def last_frame_left_out(signal: Array, framing: Framing) -> Array:
+    """Mutant: there is a frame less."""
+    return spectra(signal, framing)[:, :-1]
 
 
-def _mels(u, v, n, steps=2, forth=np.log1p, back=np.expm1):
-    """As the page's example has them: the upper edge is one step after the last of them."""
-    u, v = forth(np.array([u, v]))
-    return back(u + np.arange(n + 2) * ((v - u) / (n + steps)))
+@STFT.mutant("the window was reversed", build=stft)
+def window_reversed(signal: Array, framing: Framing) -> Array:
+    """Mutant: the window's last element comes first."""
+    window = framing.window
+    backwards = None if window is None else window[::-1]
+    return spectra(signal, framing._replace(window=backwards))
 
 
-MEL.formula(build=_of_bands)(_mels)
-MEL.mutant_table(
-    {
-        "up_to_the_upper_edge": ("the last band ended at the upper edge", partial(_mels, steps=1)),
-        "linear_below_1000_hz": (
-            "the mel scale was linear below 1000 Hz",
-            partial(
-                _mels,
-                forth=lambda f: np.where(
-                    f < 10 / 7, f * 0.7, 1 + np.log(np.maximum(f * 0.7, 1)) / 1.03
-                ),
-                back=lambda m: np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7,
-            ),
-        ),
-        **{
-            f"computed_in_{t.__name__}": (
-                f"frequencies were computed in {t.__name__}",
-                lambda u, v, n, t=t: _mels(
-                    u,
-                    v,
-                    n,
-                    forth=lambda f: np.log1p(f.astype(t)),
-                    back=lambda m: np.expm1(m.astype(t)).astype(np.float64),
-                ),
-            )
-            for t in (np.float16, ml_dtypes.bfloat16)
-        },
-    },
-    build=_of_bands,
-)
-MEL.mutant_table(
-    {
-        "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
-        "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
-        "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
-        "flat_within_a_bin": (
-            "bands within a bin had no peak",
-            {"mark": lambda y, left, right: y * (left < right)},
-        ),
-        "of_area_1": (
-            "triangles had the same area, and not the same peak",
-            {"mark": lambda y, left, right: y * (2 / np.maximum(right - left, 1))},
-        ),
-    },
-    build=lambda options: _of_bands(_mels, **options),
-)
+@STFT.mutant("the window was applied twice", build=stft)
+def window_applied_twice(signal: Array, framing: Framing) -> Array:
+    """Mutant: each frame is multiplied by the window's squares."""
+    window = framing.window
+    squares = None if window is None else window * window
+    return spectra(signal, framing._replace(window=squares))

@@ -92,7 +92,7 @@ def polynomial(x: Array, approximate: str) -> Array:
         return gate(x, approximate)
     z = xp.abs(x) / math.sqrt(2)
     t = 1 / (1 + 0.3275911 * z)
-    total = 0
+    total: Array = 0
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         total = (total + factor) * t
     return xp.sign(x) * (1 - total * xp.exp(-z * z))

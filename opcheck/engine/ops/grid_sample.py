@@ -189,7 +189,7 @@ def locations_along(
     """
     terms = denormalize(g, length, sampling.align_corners)
     roundings = _ROUNDINGS * max(sampling.wide, 1.0)
-    place = sum(xp.inexact(term, roundings) for term in terms)
+    place: Array = sum(xp.inexact(term, roundings) for term in terms)
     g = xp.values_of(g)
     unbound = xp.values_of(place)
     last = length - 1

@@ -187,7 +187,7 @@ def pad(
     check_one_of("mode", mode, *modes)
     named_axes = axes_in_question(axes, data.ndim)
     is_text = data.dtype == object
-    fill = "" if is_text else np.zeros((), data.dtype)
+    fill: Array = "" if is_text else np.zeros((), data.dtype)
     if mode == "constant" and constant_value is not None:
         check_scalar("constant_value", constant_value)
         fill = xp.reshape(constant_value, ())

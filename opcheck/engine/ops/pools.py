@@ -122,7 +122,7 @@ def with_nan_as_read(x: Array, axes: int | Axes) -> Array:
     if not is_none.any() or NAN_IN_MAXIMUM.reading() == "nan":
         return x
     has_number = ~is_none.all(axis=axes, keepdims=True)
-    return np.where(is_none & has_number, x.dtype.type(-np.inf), x)
+    return xp.where(is_none & has_number, xp.full_like(x, -np.inf), x)
 
 
 # ── global pools ──────────────────────────────────────────────────────────────────────────────
@@ -434,7 +434,8 @@ def maxima_of_windows(
     y = xp.concat(maxima, axis=2)
     if outputs == 1:
         return (y,)
-    return y, indices_in_list(xp.concat(indices, axis=2), X.shape, storage_order)
+    joined: Array = xp.concat(indices, axis=2)
+    return y, indices_in_list(joined, X.shape, storage_order)
 
 
 def place_of_maximum(

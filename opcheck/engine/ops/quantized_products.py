@@ -391,7 +391,7 @@ def requantized(
     if not all(((np.abs(x) > 2.0**-40) & (np.abs(x) < 2.0**40)).all() for x in scales):
         leave_open("nothing is said of scales that are 0, or that may leave the range of products")
     a_is_power, b_is_power, y_is_power = (np.frexp(x)[0] == 0.5 for x in scales)
-    zero = xp.reshape(output.zero, ())
+    zero: Array = xp.reshape(output.zero, ())
     out = dtypes.of(zero)
     assert out is not None  # The schema lists the types of zero points.
     return quantized(

@@ -516,6 +516,7 @@ def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, te
     # What is computed in float32 also of float64 tensors rounds so often in units of theirs.
     wide = 2.0**29 if X.dtype == np.float64 else 1.0
     in_float32 = partial(xp.inexact, roundoffs=_ROUNDINGS * wide)
+    place: Array
     if coordinates.are_exact:
         place = xp.astype(coordinates.x_original, np.float64)
     else:

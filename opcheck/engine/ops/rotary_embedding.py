@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import elements_at
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import formula_builder, operator
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 
@@ -105,12 +106,11 @@ def rotary_embedding(
     Raises InvalidNode where these shapes contradict each other.
     """
     x = heads_of_tokens(X, num_heads)
-    if interleaved not in (0, 1):
-        leave_open("nothing is said of flags other than 0 and 1")
+    has_neighbors = flag("interleaved", interleaved)
     size = rotated_size(x.shape[3], rotary_embedding_dim)
     ids = None if position_ids is None else positions(position_ids)
     cos, sin = rows_of_tokens([cos_cache, sin_cache], ids, x.shape[:2], size // 2)
-    pairs = Pairs(x, cos, sin, size, bool(interleaved))
+    pairs = Pairs(x, cos, sin, size, has_neighbors)
     y = rotation(pairs)
     return tokens_and_heads_exchanged(y) if X.ndim == 4 else xp.reshape(y, X.shape)
 

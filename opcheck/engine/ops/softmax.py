@@ -1081,7 +1081,7 @@ def with_ignored_counted(samples: Samples, losses: Losses) -> Losses:
 def mean(losses: Losses) -> Array:
     """Return the sum of the losses, divided by that of the weights applied: their number."""
     if losses.applied is None:
-        divisor = np.float64((~losses.is_left_out).sum())
+        divisor: Array = np.float64((~losses.is_left_out).sum())
     else:
         divisor = xp.sum(losses.applied)
     return xp.astype(xp.sum(losses.each) / divisor, losses.each.dtype)

@@ -302,20 +302,26 @@ class Bounded(Number):
             q = q + before
         return np.where(np.isfinite(magnitude), q, 0.0)
 
-    def moved(self, move: Callable[[Any], Any]) -> "Bounded":
-        """Return the array with its elements moved, left out or repeated, without any rounding."""
+    def moved(self, move: Callable[..., Any], *arguments: Any) -> "Bounded":
+        """Return the array with its elements moved, left out or repeated, without any rounding.
+
+        `move(array, *arguments)` does so with the values, and with their errors.
+        """
+        v = move(self.v, *arguments)
         if self._errors is NO_ERRORS:
-            return self.with_values(move(self.v), NO_ERRORS, nonnegative=self.nonnegative)
+            return self.with_values(v, NO_ERRORS, nonnegative=self.nonnegative)
+
+        def moved_part(part: Any) -> Any:
+            return None if part is None else move(part, *arguments)
 
         def errors() -> Errors:
             old = self.errors
-            e, q, lost = (None if part is None else move(part) for part in (old.e, old.q, old.lost))
             common = old.common
             if common is not None:
-                common = Common(*(move(np.broadcast_to(part, self.shape)) for part in common))
-            return Errors(e, q, lost, common)
+                common = Common(*(moved_part(np.broadcast_to(x, self.shape)) for x in common))
+            return Errors(moved_part(old.e), moved_part(old.q), moved_part(old.lost), common)
 
-        return self.with_values(move(self.v), errors, nonnegative=self.nonnegative)
+        return self.with_values(v, errors, nonnegative=self.nonnegative)
 
     def never_negative(self) -> bool:
         """Return True if no implementation computes a negative element."""

@@ -311,7 +311,8 @@ def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bo
     q = add_present(variance_of_x, _scaled(y.q, magnitude_of(v) / size))
     if is_share_of_sum and variance_of_x is not None:
         # The errors of a share of a sum are in the sum too, and cancel where it is nearly all.
-        q = np.maximum(q - 2 * v * variance_of_x, 0.0)
+        share = np.where(np.asarray(v < 0, np.bool_), -magnitude_of(v), magnitude_of(v))
+        q = np.maximum(q - 2 * share * variance_of_x, 0.0)
     return Errors(e, q, lost, common)
 
 

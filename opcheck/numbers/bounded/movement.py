@@ -21,57 +21,57 @@ _HALF = 2
 
 def broadcast_to(x: Bounded, shape: Sequence[int]) -> Bounded:
     """Return `x` repeated along axes of length 1, and along new ones in front."""
-    return x.moved(lambda part: np.broadcast_to(part, shape))
+    return x.moved(np.broadcast_to, shape)
 
 
 def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
     """Return `x` with new axes of length 1, at these places of the result."""
-    return x.moved(lambda part: np.expand_dims(part, axis))
+    return x.moved(np.expand_dims, axis)
 
 
 def flip(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` with the order of its elements reversed along `axis`."""
     axes = axes_of(axis, x.ndim)
-    return x.moved(lambda part: np.flip(part, axes))
+    return x.moved(np.flip, axes)
 
 
 def permute_dims(x: Bounded, axes: Sequence[int]) -> Bounded:
     """Return `x` with its axes in the order `axes`."""
-    return x.moved(lambda part: np.permute_dims(part, axes))
+    return x.moved(np.permute_dims, axes)
 
 
 def reshape(x: Bounded, shape: int | Sequence[int]) -> Bounded:
     """Return the elements of `x` in another shape; one length may be −1, which is computed."""
-    return x.moved(lambda part: np.reshape(part, shape))
+    return x.moved(np.reshape, shape)
 
 
 def squeeze(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` without these axes, which have length 1."""
-    return x.moved(lambda part: np.squeeze(part, axis))
+    return x.moved(np.squeeze, axis)
 
 
 def tile(x: Bounded, repetitions: Sequence[int]) -> Bounded:
     """Return `x` repeated as a whole along each axis."""
-    return x.moved(lambda part: np.tile(part, repetitions))
+    return x.moved(np.tile, repetitions)
 
 
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
     """Return the elements at `index` along `axis`; where an index may be another, any of those."""
     if not isinstance(index, Indices):
-        return x.moved(lambda part: np.take(part, index, axis))
-    chosen = x.moved(lambda part: np.take(part, index.v, axis))
-    admitted = x.moved(lambda part: np.take(part, index.admitted, axis))
+        return x.moved(np.take, index, axis)
+    chosen = x.moved(np.take, index.v, axis)
+    admitted = x.moved(np.take, index.admitted, axis)
     return _hull(chosen, admitted, axis % x.ndim + index.v.ndim)
 
 
 def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     """Return the element at each index along `axis`; where it may be another, any of those."""
     if not isinstance(index, Indices):
-        return x.moved(lambda part: np.take_along_axis(part, index, axis))
-    chosen = x.moved(lambda part: np.take_along_axis(part, index.v, axis))
+        return x.moved(np.take_along_axis, index, axis)
+    chosen = x.moved(np.take_along_axis, index.v, axis)
     place = axis % x.ndim
     wide = x.moved(lambda part: part[..., None])
-    admitted = wide.moved(lambda part: np.take_along_axis(part, index.admitted, place))
+    admitted = wide.moved(np.take_along_axis, index.admitted, place)
     return _hull(chosen, admitted, x.ndim)
 
 

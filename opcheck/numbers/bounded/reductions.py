@@ -172,7 +172,9 @@ def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: Varian
 def _variance_of_running_sum(v: arrays.Reals, axes: tuple[int, ...], u: float) -> Floats:
     """Return the variance of the roundings of a running sum, u²/3·Σ sⱼ² of all partial sums sⱼ."""
     lined = np.moveaxis(v.astype(np.float64), axes, range(len(axes)))
-    lined = lined.reshape(-1, *lined.shape[len(axes) :])
+    # A length of −1 cannot be found out for rows without elements.
+    count = math.prod(lined.shape[: len(axes)])
+    lined = lined.reshape(count, *lined.shape[len(axes) :])
     partial_sums = np.cumsum(lined, axis=0)[1:]
     squares: Floats = np.sum(partial_sums * partial_sums, axis=0) * (u * u / 3)
     return np.where(np.isfinite(squares), squares, 0.0)

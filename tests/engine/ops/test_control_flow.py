@@ -5,7 +5,7 @@ import pytest
 from onnx import checker
 
 from opcheck.engine import rounded
-from opcheck.engine.evaluate import exactly
+from opcheck.engine.evaluate import each_answer, exactly
 from opcheck.engine.node import Node
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution.expected import question
@@ -82,6 +82,19 @@ def test_a_condition_that_rounding_decides_has_no_answer():
     assert answer("If", TRUE, third, **graphs)[0] == third
     with pytest.raises(NotSupported, match="rounding decides what the body says of cond"):
         answer("Loop", np.array(2), TRUE, third, third, third * third, body=body)
+
+
+@pytest.mark.parametrize("name", ["scan_input_axes", "scan_output_axes"])
+def test_a_negative_axis_that_version_9_does_not_mention_is_refused_or_from_the_back(name):
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    attrs = {"num_scan_inputs": 1, "body": "(x) => (y) { y = Neg(x) }", name: [-1]}
+    (later,) = answer("Scan", x, **attrs, since=11)
+    np.testing.assert_array_equal(later, -x.T)
+    refusal, from_the_back = (
+        found.answer for found in each_answer(node("Scan", x, **attrs, since=9))
+    )
+    assert isinstance(refusal, InvalidNode)
+    np.testing.assert_array_equal(rounded(from_the_back[0]), later)
 
 
 def test_graphs_see_what_is_around_them_and_no_more():

@@ -7,7 +7,7 @@ import pytest
 from opcheck.engine.operators import judging
 from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
-from tests.computed import evaluate
+from tests.computed import by_reading, evaluate
 
 mpmath.mp.dps = 50
 
@@ -51,3 +51,15 @@ def test_bins_are_those_of_50_digits_and_of_float32(seed):
     log, power = np.log10, lambda x: np.float32(10) ** x
     rounded = weights(count, length, rate, low, high + 1, log, power, np.float32)
     np.testing.assert_array_equal(rounded, exact)
+
+
+def test_fractions_as_integers_have_each_rounding():
+    # The second band falls from bin 1 over 2, where it is one half, to 3.
+    scalars = [*map(np.array, (2, 14, 21000)), np.float32(0), np.float32(10500)]
+    found = by_reading(OpVersion("", "MelWeightMatrix", 17), scalars, {"output_datatype": 6})
+    column = {name: out[0][:4, 1].tolist() for name, out in found.items()}
+    assert column == {
+        "cut_off": [0, 1, 0, 0],
+        "half_to_even": [0, 1, 0, 0],
+        "half_up": [0, 1, 1, 0],
+    }

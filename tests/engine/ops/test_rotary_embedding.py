@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opcheck.model import OpVersion
-from tests.computed import evaluate
+from tests.computed import by_reading, evaluate
 
 RANDOM = np.random.default_rng(5)
 
@@ -29,3 +29,12 @@ def test_rotary_embedding_multiplies_complex_numbers(apart: int) -> None:
         turned = complex(a, b) * cmath.exp(1j * float(angles[positions[batch, token], pair]))
         got = [y[batch, head, token, place] for place in places]
         np.testing.assert_allclose(got, [turned.real, turned.imag], rtol=1e-5, atol=1e-6)
+
+
+def test_a_flag_other_than_0_and_1_is_one_of_them_or_refused() -> None:
+    cache = np.ones((1, 1, 2), np.float32)
+    found = by_reading(
+        OpVersion("", "RotaryEmbedding", 23), [normal(1, 1, 1, 4), cache, cache], {"interleaved": 2}
+    )
+    assert found.keys() == {"as_1", "as_0", "refused"}
+    assert found["refused"] is None

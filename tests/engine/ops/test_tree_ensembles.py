@@ -7,6 +7,7 @@ import pytest
 
 from opcheck.engine.evaluate import evaluate as evaluated
 from opcheck.engine.node import Node
+from opcheck.engine.ops.tree_ensembles import comparable
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.opset import ML, describe
 from tests.computed import evaluate
@@ -165,3 +166,15 @@ def test_weights_of_float16_are_added_up_in_float32():
 def test_tensors_of_other_ranks_and_no_trees_are_not_answered(other):
     with pytest.raises(NotSupported, match="nothing is said of"):
         evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), "f")], NODE | other)
+
+
+@pytest.mark.parametrize("power", [24, 53, 62, 63])
+def test_integers_and_thresholds_compare_as_they_exactly_do(power):
+    integers = [sign * (2**power + n) for sign in (-1, 1) for n in range(-3, 4)]
+    integers = [n for n in integers if -(2**63) <= n < 2**63]
+    splits = [float(n) for n in integers] + [np.inf, -np.inf, np.nan, 0.5, 2.0**63]
+    for split in splits:
+        a, b = comparable(np.array(integers), np.full(len(integers), split))
+        for compare in (operator.lt, operator.le, operator.eq, operator.ne):
+            # Python compares an integer with a float exactly.
+            assert compare(a, b).tolist() == [compare(n, split) for n in integers], split

@@ -6,6 +6,8 @@ from math import exp
 import numpy as np
 import pytest
 
+from opcheck.engine.ops.linear_models import label_of_largest
+from opcheck.engine.readings import each_reading
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.opset import ML, describe
 from tests.computed import evaluate
@@ -75,3 +77,19 @@ def test_transforms_in_double(name, transform):
 def test_what_the_text_does_not_state_is_not_computed(op, attrs, error):
     with pytest.raises(error):
         evaluate(op, [np.float32([[1, 2]])], attrs, 2)
+
+
+@pytest.mark.parametrize("labels", [(3, 8, 5), ("a", "b", "c")])
+def test_of_equal_scores_the_first_or_the_last_is_the_top_one(labels):
+    scores = np.float32([[1, 2, 2], [-1, -2, -2], [0, 0, 0]])
+    found = each_reading(lambda: label_of_largest(scores, np.array(labels)))
+    tops = {reading.chosen["top-of-equal-scores"]: reading.answer.tolist() for reading in found}
+    first, second, third = labels
+    assert tops == {"first": [second, first, first], "last": [third, first, third]}
+
+
+def test_nan_is_the_top_or_below_all_or_the_top_where_it_comes_first():
+    scores = np.float32([[1, np.nan, 2], [np.nan, 1, 2], [3, 1, 2]])
+    found = each_reading(lambda: label_of_largest(scores, np.array([5, 6, 7])))
+    tops = {reading.chosen["nan-in-order"]: reading.answer.tolist() for reading in found}
+    assert tops == {"largest": [6, 5, 5], "smallest": [7, 7, 5], "never_exceeded": [7, 5, 5]}

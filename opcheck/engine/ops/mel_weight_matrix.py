@@ -1,0 +1,244 @@
+"""MelWeightMatrix: triangular bands on the mel scale, as weights of a spectrum's bins.
+
+    mel(f) = 2595 * log10(1 + f/700)
+
+The text does not state where the bands lie; the page's example does. From the lower edge in
+num_mel_bins + 2 steps of the scale to the upper there are num_mel_bins + 2 frequencies. Each is
+rounded down to a bin, floor((dft_length + 1) * f / sample_rate), and band k has the shape of a
+triangle from frequency k over k + 1, its peak, to k + 2.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import dtypes, numbers as xp
+from opcheck.dtypes import DType
+from opcheck.engine.axes import check_size, scalar
+from opcheck.engine.operators import (
+    Formula,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.engine.readings import Ruling
+from opcheck.grouping import sure
+from opcheck.numbers import Array
+
+Reals: TypeAlias = NDArray[np.float64]
+#: A function of frequencies or mels, or of the bins that frequencies make.
+Function: TypeAlias = Callable[[Any], Any]
+#: Makes n + 2 frequencies from the edges u and v, all in units of 700 Hz.
+Frequencies: TypeAlias = Callable[[float, float, int], Reals]
+#: Makes weights, [bins, bands], of their heights and widths, and of the ends of bands, [bands].
+Weights: TypeAlias = Callable[[Reals, Reals, Reals], Reals]
+
+FRACTIONS_AS_INTEGERS = Ruling(
+    "fractions-as-integers",
+    "The text does not state what a weight between 0 and 1 is as an integer.",
+    ("cut_off", "half_to_even", "half_up"),
+)
+
+
+def log_of_ratio(f: Any) -> Any:
+    """Return mels of frequencies, in a unit that makes them ln(1 + f)."""
+    return np.log1p(f)
+
+
+def ratio_of_log(m: Any) -> Any:
+    """Return frequencies of mels; see `log_of_ratio`."""
+    return np.expm1(m)
+
+
+def equally_spaced(
+    u: float,
+    v: float,
+    n: int,
+    *,
+    steps: int = 2,
+    forth: Function = log_of_ratio,
+    back: Function = ratio_of_log,
+) -> Reals:
+    """Return n + 2 frequencies in n + `steps` steps of the scale from u to v; see the head."""
+    first, last = forth(np.array([u, v]))
+    mels: Reals = first + np.arange(n + 2) * ((last - first) / (n + steps))
+    return np.asarray(back(mels))
+
+
+def height_alone(height: Reals, left: Reals, right: Reals) -> Reals:
+    """Return the heights of triangles as they are: "a peak value of 1.0"."""
+    return height
+
+
+def as_type(height: Reals, width: Reals, dtype: DType) -> Array:
+    """Return height / width in a type; of fractions as integers FRACTIONS_AS_INTEGERS decides.
+
+    Height and width are whole numbers, and the width is above 0.
+    """
+    weights = xp.astype(height, np.float32) / xp.astype(width, np.float32)
+    has_fractions = dtype.kind == "int" and bool(np.any(height % width))
+    if has_fractions:
+        reading = FRACTIONS_AS_INTEGERS.reading()
+        if reading == "half_to_even":
+            return np.rint(height / width).astype(dtype.numpy)
+        if reading == "half_up":
+            return np.floor(height / width + 0.5).astype(dtype.numpy)
+    # A cast cuts fractions off.
+    return xp.astype(weights, dtype.numpy)
+
+
+def check_edges(low: float, high: float, rate: int) -> None:
+    """Raise NotSupported for edges that the text does not define; leave others open."""
+    if not 0 <= low <= high < np.inf:
+        raise_unspecified(f"bands from {low} to {high} Hz")
+    if not low < high <= rate / 2:
+        leave_open("bands of no width, or of more than the spectrum")
+
+
+def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Reals:
+    """Return `cut` of places between bins; leave open where float32 cannot tell it.
+
+    `high`: the upper edge in units of 700 Hz.
+    """
+    # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
+    off = 2.0**-20 * (1 + np.log1p(high)) * (at + bins_per_unit) * (at > 0)
+    if np.any(cut(at - off) != cut(at + off)):
+        leave_open("float32 cannot tell bins apart")
+    return np.asarray(cut(at))
+
+
+@formula_builder(17, options=["cut", "mark", "more"])
+def of_bands(
+    frequencies: Frequencies,
+    num_mel_bins: Array,
+    dft_length: Array,
+    sample_rate: Array,
+    lower_edge_hertz: Array,
+    upper_edge_hertz: Array,
+    *,
+    output_datatype: int,
+    cut: Function = np.floor,
+    mark: Weights = height_alone,
+    more: int = 1,
+) -> Array:
+    """Return the matrix, [floor(dft_length/2) + 1, num_mel_bins]; all inputs are scalars.
+
+    The options are what mutants do otherwise. Raises InvalidNode for other than scalars,
+    NotSupported for numbers of which the text defines no bands.
+    """
+    count = scalar("num_mel_bins", num_mel_bins)
+    length = scalar("dft_length", dft_length)
+    rate = scalar("sample_rate", sample_rate)
+    low = float(scalar("lower_edge_hertz", xp.values_of(lower_edge_hertz)))
+    high = float(scalar("upper_edge_hertz", xp.values_of(upper_edge_hertz)))
+    if count < 0 or min(length, rate) < 1:
+        raise_unspecified(f"{count} bands of {length} values, {rate} a second")
+    check_edges(low, high, rate)
+    rows = length // 2 + 1
+    check_size((rows, count + 2))
+    bins_per_unit = (length + more) * 700 / rate
+    at = frequencies(low / 700, high / 700, count) * bins_per_unit
+    bins = bins_of(at, high / 700, bins_per_unit, cut)
+    left = bins[:count]
+    peak = bins[1 : count + 1]
+    right = bins[2 : count + 2]
+    j = np.arange(rows)[:, np.newaxis]
+    is_rising = j < peak
+    width = np.maximum(np.where(is_rising, peak - left, right - peak), 1)
+    height = np.maximum(np.where(is_rising, j - left, right - j), 0)
+    height = mark(np.where(j == peak, width, height), left, right)
+    return as_type(height, width, sure(dtypes.named(output_datatype)))
+
+
+MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))
+MEL.formula(build=of_bands)(equally_spaced)
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def linear_below_1000_hz(f: Any) -> Any:
+    """Mutant: mels of Slaney's scale, which is linear up to 1000 Hz."""
+    return np.where(f < 10 / 7, f * 0.7, 1 + np.log(np.maximum(f * 0.7, 1)) / 1.03)
+
+
+def back_from_linear(m: Any) -> Any:
+    """Return frequencies of Slaney's mels."""
+    return np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7
+
+
+def log_of_ratio_in(kind: Any, f: Any) -> Any:
+    """Mutant: mels in a type of fewer digits."""
+    return np.log1p(f.astype(kind))
+
+
+def ratio_of_log_in(kind: Any, m: Any) -> Any:
+    """Mutant: frequencies in a type of fewer digits."""
+    return np.expm1(m.astype(kind)).astype(np.float64)
+
+
+def flat_within_a_bin(height: Reals, left: Reals, right: Reals) -> Reals:
+    """Mutant: a band within one bin has no peak."""
+    return height * (left < right)
+
+
+def of_area_1(height: Reals, left: Reals, right: Reals) -> Reals:
+    """Mutant: the triangles have the same area, and not the same peak."""
+    return np.asarray(height * (2 / np.maximum(right - left, 1)))
+
+
+def computed_in(kind: Any) -> Frequencies:
+    """Return the frequencies computed in a type of fewer digits."""
+    return partial(
+        equally_spaced,
+        forth=partial(log_of_ratio_in, kind),
+        back=partial(ratio_of_log_in, kind),
+    )
+
+
+MEL.mutant_table(
+    {
+        "up_to_the_upper_edge": (
+            "the last band ended at the upper edge",
+            partial(equally_spaced, steps=1),
+        ),
+        "linear_below_1000_hz": (
+            "the mel scale was linear below 1000 Hz",
+            partial(equally_spaced, forth=linear_below_1000_hz, back=back_from_linear),
+        ),
+        "computed_in_float16": (
+            "frequencies were computed in float16",
+            computed_in(np.float16),
+        ),
+        "computed_in_bfloat16": (
+            "frequencies were computed in bfloat16",
+            computed_in(ml_dtypes.bfloat16),
+        ),
+    },
+    build=of_bands,
+)
+
+
+def with_options(options: Mapping[str, Any]) -> Mapping[int, Formula]:
+    """Return the formulas with other options than the text's."""
+    return of_bands(equally_spaced, **options)
+
+
+MEL.mutant_table(
+    {
+        "rounded_to_nearest": ("frequencies were rounded to the nearest bin", {"cut": np.rint}),
+        "between_bins": ("frequencies lay between bins", {"cut": np.positive}),
+        "length_as_it_is": ("bins were counted by the length, and not by one more", {"more": 0}),
+        "flat_within_a_bin": ("bands within a bin had no peak", {"mark": flat_within_a_bin}),
+        "of_area_1": (
+            "triangles had the same area, and not the same peak",
+            {"mark": of_area_1},
+        ),
+    },
+    build=with_options,
+)

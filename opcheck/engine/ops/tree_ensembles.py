@@ -1,0 +1,685 @@
+"""TreeEnsembleRegressor, TreeEnsembleClassifier and TreeEnsemble of ai.onnx.ml, all versions.
+
+A row of features starts at the root of each tree. At a node, an expression about one feature
+decides which of two branches it follows, until it arrives at a leaf. A leaf has votes: each adds a
+weight to the score of a target or a class. What is made of scores is the same as of those of linear
+models: see `linear_models`.
+
+The texts of two kinds describe the trees in different ways: by nodes with an id in their tree,
+leaves among them; or, of TreeEnsemble, by nodes and leaves with places in two lists. Here both
+become `Nodes`.
+
+The parts of the file: nodes; the walk to the leaves; votes; trees of nodes with ids, and the first
+two operators; trees of nodes with places, and TreeEnsemble; the mutants.
+"""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
+from opcheck.engine.ops.linear_models import (
+    FROM_EITHER_SIDE,
+    TOPS,
+    TRANSFORMS,
+    Top,
+    Transform,
+    label_of_largest,
+    transformed,
+    transformed_by_column,
+    transformed_from_either_side,
+)
+from opcheck.engine.ops.preprocessing import in_float32, only_list
+from opcheck.engine.readings import Ruling
+from opcheck.errors import InvalidNode, reject
+from opcheck.numbers import Array
+from opcheck.numbers.faulty import seen
+from opcheck.opset import ML
+
+NAMES = """TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor"""
+
+#: The attributes of a node, by their names in the schema.
+Attributes: TypeAlias = Mapping[str, Any]
+#: Places in the lists of `Nodes`.
+Places: TypeAlias = NDArray[np.intp]
+Mask: TypeAlias = NDArray[np.bool_]
+#: Tells of which features, [...], the expressions of the nodes at these places, [...], hold.
+Test: TypeAlias = Callable[["Nodes", NDArray[Any], Places], Mask]
+
+AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+MODES = (
+    "BRANCH_LEQ",
+    "BRANCH_LT",
+    "BRANCH_GTE",
+    "BRANCH_GT",
+    "BRANCH_EQ",
+    "BRANCH_NEQ",
+)
+#: What TreeEnsemble has besides, in place of the mode LEAF of the others.
+MEMBER = len(MODES)
+
+NEITHER_0_NOR_1 = Ruling(
+    "neither-0-nor-1",
+    "The text has 1 for true and 0 for false, and does not define other numbers.",
+    ("true", "false", "refused"),
+)
+PRECISION_OF_COMPARISONS = Ruling(
+    "precision-of-comparisons",
+    "The text does not state in what type features are compared with thresholds of another one.",
+    ("exactly", "in_float64", "in_float32"),
+)
+AVERAGE_OF = Ruling(
+    "average-of",
+    "The text does not state if an average is that of all trees, or of the votes for a target.",
+    ("trees", "votes"),
+)
+CLASSES_WITHOUT_VOTES = Ruling(
+    "classes-without-votes",
+    "The text does not state if a class without a vote may be the top one, by its score of 0.",
+    ("counted", "passed_over"),
+)
+LIST_AND_TENSOR = Ruling(
+    "list-and-tensor",
+    "A tensor can be used instead of a list. The text does not state which one counts of both.",
+    ("list", "tensor", "refused"),
+)
+TENSORS_NOT_OF_DOUBLES = Ruling(
+    "tensors-not-of-doubles",
+    "The text mentions tensors of doubles. It does not state what becomes of others, nor of these "
+    "if the input is of another type.",
+    ("computed", "refused"),
+)
+NUMBERS_OF_ANOTHER_TYPE = Ruling(
+    "numbers-of-another-type",
+    "The text does not state if thresholds, members and weights may be of another type than X.",
+    ("computed", "refused"),
+)
+LAST_SET_WITHOUT_END = Ruling(
+    "last-set-without-end",
+    "Sets are delimited by NaN. The text does not state if one stands behind the last set, too.",
+    ("a_set", "refused"),
+)
+
+#: Popularity decides nothing.
+IGNORED = ("nodes_hitrates", "nodes_hitrates_as_tensor")
+TREE_ENSEMBLE = operator("TreeEnsemble", ML, of_integers=True, ignores=IGNORED)
+TREE_CLASSIFIER = operator("TreeEnsembleClassifier", ML, of_integers=True, ignores=IGNORED)
+TREE_REGRESSOR = operator("TreeEnsembleRegressor", ML, of_integers=True, ignores=IGNORED)
+
+
+# ── nodes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes and leaves of all trees, n together, by their places.
+
+    Attributes:
+        roots: The places of the trees' roots, [trees].
+        is_inner: Masks what is a node and no leaf, [n]. What a leaf has below says nothing.
+        features: Which feature a node's expression is about, [n].
+        modes: What its expression is, by the place in MODES, or MEMBER, [n].
+        splits: What the feature is compared with, [n].
+        holds_for_nan: Masks the nodes whose expression holds for NaN, [n].
+        if_false: The places of the next nodes if the expression does not hold, [n].
+        if_true: The places of the next nodes if it does, [n].
+        members: The members of the sets of nodes with MEMBER, [n, m], padded with NaN.
+    """
+
+    roots: Places
+    is_inner: Mask
+    features: NDArray[np.int64]
+    modes: NDArray[Any]
+    splits: NDArray[Any]
+    holds_for_nan: Mask
+    if_false: Places
+    if_true: Places
+    members: NDArray[np.float64] | None = None
+
+
+def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
+    """Mask the features `x` for which the expressions of the nodes `at` these places hold.
+
+    x and at: [...]. Of NaN the node decides otherwise. Nothing is compared in a narrower type than
+    its own: see `comparable`.
+    """
+    a, b = comparable(x, nodes.splits[at])
+    is_member: Any = False
+    if nodes.members is not None:
+        is_member = (x[..., np.newaxis] == nodes.members[at]).any(axis=-1)
+    expressions = (a <= b, a < b, a >= b, a > b, a == b, a != b, is_member)
+    found = np.choose(nodes.modes[at], expressions)
+    return np.asarray(np.where(x != x, nodes.holds_for_nan[at], found))
+
+
+def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return two tensors of floats that compare as `x` and `split` exactly do.
+
+    Integers of 64 bits are rounded to float64 when they are compared with floats. One that rounds
+    to its threshold is compared as an integer.
+    """
+    if x.dtype.kind == "f":
+        return x, split
+    rounded = x.astype(np.float64)
+    split = split.astype(np.float64)
+    # No float64 but 2^63 rounds to what int64 does not hold, and every integer is below that.
+    is_close = (rounded == split) & (split < 2.0**63)
+    exact = np.where(is_close, split, 0).astype(x.dtype)
+    difference = np.sign(x - exact).astype(np.float64)
+    below = np.where(split == 2.0**63, np.nextafter(rounded, 0), rounded)
+    return np.where(is_close, difference, below), np.where(is_close, 0.0, split)
+
+
+# ── the walk to the leaves ────────────────────────────────────────────────────────────────────
+
+
+def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
+    """Return the place of the leaf that each row reaches in each tree, [N, trees].
+
+    X: [N, F]. Refused are other ranks, features that X lacks, and nodes that lead to themselves.
+    """
+    reject(X.ndim != 2, f"rank {X.ndim}; allowed: 2")
+    X = seen(X).astype(X.dtype)
+    features = nodes.features[nodes.is_inner]
+    wrong = features[(features < 0) | (features >= X.shape[1])]
+    reject(wrong.size > 0, f"feature {wrong[:1].tolist()} of {X.shape[1]}")
+    rows = np.arange(len(X))[:, np.newaxis]
+    at = np.tile(nodes.roots, (len(X), 1))
+    for _ in range(len(nodes.is_inner) + 1):
+        moves = nodes.is_inner[at]
+        if not moves.any():
+            return at
+        x = X[rows, np.where(moves, nodes.features[at], 0)]
+        is_true = compared(test, nodes, x, at, moves)
+        next_one = np.where(is_true, nodes.if_true[at], nodes.if_false[at])
+        at = np.where(moves, next_one, at)
+    raise InvalidNode("nodes that lead to themselves")
+
+
+def compared(test: Test, nodes: Nodes, x: NDArray[Any], at: Places, moves: Mask) -> Mask:
+    """Mask the features for which expressions hold, in one type: PRECISION_OF_COMPARISONS.
+
+    All are of the shape [N, trees]; `moves` masks the places of nodes.
+    """
+    exactly = test(nodes, x, at)
+    if x.dtype == nodes.splits.dtype:
+        return exactly
+    found = {"exactly": exactly}
+    for name, dtype in (("in_float64", np.float64), ("in_float32", np.float32)):
+        narrower = replace(nodes, splits=nodes.splits.astype(dtype))
+        found[name] = test(narrower, x.astype(dtype), at)
+    if all((mask[moves] == exactly[moves]).all() for mask in found.values()):
+        return exactly
+    return found[PRECISION_OF_COMPARISONS.reading()]
+
+
+# ── votes ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The votes of all leaves, each at the place of its leaf.
+
+    Attributes:
+        leaves: The places of the leaves, [votes].
+        targets: For which target each is, [votes].
+        weights: What each adds to the score, [votes].
+        count: The number of targets, or classes.
+    """
+
+    leaves: Sequence[int] | Places
+    targets: Sequence[int]
+    weights: Array
+    count: int
+
+
+def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
+    """Return which votes count for each row and target, [N, v, count], and weights, [1, v, 1].
+
+    at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
+    count as often: v is the number of votes, as often. Refused are targets that do not exist.
+    """
+    wrong = [target for target in votes.targets if not 0 <= target < votes.count]
+    reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
+    times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
+    most = max(1, times.max(initial=0))
+    is_cast = np.concatenate([times > one for one in range(most)], axis=1)
+    is_for_target = np.tile(votes.targets, most)[:, np.newaxis] == np.arange(votes.count)
+    weights = xp.reshape(xp.tile(votes.weights, (most,)), (1, -1, 1))
+    return is_cast[:, :, np.newaxis] & is_for_target, weights
+
+
+def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Array:
+    """Return the scores, [N, count], of the votes that count; see `counted_votes`.
+
+    Nothing is said of the extremes of no votes. AVERAGE_OF.
+    """
+    if aggregate in ("MIN", "MAX"):
+        if not counted.any(axis=1).all():
+            raise_unspecified(f"{aggregate} of no votes")
+        # Weights that are NaN make the extreme NaN.
+        if aggregate == "MIN":
+            return xp.min(xp.where(counted, weights, np.inf), axis=1)
+        return xp.max(xp.where(counted, weights, -np.inf), axis=1)
+    total = xp.sum(xp.where(counted, weights, 0.0), axis=1)
+    if aggregate == "SUM":
+        return total
+    votes = counted.sum(axis=1)
+    if (votes != trees).any() and AVERAGE_OF.reading() == "votes":
+        return total / np.maximum(votes, 1).astype(np.float32)
+    return total / trees
+
+
+# ── attributes ────────────────────────────────────────────────────────────────────────────────
+
+
+def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
+    """Return the lists in these attributes, whose names follow the prefix.
+
+    Some may be tensors in another attribute; see `list_or_tensor`. Refused are lists of different
+    lengths, of all that have the prefix. Nothing is said of empty ones, nor of tensors that are no
+    lists.
+    """
+    ranks = {getattr(value, "ndim", 1) for value in attributes.values()}
+    if ranks - {1}:
+        raise_unspecified(f"tensors of ranks {ranks} as lists")
+    found = [list_or_tensor(attributes, f"{prefix}_{name}") for name in names.split()]
+    lengths = [0 if values is None else len(values) for values in found]
+    of_prefix = [value for name, value in attributes.items() if name.startswith(f"{prefix}_")]
+    lengths += [len(value) for value in of_prefix if value is not None]
+    reject(len({*lengths}) > 1, f"{prefix}_* of {lengths} entries")
+    if not lengths[0]:
+        raise_unspecified(f"no {prefix}_*")
+    return found
+
+
+def list_or_tensor(attributes: Attributes, name: str) -> Any:
+    """Return the value of an attribute, or of the tensor instead of it; None for neither.
+
+    LIST_AND_TENSOR.
+    """
+    values = attributes.get(name)
+    tensor = attributes.get(f"{name}_as_tensor")
+    if tensor is None:
+        return values
+    if values is None:
+        return tensor
+    reading = LIST_AND_TENSOR.reading()
+    reject(reading == "refused", f"{name} and {name}_as_tensor; allowed: one of them")
+    return values if reading == "list" else tensor
+
+
+def lifted(values: Any) -> Array:
+    """Return a list, or a tensor instead of it, in float32 of the kind of numbers in force."""
+    return in_float32(values if isinstance(values, tuple) else xp.lifted(values))
+
+
+def are_true(name: str, flags: Sequence[int]) -> Mask:
+    """Return as booleans the flags of an attribute, which are 0 or 1, or else NEITHER_0_NOR_1.
+
+    Raises InvalidNode by one of its readings.
+    """
+    wrong = sorted({*flags} - {0, 1})
+    if not wrong:
+        return np.array(flags, np.bool_)
+    reading = NEITHER_0_NOR_1.reading()
+    reject(reading == "refused", f"{name} {wrong[0]}; allowed: 0, 1")
+    if reading == "true":
+        return np.array([flag != 0 for flag in flags], np.bool_)
+    return np.array([flag == 1 for flag in flags], np.bool_)
+
+
+def branches_for_nan(attributes: Attributes, count: int) -> Mask:
+    """Return if each node's true branch is for NaN: "the default value is false (0)"."""
+    name = "nodes_missing_value_tracks_true"
+    stated = attributes[name]
+    return are_true(name, stated) if stated else np.zeros(count, np.bool_)
+
+
+# ── trees of nodes with ids ───────────────────────────────────────────────────────────────────
+
+#: The id of a tree, and of a node in it.
+Id: TypeAlias = tuple[int, int]
+
+
+def numbered(trees: Sequence[int]) -> tuple[int, ...]:
+    """Return the number of each node among those of its tree, from 0."""
+    numbers: dict[int, Iterator[int]] = defaultdict(itertools.count)
+    return tuple(next(numbers[tree]) for tree in trees)
+
+
+def next_places(
+    trees: Sequence[int], children: Sequence[int], places: Mapping[Id, int], is_inner: Mask
+) -> Places:
+    """Return the place of the child of each node, in the node's tree.
+
+    Raises InvalidNode where an inner node's child is no node.
+    """
+    found = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
+    after = np.array(found, np.intp)
+    reject((after[is_inner] < 0).any(), "a child that is no node")
+    return after
+
+
+def check_trees(trees: Sequence[int], roots: Sequence[int], numbers: Sequence[int]) -> None:
+    """Raise NotSupported unless each tree's nodes lie together, and the first is the only root."""
+    firsts = [place for place, number in enumerate(numbers) if not number]
+    if list(roots) != firsts:
+        raise_unspecified("trees whose first nodes are not their only roots")
+    if len([*itertools.groupby(trees)]) > len({*trees}):
+        raise_unspecified("trees whose nodes lie apart")
+
+
+def nodes_with_ids(attributes: Attributes) -> tuple[Nodes, Mapping[Id, int]]:
+    """Return the nodes that the attributes nodes_* describe, and the place of each by its ids.
+
+    Refused are two nodes of one id in a tree, unknown modes and children; and ids of a regressor
+    that do not "start at 0 and increment by 1".
+    """
+    names = "treeids nodeids featureids modes truenodeids falsenodeids values"
+    trees, ids, features, modes, if_true, if_false, splits = lists(attributes, "nodes", names)
+    places = {pair: place for place, pair in enumerate(zip(trees, ids, strict=True))}
+    reject(len(places) < len(ids), "two nodes of one id in a tree")
+    numbers = numbered(trees)
+    reject("target_ids" in attributes and ids != numbers, "ids that are not 0, 1, 2 …")
+    for mode in modes:
+        check_one_of("nodes_modes", mode, *MODES, "LEAF")
+    is_inner = np.array([mode != "LEAF" for mode in modes])
+    after_false = next_places(trees, if_false, places, is_inner)
+    after_true = next_places(trees, if_true, places, is_inner)
+    children = {*after_false[is_inner].tolist(), *after_true[is_inner].tolist()}
+    roots = sorted({*range(len(ids))} - children)
+    check_trees(trees, roots, numbers)
+    if isinstance(splits, tuple):
+        splits = np.array(splits, np.float32)
+    nodes = Nodes(
+        roots=np.array(roots),
+        is_inner=is_inner,
+        features=np.array(features),
+        modes=np.array([MODES.index(mode) if mode != "LEAF" else 0 for mode in modes]),
+        splits=splits,
+        holds_for_nan=branches_for_nan(attributes, len(ids)),
+        if_false=after_false,
+        if_true=after_true,
+    )
+    return nodes, places
+
+
+def votes_with_ids(
+    attributes: Attributes, prefix: str, count: int, nodes: Nodes, places: Mapping[Id, int]
+) -> Votes:
+    """Return the votes that the attributes of a prefix describe.
+
+    Refused are votes of what is no leaf.
+    """
+    trees, ids, targets, weights = lists(attributes, prefix, "treeids nodeids ids weights")
+    of_leaves = [places.get(pair, -1) for pair in zip(trees, ids, strict=True)]
+    is_wrong = min(of_leaves) < 0 or nodes.is_inner[of_leaves].any()
+    reject(is_wrong, "a vote of what is no leaf")
+    return Votes(of_leaves, targets, lifted(weights), count)
+
+
+def check_tensors(attributes: Attributes, X: Array) -> None:
+    """Refuse, perhaps, attributes that are tensors if not all is of doubles, `X` too.
+
+    TENSORS_NOT_OF_DOUBLES.
+    """
+    tensors = [value for name, value in attributes.items() if name.endswith("_as_tensor")]
+    given = [tensor for tensor in tensors if tensor is not None]
+    types = {tensor.dtype for tensor in (*given, X)}
+    is_open = bool(given) and types != {np.dtype(np.float64)}
+    is_refused = is_open and TENSORS_NOT_OF_DOUBLES.reading() == "refused"
+    reject(is_refused, "tensors if not all is of doubles")
+
+
+def scores_of(
+    test: Test, X: Array, prefix: str, count: int, aggregate: str, attributes: Attributes
+) -> tuple[Array, Mask]:
+    """Return the scores of each row, [N, count], and a mask of those that have votes.
+
+    X: [N, F]. The attributes of the prefix describe votes. Base values are added; other numbers of
+    them are refused.
+    """
+    nodes, places = nodes_with_ids(attributes)
+    check_tensors(attributes, X)
+    votes = votes_with_ids(attributes, prefix, count, nodes, places)
+    at = leaves(test, X, nodes)
+    counted, weights = counted_votes(at, votes)
+    scores = aggregated(counted, weights, at.shape[1], aggregate)
+    base = list_or_tensor(attributes, "base_values")
+    if base is not None:
+        reject(len(base) != count, f"{len(base)} base values for {count}")
+        scores = scores + lifted(base)
+    return scores, np.asarray(counted.any(axis=1))
+
+
+@formula_builder(1, 3, options=["transform"])
+def regressed_by_trees(
+    test: Test,
+    X: Array,
+    *,
+    n_targets: int | None,
+    aggregate_function: str,
+    post_transform: str,
+    transform: Transform = transformed,
+    **attributes: Any,
+) -> Array:
+    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F]."""
+    if n_targets is None:
+        raise_unspecified("no number of targets")
+    check_one_of("aggregate_function", aggregate_function, *AGGREGATES)
+    scores, _ = scores_of(test, X, "target", n_targets, aggregate_function, attributes)
+    return transform(scores, post_transform)
+
+
+@formula_builder(1, 3, options=["transform", "top"])
+def classified_by_trees(
+    test: Test,
+    X: Array,
+    *,
+    post_transform: str,
+    transform: Transform = transformed,
+    top: Top = label_of_largest,
+    **attributes: Any,
+) -> tuple[Any, Array]:
+    """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
+
+    X: [N, F]. Nothing is said of two classes of which one alone has votes. CLASSES_WITHOUT_VOTES.
+    """
+    labels = only_list(attributes, "classlabels_")
+    voted_for = set(attributes["class_ids"] or ())
+    if len(voted_for) == 1 and len(labels) < 3:
+        raise_unspecified("two classes with votes for one")
+    scores, has_votes = scores_of(test, X, "class", len(labels), "SUM", attributes)
+    # A score of NaN, whose top is not defined, is not 0.
+    is_0 = seen(scores).max(axis=1, initial=-1) == 0
+    has_base = list_or_tensor(attributes, "base_values") is not None
+    is_open = not has_base and bool((is_0 & ~has_votes.all(axis=1)).any())
+    scores = transform(scores, post_transform)
+    if is_open and CLASSES_WITHOUT_VOTES.reading() == "passed_over":
+        may_be_top = has_votes | ~has_votes.any(axis=1, keepdims=True)
+        return top(xp.where(may_be_top, scores, xp.full_like(scores, -np.inf)), labels), scores
+    return top(scores, labels), scores
+
+
+# ── trees of nodes with places ────────────────────────────────────────────────────────────────
+
+
+def next_node_or_leaf(
+    stated: Sequence[int], is_leaf: Mask, nodes: int, leaves_count: int
+) -> Places:
+    """Return the place of each node's child, where leaves come behind the nodes.
+
+    Raises InvalidNode for a node or a leaf that does not exist.
+    """
+    places = np.array(stated, np.intp)
+    end = np.where(is_leaf, leaves_count, nodes)
+    is_wrong = (places < 0) | (places >= end)
+    reject(is_wrong.any(), f"no such node or leaf: {places[is_wrong][:1].tolist()}")
+    return places + nodes * is_leaf
+
+
+def members_of(modes: NDArray[np.uint8], values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the members of each node's set, [n, m], padded with NaN.
+
+    values: The sets of the nodes with MEMBER, in their order, "delimited by NaNs". Refused is
+    another number of sets. Nothing is said of empty ones. LAST_SET_WITHOUT_END.
+    """
+    if values.size and values[-1] == values[-1]:
+        is_refused = LAST_SET_WITHOUT_END.reading() == "refused"
+        reject(is_refused, "a last set without NaN")
+        values = np.append(values, np.array(np.nan, values.dtype))
+    places = np.flatnonzero(modes == MEMBER)
+    ends = np.flatnonzero(values != values)
+    sets = [one[:-1] for one in np.split(values, ends + 1)[:-1]]
+    if not all(one.size for one in sets):
+        raise_unspecified("empty sets")
+    reject(len(sets) != len(places), f"{len(sets)} sets for {len(places)} nodes")
+    most = max((one.size for one in sets), default=0)
+    members = np.full((len(modes), most), np.nan)
+    for place, one in zip(places, sets, strict=True):
+        members[place, : one.size] = one
+    return members
+
+
+def check_types(attributes: Attributes, X: Array) -> None:
+    """Refuse modes that are not uint8, and perhaps numbers of another type than `X`.
+
+    NUMBERS_OF_ANOTHER_TYPE.
+    """
+    modes = attributes["nodes_modes"]
+    reject(modes.dtype != np.uint8, f"modes of {modes.dtype}")
+    reject(modes.max() > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
+    names = ("nodes_splits", "leaf_weights", "membership_values", "nodes_hitrates")
+    given = [attributes[name] for name in names]
+    types = {tensor.dtype for tensor in given[:-1] if tensor is not None}
+    hitrates = given[-1]
+    is_open = types != {X.dtype} or (hitrates is not None and hitrates.dtype != np.float32)
+    is_refused = is_open and NUMBERS_OF_ANOTHER_TYPE.reading() == "refused"
+    reject(is_refused, "numbers of another type")
+
+
+def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count: int) -> Nodes:
+    """Return the nodes that the attributes nodes_* describe, and behind them as many leaves.
+
+    Refused are nodes, leaves and roots that do not exist.
+    """
+    names = "featureids modes splits falsenodeids truenodeids falseleafs trueleafs"
+    found = lists(attributes, "nodes", names)
+    features, modes, splits, if_false, if_true, false_leafs, true_leafs = found
+    count = len(features)
+    is_false_leaf = are_true("nodes_falseleafs", false_leafs)
+    is_true_leaf = are_true("nodes_trueleafs", true_leafs)
+    after_false = next_node_or_leaf(if_false, is_false_leaf, count, leaves_count)
+    after_true = next_node_or_leaf(if_true, is_true_leaf, count, leaves_count)
+    starts = np.array(roots)
+    is_wrong = (starts < 0) | (starts >= count)
+    reject(is_wrong.any(), f"roots {roots} of {count} nodes")
+    sets = attributes["membership_values"]
+    if sets is None:
+        sets = np.zeros(0, splits.dtype)
+    with_leaves = partial(np.pad, pad_width=(0, leaves_count))
+    modes = with_leaves(modes)
+    return Nodes(
+        roots=starts,
+        is_inner=np.arange(count + leaves_count) < count,
+        features=with_leaves(np.array(features)),
+        modes=modes,
+        splits=with_leaves(splits),
+        holds_for_nan=with_leaves(branches_for_nan(attributes, count)),
+        if_false=with_leaves(after_false),
+        if_true=with_leaves(after_true),
+        members=members_of(modes, sets),
+    )
+
+
+@formula_builder(5, options=["transform"])
+def scored_by_trees(
+    test: Test,
+    X: Array,
+    *,
+    n_targets: int | None,
+    aggregate_function: int,
+    post_transform: int,
+    tree_roots: Sequence[int],
+    transform: Transform = transformed,
+    **attributes: Any,
+) -> Array:
+    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F]."""
+    if n_targets is None or not tree_roots:
+        raise_unspecified("no trees, or no number of targets")
+    check_one_of("aggregate_function", aggregate_function, *range(len(AGGREGATES)))
+    check_one_of("post_transform", post_transform, *range(len(TRANSFORMS)))
+    targets, weights = lists(attributes, "leaf", "targetids weights")
+    check_types(attributes, X)
+    nodes = nodes_with_places(attributes, tree_roots, len(targets))
+    # Inputs of float16 are float32 by now.
+    weights = xp.astype(xp.lifted(weights), X.dtype)
+    count = len(nodes.is_inner) - len(targets)
+    votes = Votes(count + np.arange(len(targets)), targets, weights, n_targets)
+    at = leaves(test, X, nodes)
+    counted, each = counted_votes(at, votes)
+    scores = aggregated(counted, each, at.shape[1], AGGREGATES[aggregate_function])
+    return transform(scores, TRANSFORMS[post_transform])
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def holds_for_infinity(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
+    """Mutant: NaN is compared like a number, which is larger than all."""
+    if x.dtype.kind == "f":
+        x = np.where(x != x, np.inf, x)
+    return holds(nodes, x, at)
+
+
+def holds_with_another_mode(
+    mode: int, other: int, nodes: Nodes, x: NDArray[Any], at: Places
+) -> Mask:
+    """Mutant: one mode is taken for another."""
+    modes = np.where(nodes.modes == mode, other, nodes.modes)
+    return holds(replace(nodes, modes=modes), x, at)
+
+
+#: Pairs of modes of which the first is taken for the second.
+CONFUSED_MODES = (
+    ("BRANCH_LEQ", "BRANCH_LT"),
+    ("BRANCH_LT", "BRANCH_LEQ"),
+    ("BRANCH_GTE", "BRANCH_GT"),
+    ("BRANCH_GT", "BRANCH_GTE"),
+)
+TESTS: dict[str, tuple[str, Test]] = {
+    "missing_is_compared": ("NaN was compared like a number", holds_for_infinity),
+    **{
+        f"{one}_is_{other}".lower(): (
+            f"{one} was taken for {other}",
+            partial(holds_with_another_mode, MODES.index(one), MODES.index(other)),
+        )
+        for one, other in CONFUSED_MODES
+    },
+}
+
+for _op, _build in (
+    (TREE_ENSEMBLE, scored_by_trees),
+    (TREE_CLASSIFIER, classified_by_trees),
+    (TREE_REGRESSOR, regressed_by_trees),
+):
+    _op.formula(build=_build)(holds)
+    _op.alternative(
+        FROM_EITHER_SIDE, build=partial(_build, transform=transformed_from_either_side)
+    )(holds)
+    _op.mutant(
+        "the softmax went over rows",
+        name="softmax_of_columns",
+        build=partial(_build, transform=transformed_by_column),
+    )(holds)
+    _op.mutant_table(TESTS, build=_build)
+for _name, (_text, _top) in TOPS.items():
+    TREE_CLASSIFIER.mutant(_text, name=_name, build=partial(classified_by_trees, top=_top))(holds)

@@ -8,12 +8,14 @@ from opcheck import opset
 from opcheck.engine.mutants import (
     casts,
     elements,
+    guards,
     indices,
     places,
     pooling,
     rows,
     schema,
     tensors,
+    values,
     window_plans,
     window_sums,
     windows,
@@ -42,6 +44,7 @@ _GENERAL: tuple[Mutant, ...] = (
     *casts.CASTS,
     *pooling.MUTANTS,
     *tensors.MUTANTS,
+    *values.MUTANTS,
 )
 
 
@@ -129,7 +132,7 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     show them.
     """
     mutants = mutants_of(op)
-    return (*rows.CAUSES, *mutants, *tensors.CAUSES) if mutants else ()
+    return (*rows.CAUSES, *mutants, *values.CAUSES) if mutants else ()
 
 
 @cache
@@ -143,5 +146,5 @@ def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
         return ()
     mutants = {mutant.name: mutant for mutant in mutants_of(op)}
     others = len(mutants)
-    _add(op, schema.guards(op, operator), mutants)
+    _add(op, guards.guards(op, operator), mutants)
     return tuple(mutants.values())[others:]

@@ -61,6 +61,7 @@ def of_kinds(
 
 
 def _between(kinds: Kinds, change: CastChange) -> CastChange:
+    """Return the change of such kinds alone."""
     return partial(of_kinds, kinds, change)
 
 

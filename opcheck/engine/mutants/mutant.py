@@ -230,6 +230,7 @@ class StatefulMutant:
 
 
 def _copies(outputs: Sequence[Any]) -> list[Any]:
+    """Return copies of the outputs."""
     return [out.copy() for out in outputs]
 
 

@@ -52,6 +52,7 @@ def of_places(change: RowChange, *operands: Any, **options: Any) -> Array:
 
 
 def _in_float64(change: RowChange, right: RowFunction, m: Matrix) -> Array:
+    """Change rows of float64, or of integers of 64 bits."""
     is_beyond_float64 = m.dtype in (np.int64, np.uint64)
     return change(right, m if is_beyond_float64 else m.astype(np.float64, copy=False))
 

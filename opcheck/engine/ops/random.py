@@ -21,8 +21,7 @@ from opcheck import dtypes, numbers as xp
 from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import Formula, Operator, formula_builder, operator, raise_unspecified
-from opcheck.engine.readings import Ruling
-from opcheck.errors import reject
+from opcheck.errors import decline, reject
 from opcheck.grouping import sure
 from opcheck.numbers import Array
 
@@ -38,12 +37,6 @@ Booleans: TypeAlias = NDArray[np.bool_]
 Distribution: TypeAlias = Callable[..., Any]
 #: Returns the output and the mask of Dropout, from the draws, the data and the ratio.
 Drop: TypeAlias = Callable[[Floats, Floats, float], tuple[Floats, Booleans]]
-
-IGNORED_RATIO = Ruling(
-    "ignored-ratio",
-    'A ratio has a "value in [0, 1)", and without training it "is ignored".',
-    ("ignored", "refused"),
-)
 
 
 # ── distributions ─────────────────────────────────────────────────────────────────────────────
@@ -267,8 +260,10 @@ def dropout(
     is_training = training_mode is not None and scalar("training_mode", training_mode)
     # NaN is not in [0, 1) either.
     if not 0 <= ratio_value < 1:
-        is_refused = is_training or IGNORED_RATIO.reading() == "refused"
-        reject(is_refused, f"ratio {ratio_value}; allowed: at least 0 and below 1")
+        message = f"ratio {ratio_value}; allowed: at least 0 and below 1"
+        reject(is_training, message)
+        # "value in [0, 1)", and "ignored". A ruling would let reruns draw such ratios.
+        decline(True, message)
     if is_copied_without_ratio and is_training and ratio is None:
         raise_unspecified("a ratio that is left out")
     if not is_training or not ratio_value:

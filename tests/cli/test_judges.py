@@ -9,7 +9,7 @@ import sys
 import psutil
 import pytest
 
-from opcheck.execution.scheduler import Judges
+from opcheck.execution.scheduler import JudgePool
 
 pytestmark = pytest.mark.processes
 
@@ -112,9 +112,9 @@ def test_a_judge_that_is_killed_ends_the_run_and_nothing_is_green(slow):
 
 
 def test_what_the_backends_of_a_judge_left_is_missed_where_it_does_not_say(run, monkeypatch):
-    judge = Judges._judge
+    judge = JudgePool._judge
     monkeypatch.setattr(
-        Judges,
+        JudgePool,
         "_judge",
         lambda self, send: judge(
             self, lambda what: None if isinstance(what, tuple) else send(what)

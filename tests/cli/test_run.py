@@ -163,7 +163,7 @@ def test_an_interrupt_of_what_explains_failures_loses_no_result(run, monkeypatch
     def explained(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("opcheck.execution.scheduler.settled", explained)
+    monkeypatch.setattr("opcheck.execution.scheduler.attribute_causes", explained)
     found = run("run", "cases.yaml", "-b", "last_of_ties", code=1)
     assert "wrong / judged" in found.stdout
     assert found.stdout.endswith("; interrupted before all causes were found\n")
@@ -171,7 +171,9 @@ def test_an_interrupt_of_what_explains_failures_loses_no_result(run, monkeypatch
 
 def test_who_is_interrupted_does_not_wait_for_what_explains_the_whole(run, monkeypatch):
     explained = []
-    monkeypatch.setattr("opcheck.execution.scheduler.settled", lambda *_: explained.append(1) or {})
+    monkeypatch.setattr(
+        "opcheck.execution.scheduler.attribute_causes", lambda *_: explained.append(1) or {}
+    )
     run("run", "cases.yaml", "-b", "last_of_ties", code=1)
     assert explained == [1]
     monkeypatch.setattr("opcheck.interrupt.asked", lambda: True)

@@ -152,7 +152,7 @@ def judged(run, gate):
     """The records of a run under a gate; what was diagnosed looks like that."""
     return [
         recorded(
-            gate.judged(one, INFO, lambda name, one=one: name in {d.mistake for d in one.diagnoses})
+            gate.apply(one, INFO, lambda name, one=one: name in {d.mistake for d in one.diagnoses})
             or one
         )
         for one in run

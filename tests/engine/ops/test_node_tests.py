@@ -140,7 +140,7 @@ OF_INTEGERS = [
     ("Div", 14, ([1], [0]), None),
     ("ReduceMean", 18, ([[BIG]], [1]), [[BIG]]),
     ("ReduceMean", 18, ([[1, 2]], [1]), None),
-    ("ReduceSum", 13, ([[1, 2]], [0, 0]), None),
+    ("ReduceSum", 13, ([[1, 2]], [0, 0]), [[1, 2]]),
     *(
         ("Shrink", 9, (np.ones(3, f"{sign}int{bits}"),), [1, 1, 1])
         for sign in ("", "u")

@@ -3,6 +3,7 @@
 import doctest
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +17,20 @@ PAGE = (ROOT / "docs" / "bounds.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```pycon\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_the_examples_print_what_the_page_shows() -> None:
-    examples = doctest.DocTestParser().get_doctest("".join(EXAMPLES), {}, "bounds.md", None, 0)
+def run_examples() -> tuple[dict[str, Any], doctest.TestResults, str]:
+    """Run the page's examples: the names that they define, the counts, and what differs."""
+    names: dict[str, Any] = {}
+    examples = doctest.DocTestParser().get_doctest("".join(EXAMPLES), names, "bounds.md", None, 0)
     told: list[str] = []
     runner = doctest.DocTestRunner(verbose=False)
-    result = runner.run(examples, out=told.append)
-    assert result.failed == 0, "".join(told)
-    assert result.attempted > 30
+    counts = runner.run(examples, out=told.append, clear_globs=False)
+    return examples.globs, counts, "".join(told)
+
+
+def test_the_examples_print_what_the_page_shows() -> None:
+    _, counts, differences = run_examples()
+    assert counts.failed == 0, differences
+    assert counts.attempted > 30
 
 
 def test_the_table_of_rules_links_to_each_section() -> None:
@@ -34,6 +42,7 @@ def test_the_table_of_rules_links_to_each_section() -> None:
 
 
 def test_no_order_of_adding_up_exceeds_the_bound_of_a_sum() -> None:
+    names, _, _ = run_examples()
     half = narrow(DTYPES["float16"])
     rng = np.random.default_rng(7)
     for spread in (1, 4, 8):
@@ -42,18 +51,6 @@ def test_no_order_of_adding_up_exceeds_the_bound_of_a_sum() -> None:
         allowed = xp.sum(bounded(terms, half), axis=1).with_rounding().e
         for row, most in zip(terms, allowed, strict=True):
             exact = sum(Fraction(float(term)) for term in row)
-            worst = max(abs(Fraction(float(total)) - exact) for total in each_order(list(row)))
+            totals = names["each_order"](list(row))
+            worst = max(abs(Fraction(float(total)) - exact) for total in totals)
             assert worst <= most, row
-
-
-def each_order(terms: list[np.float16]) -> list[np.float16]:
-    """Return the sum of each binary tree over the terms, in their own type."""
-    if len(terms) == 1:
-        return terms
-    first, *rest = terms
-    totals = []
-    for chosen in range(2 ** len(rest) - 1):
-        left = [first] + [term for i, term in enumerate(rest) if chosen >> i & 1]
-        right = [term for i, term in enumerate(rest) if not chosen >> i & 1]
-        totals += [a + b for a in each_order(left) for b in each_order(right)]
-    return totals

@@ -29,6 +29,7 @@ from opcheck.engine.operators import (
 from opcheck.engine.ops.pools import COUNTED_WINDOW, DROPPED_WINDOW, ENDS, INDEX_OF_TIES, TIES
 from opcheck.engine.ops.quantization import LONG_ZERO
 from opcheck.engine.readings import deciding
+from opcheck.engine.rulings import has_nan
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
 from opcheck.opset import DML
@@ -57,14 +58,8 @@ def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> No
         leave_open("whether odd powers keep the signs")
     if part.name == "DequantizeLinear" and not seen(inputs[1]).all():
         raise_unspecified("a scale of 0")
-    if part.name in UNDEFINED_OF_NAN and any(has_nan(x) for x in inputs):
+    if part.name in UNDEFINED_OF_NAN and has_nan(*inputs):
         raise_unspecified("NaN")
-
-
-def has_nan(x: Array) -> bool:
-    """Return True if an element is NaN, which is the only number unequal to itself."""
-    values = seen(x)
-    return bool((values != values).any())
 
 
 def check_powers(base: Array, exponent: Array) -> None:

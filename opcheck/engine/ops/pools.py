@@ -29,7 +29,7 @@ from opcheck.engine.axes import (
     up,
     windows_of,
 )
-from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.operators import check_one_of, formula_builder, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_MAXIMUM
 from opcheck.errors import InvalidNode, decline, reject
@@ -297,7 +297,7 @@ def average_pool(
         auto_pad=auto_pad,
         ceil_mode=ceil_mode,
     )
-    check_flag("count_include_pad", count_include_pad)
+    check_one_of("count_include_pad", count_include_pad, 0, 1)
     windows = windows_of_means(since, X, attributes)
     ends = attributes.padding_at_the_ends(windows)
     padded = replace(
@@ -316,11 +316,6 @@ def average_pool(
     if not count.all() and MEAN_OF_NOTHING.reading() == "zero":
         return xp.where(count == 0, xp.zeros_like(y), y)
     return y
-
-
-def check_flag(name: str, value: int) -> None:
-    """Raise InvalidNode for other than 0 and 1."""
-    reject(value not in (0, 1), f"{name} {value}; allowed: 0, 1")
 
 
 def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
@@ -395,7 +390,7 @@ def max_pool(
         auto_pad=auto_pad,
         ceil_mode=ceil_mode,
     )
-    check_flag("storage_order", storage_order)
+    check_one_of("storage_order", storage_order, 0, 1)
     windows = attributes.windows_over(X, (NO_WINDOW_FITS,))
     if since < 12:
         windows = rounded_up_if_valid(windows, attributes)

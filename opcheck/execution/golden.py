@@ -7,7 +7,7 @@ ONNX's loader would load the tests of its own package.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -215,8 +215,8 @@ def made_of(case: Case) -> Made:
     try:
         asked = expected.question(case)
         match case.expect:
-            case model.Rejected(reason, legal):
-                return _rejected(case, asked, reason, legal)
+            case model.Rejected(reason):
+                return _rejected(case, asked, reason)
             case model.Oracle() | model.Agreement():
                 reason = "what must come out is what backends answer, which nobody vouches for"
                 return left_out(reason)
@@ -225,7 +225,7 @@ def made_of(case: Case) -> Made:
             case _ if asked.random:
                 return left_out("its outputs are drawn at random")
             case model.AnyOf():
-                return Made(tuple(_alternatives(case, asked)))
+                return _with_legal_twin(case, asked, _alternatives(case, asked))
             case model.Computed() if len(readings := _readings(asked)) > 1:
                 return Made(tuple(_of_readings(case, asked, readings)))
             case expect:
@@ -247,7 +247,6 @@ def _test(
     case: Case, asked: Question, wants: Sequence[Want] = (), found: NodeOutputs | None = None
 ) -> Test:
     """A test with the outputs `found`, or else those that the case states; none without `wants`."""
-    kind: AnswerKind = "should" if case.rule == "should" else "must"
     task, (arrays, method) = asked.task, found or (tuple(map(in_its_dtype, wants)), "stated")
     pairs, tolerance = zip(wants, arrays, strict=True), case.tolerance
     around = tuple(ends(want, array, tolerance) for want, array in pairs)
@@ -257,28 +256,48 @@ def _test(
     ranked = zip(task.outputs, around, strict=bool(around))
     ranks = tuple(replace(one, rank=end.written.ndim) for one, end in ranked)
     task = replace(task, outputs=ranks or task.outputs)
-    return Test(task.case, kind, task, tolerance, bound, *data)
+    return Test(task.case, _kind(case), task, tolerance, bound, *data)
 
 
-def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
+def _kind(case: Case) -> AnswerKind:
+    """Return the folder of an answer that is the only right one."""
+    return "should" if case.rule == "should" else "must"
+
+
+def _rejected(case: Case, asked: Question, reason: str) -> Made:
     expected.accepted_answers(case, asked)
     with suppress(InvalidNode):
         if outputs(asked.task, asked.inputs) is not None:
             raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
-    test = _test(case, asked)
-    refused = replace(test, kind="rejected", reason=reason)
+    refused = replace(_test(case, asked), kind="rejected", reason=reason)
+    return _with_legal_twin(case, asked, [refused])
+
+
+def _with_legal_twin(case: Case, asked: Question, tests: Iterable[Test]) -> Made:
+    """Return `tests` and the legal twin of a model that a backend must or may refuse."""
+    found = tuple(tests)
+    refused = case.expect.rejection
+    legal = refused.legal if refused else None
+    if legal is None:
+        return Made(found)
     try:
-        twin = sure(asked.twin)
-        found = outputs(twin.task, twin.inputs)
-        if found is None:
-            raise ValueError("opcheck lacks the operator")
-        accepted = _test(legal, twin, expected.computed(legal, twin, twin.inputs), found)
-        if engine.any_order(legal.op, legal.attrs) is not None:
-            raise ValueError(_ANY_ORDER)
+        twin = replace(_legal_twin(asked, legal), kind=_kind(case))
+        return Made((*found, twin))
     except (ValueError, InvalidNode, MemoryError) as error:
-        left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
-        return Made((refused,), (left,))
-    return Made((refused, replace(accepted, kind=test.kind, legal_twin=True)))
+        left = gm.LeftOut(case.id, gm.LEGAL_TWIN, str(error), isinstance(error, InvalidNode))
+        return Made(found, (left,))
+
+
+def _legal_twin(asked: Question, legal: Case) -> Test:
+    """Return the test of a legal twin; raises ValueError and InvalidNode where there is none."""
+    twin = sure(asked.twin)
+    found = outputs(twin.task, twin.inputs)
+    if found is None:
+        raise ValueError("opcheck lacks the operator")
+    if engine.any_order(legal.op, legal.attrs) is not None:
+        raise ValueError(_ANY_ORDER)
+    test = _test(legal, twin, expected.computed(legal, twin, twin.inputs), found)
+    return replace(test, legal_twin=True)
 
 
 def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
@@ -385,7 +404,7 @@ def write(
         used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
-            format=4,
+            format=5,
             opcheck=__version__,
             # Values may depend on these.
             packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
@@ -424,7 +443,7 @@ def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, 
     tests: list[gm.TestFields] = []
     left = list(made.left_out)
     for test in made.tests:
-        what = "its legal twin" if test.legal_twin else "the case"
+        what = gm.LEGAL_TWIN if test.legal_twin else "the case"
         try:
             fields, files = written(test)
         except (NotExpressible, ValueError) as error:

@@ -217,7 +217,7 @@ def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes,
 
 def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:
     text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": 5'))
-    assert "has format 5; this opcheck reads 4" in findings(folder)[MANIFEST]
-    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": "4"'))
+    (folder / MANIFEST).write_text(text.replace('"format": 5', '"format": 6'))
+    assert "has format 6; this opcheck reads 4 and 5" in findings(folder)[MANIFEST]
+    (folder / MANIFEST).write_text(text.replace('"format": 5', '"format": "5"'))
     assert findings(folder)[MANIFEST].startswith("is damaged: format: ")

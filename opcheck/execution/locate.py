@@ -259,7 +259,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
         if isinstance(array, np.ndarray):
             spec = model.TensorSpec(
                 name=slot,
-                dtype=grouping.sure(dtypes.of(array)),
+                dtype=grouping.not_none(dtypes.of(array)),
                 shape=array.shape,
                 content=model.Given(array),
                 initializer=name in network.constants,
@@ -348,7 +348,7 @@ def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
     First the model is judged as it is. Then each node is judged on the backend's own inputs to it.
     If the answer stays unexplained, nodes that the backend computes together are searched for.
     """
-    whole = yield from network.evaluation.on(backend)
+    whole = yield from network.evaluation.judge(backend)
     has_answer = not network.case.expect.compares_backends
     is_bad = has_answer and whole.result.verdict is model.Verdict.BAD_CASE
     if whole.is_too_large or is_bad:
@@ -372,7 +372,7 @@ def _on_data_of_second_run(
 ) -> Questions[tuple[Network, EvaluatedCase]]:
     """Return the model on the other data and its result, if its values are wrong there too."""
     turned = network.turned()
-    other = yield from turned.evaluation.on(backend)
+    other = yield from turned.evaluation.judge(backend)
     if other.result.failure not in ("values", "precision"):
         return network, whole
     reason = f"on the data of a second run: {other.result.reason}"
@@ -420,7 +420,7 @@ def _first_together(
         if network.fixed.issuperset(network.node(wrong.part).inputs):
             return None
         network = network.up_to(wrong.part)
-        whole = (yield from network.evaluation.on(search.backend)).result
+        whole = (yield from network.evaluation.judge(search.backend)).result
     if whole.failure not in ("values", "precision"):
         return None
     return (yield from search.together(network))
@@ -435,7 +435,7 @@ def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bo
         return False
     if not any(it.problem == "values" and it.wrong for it in wrong.result.comparisons):
         return False
-    alone = yield from CaseEvaluation(wrong.result.case).on(search.backend)
+    alone = yield from CaseEvaluation(wrong.result.case).judge(search.backend)
     return verdict.is_right(alone.result)
 
 
@@ -456,7 +456,7 @@ def _asked_alone(
     small = [node for node in judged if node.fails and node.is_small]
     for of_kind in grouping.group_by(small, operator_and_dtype).values():
         furthest = max(of_kind, key=lambda node: node.harm)
-        alone = yield from CaseEvaluation(furthest.result.case).on(backend)
+        alone = yield from CaseEvaluation(furthest.result.case).judge(backend)
         if alone.result.failure == "values":
             nodes[nodes.index(furthest)] = replace(furthest, wrong_alone=True)
     return nodes

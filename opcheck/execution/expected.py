@@ -460,7 +460,7 @@ def _refusal(
     wants: tuple[Want, ...] = ()
     legal = expect.legal
     if legal and operator_of(legal.op):
-        twin = grouping.sure(asked.twin)
+        twin = grouping.not_none(asked.twin)
         try:
             wants = computed(legal, twin, twin.inputs)
         except WrongCase as error:

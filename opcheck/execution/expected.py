@@ -456,7 +456,7 @@ def _refusal(
             accepted = _answer(asked.task, asked.inputs) is not None
         if accepted:
             raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
-    twin = grouping.sure(asked.twin)
+    twin = grouping.not_none(asked.twin)
     wants: tuple[Want, ...] = ()
     if operator_of(expect.legal.op):
         try:

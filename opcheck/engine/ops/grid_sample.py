@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.dtypes import is_real
 from opcheck.engine.axes import check_size
 from opcheck.engine.interpolation import (
     FloatArray,
@@ -30,7 +31,6 @@ from opcheck.engine.interpolation import (
     Rounding,
     cubic,
     index_that_counts,
-    is_real,
     linear,
 )
 from opcheck.engine.operators import (

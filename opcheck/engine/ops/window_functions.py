@@ -25,7 +25,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Array
 
 NAMES = """BlackmanWindow HammingWindow HannWindow"""
@@ -125,7 +125,7 @@ def window(
         raise_unspecified(f"{count} points")
     check_size((count,))
     is_periodic = flag("periodic", periodic)
-    dtype = sure(dtypes.named(output_datatype))
+    dtype = not_none(dtypes.named(output_datatype))
     n = xp.astype(np.arange(count), np.float32)
     if count == 1 and not is_periodic:
         y = symmetric_point(points, n, dtype)

@@ -24,10 +24,8 @@ MAX_EXCEPTIONS = 10
 EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
 NOT_YET = (
-    "backends",
     "cli",
     "engine",
-    "execution",
 )
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (

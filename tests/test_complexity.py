@@ -26,15 +26,7 @@ EXCEPTIONS: dict[str, str] = {}
 NOT_YET = (
     "backends",
     "cli",
-    "engine",
     "execution",
-)
-#: Functions of formulas with other parameters than a schema's, which are to be divided.
-FORMULAS_NOT_YET = (
-    "normalizations.formula",
-    "training.adagrad",
-    "training.adam",
-    "training.momentum",
 )
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -195,6 +187,4 @@ def _formulas_of_many_parameters() -> dict[str, bool]:
 
 def test_formulas_of_many_parameters_take_what_their_schema_has():
     formulas = _formulas_of_many_parameters()
-    others = {name for name, is_of_schema in formulas.items() if not is_of_schema}
-    assert others - {*FORMULAS_NOT_YET} == set()
-    assert {*FORMULAS_NOT_YET} - others == set(), "take these off FORMULAS_NOT_YET"
+    assert [name for name, is_of_schema in formulas.items() if not is_of_schema] == []

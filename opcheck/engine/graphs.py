@@ -208,12 +208,12 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
     takes_lists = _takes_lists(schema)
-    is_simple = not takes_lists and not node.graphs
-    if is_simple and any(isinstance(x, list) for x in operands):
-        decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
-        return operands
-    if is_simple and not any(isinstance(x, Kind) for x in operands):
-        return _outputs_of_plain(node, operands)
+    if not takes_lists and not node.graphs:
+        if any(isinstance(x, list) for x in operands):
+            decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
+            return operands
+        if not any(isinstance(x, Kind) for x in operands):
+            return _outputs_of_plain(node, operands)
     moves = _moves_elements(node)
     if moves:
         # A size, a ratio or a fill is an array like any other, where it is known.

@@ -23,11 +23,7 @@ MAX_EXCEPTIONS = 10
 #: Functions that may be more complex, as "file:function", each with the reason.
 EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
-NOT_YET = (
-    "backends",
-    "cli",
-    "execution",
-)
+NOT_YET = ("cli",)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _ONE_BRANCH = (

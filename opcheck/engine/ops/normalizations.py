@@ -25,7 +25,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.errors import reject
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Operand, Tensor
 
 NAMES = """InstanceNormalization LpNormalization MeanVarianceNormalization RMSNormalization"""
@@ -68,7 +68,7 @@ def stashed(x: Tensor, stash_type: int, *allowed: int) -> Tensor:
     Raises InvalidNode for a number that is not `allowed`.
     """
     check_one_of("stash_type", stash_type, *allowed)
-    return xp.astype(x, sure(dtypes.named(stash_type)).numpy, computes=True)
+    return xp.astype(x, not_none(dtypes.named(stash_type)).numpy, computes=True)
 
 
 def scaled(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Tensor) -> Tensor:

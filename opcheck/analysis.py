@@ -86,7 +86,8 @@ class _Findings:
 
     def bad_cases(self) -> tuple[Exit, str] | None:
         """Return that cases are wrong, so that no backend is judged by them."""
-        if not (count := self._count(Verdict.BAD_CASE)):
+        count = self._count(Verdict.BAD_CASE)
+        if not count:
             return None
         say = "says" if count == 1 else "say"
         return Exit.USAGE, f"{plural(count, 'result')} {say} that the case is wrong{self._also}"
@@ -96,13 +97,15 @@ class _Findings:
         if too_few:
             return Exit.UNUSABLE, f"incomplete: {'; '.join(too_few)}{self._also}"
         if cut_short:
-            count, total = len(self.results), self.header.results
+            count = len(self.results)
+            total = self.header.results
             there = f"{count:,} of {plural(total, 'result')}"
             if count == total:  # see `too_few`
                 there = "it lacks cases that it should have had"
             return Exit.UNUSABLE, f"incomplete: {there}{self._also}"
-        if count := self._count(Verdict.NOT_RUN):
-            return Exit.UNUSABLE, f"incomplete: {count:,} not run{self._also}"
+        not_run = self._count(Verdict.NOT_RUN)
+        if not_run:
+            return Exit.UNUSABLE, f"incomplete: {not_run:,} not run{self._also}"
         return None
 
     def failures(self) -> tuple[Exit, str] | None:
@@ -113,7 +116,8 @@ class _Findings:
 
     def nothing(self) -> tuple[Exit, str] | None:
         """Return that there is no result, or that a backend that was named has no judged one."""
-        header, idle = self.header, self._idle
+        header = self.header
+        idle = self._idle
         if not self.results:
             is_empty_part = header.part and header.suite.cases
             matched = f"{header.part} has no case" if is_empty_part else "no case matched"
@@ -142,7 +146,8 @@ class _Findings:
         red = reds_of(self.header)
         failed = [result for result in self.results if is_red(result, red)]
         wrong = [_spelt(Counter(result.verdict for result in failed))] if failed else []
-        if beyond := sum(result.beyond for result in failed):
+        beyond = sum(result.beyond for result in failed)
+        if beyond:
             wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
         return [*wrong, *self.ending.accidents]
 
@@ -173,11 +178,13 @@ class _Findings:
 
     def _remarks(self) -> Iterator[str]:
         """Yield what a green run should not be silent about."""
-        found = Counter(map(before_ledgers, self.results))
-        if remarkable := _spelt({verdict: found[verdict] for verdict in _REMARKS}):
+        counts = Counter(map(before_ledgers, self.results))
+        remarkable = _spelt({verdict: counts[verdict] for verdict in _REMARKS})
+        if remarkable:
             yield remarkable
-        if other := sum(result.irreproducible for result in self.results):
-            yield f"{other:,} not reproducible to the bit"
+        irreproducible = sum(result.irreproducible for result in self.results)
+        if irreproducible:
+            yield f"{irreproducible:,} not reproducible to the bit"
         for address, why in self._idle.items():
             yield f"{address} {why}"
         passed = {result.backend for result in self.results if result.verdict is not Verdict.KNOWN}
@@ -198,7 +205,9 @@ def outcome(run: Run) -> tuple[Exit, str]:
 def several_builds(whole: Header) -> Iterator[str]:
     """Yield backends that were built from different files in parts of a run, with these files."""
     for info in (*whole.backends, *whole.oracles):
-        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
+        # Digests of several builds are joined.
+        unlike = [name for name, digests in info.made_of.items() if ", " in digests]
+        if unlike:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
@@ -461,7 +470,7 @@ def _by_case(run: Run, *, without_known: bool) -> dict[tuple[str, str], Record]:
     }
 
 
-def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
+def diff_status(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
     """Return the exit code of a comparison, and its meaning.
 
     If `common`, the new run may have been asked for less.

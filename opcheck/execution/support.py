@@ -47,12 +47,14 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 
 
 def named_in(text: str) -> list[str]:
-    """The operators that floors name; none where one means all; UsageError if none is a floor."""
-    found = [_FLOOR.fullmatch(one.strip()) for one in text.split(",")]
-    if not any(found):
+    """Return the operators that floors name, none if one means all; UsageError for no floor."""
+    matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
+    if not any(matches):
         floors(text, {})
-    names = [floor["op"] for floor in found if floor]
-    return [] if "*" in names or len(names) < len(found) else names
+    names = [match["op"] for match in matches if match]
+    if "*" in names or len(names) < len(matches):
+        return []
+    return names
 
 
 def _floor(asked: Asked, text: str) -> Floor:
@@ -180,11 +182,17 @@ def _by_cell(cases: Iterable[Case]) -> dict[Cell, list[Case]]:
     return found
 
 
-def settings_of(one: Offer, folder: Path, timeout: float) -> BackendSettings:
-    """The settings of a backend that has so many seconds for a model."""
-    profile = one.profile
-    where = str(profile.address), folder, profile.environment
-    return BackendSettings(*where, timeout, profile.memory_limit, resources=profile.resources)
+def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
+    """Return the settings of a backend that has so many seconds for a model."""
+    profile = offer.profile
+    return BackendSettings(
+        address=str(profile.address),
+        scratch=folder,
+        environment=profile.environment,
+        timeout=timeout,
+        memory_limit=profile.memory_limit,
+        resources=profile.resources,
+    )
 
 
 def probed(mine: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:

@@ -127,9 +127,9 @@ def entry_points() -> "Mapping[str, EntryPoint]":
     # Takes ten times as long as the rest of this module, and most runs name built-in kinds only.
     from importlib import metadata
 
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in metadata.entry_points(group=GROUP):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if point.name in built_in():
             message = f"{_origin(point)} offers a backend {point.name!r}, which is built in"
             hint = f"uninstall it, or have it renamed (entry point group {GROUP!r})"
@@ -137,7 +137,7 @@ def entry_points() -> "Mapping[str, EntryPoint]":
         if other is not point:
             both = f"{_origin(other)} and {_origin(point)} both"
             raise UsageError(f"{both} offer a backend {point.name!r}", "uninstall one of them")
-    return found
+    return points
 
 
 def _origin(point: "EntryPoint") -> str:
@@ -262,12 +262,12 @@ def nearest_settings(folder: Path, problems: Problems) -> tuple[FileNode, Settin
 def _named_table(path: Path, problems: Problems) -> tuple[FileNode, SettingsFile] | None:
     """Return the table of settings in a file that the user names."""
     keys = _FILES.get(path.name, ())
-    found = _table(path, str(path), keys, problems, is_named=True)
-    if not found and not problems:
+    settings = _table(path, str(path), keys, problems, is_named=True)
+    if not settings and not problems:
         table = f"[{'.'.join((*keys, 'backends'))}.NAME]"
         message = f"this file has no settings of opcheck, such as {table}"
         raise CaseFileError([Problem(str(path), 0, 0, message)])
-    return found
+    return settings
 
 
 def _table(

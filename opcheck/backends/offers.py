@@ -55,23 +55,23 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
     A profile that names code in a file that is not trusted has an error, and is not tried.
     """
-    found = [_of_kind(kind) for kind in built_in()]
+    choices = [_of_kind(kind) for kind in built_in()]
     problems: list[OpcheckError] = []
     try:
-        found += [_of_kind(name) for name in sorted(entry_points())]
+        choices += [_of_kind(name) for name in sorted(entry_points())]
     except UsageError as error:
         problems.append(error)
-    found += [_of_profile(profile) for _, profile in sorted(profiles.items())]
-    return found, problems
+    choices += [_of_profile(profile) for _, profile in sorted(profiles.items())]
+    return choices, problems
 
 
 def _of_profile(profile: Profile) -> Offer:
-    found = offer(profile, "profile")
+    of_profile = offer(profile, "profile")
     try:
         profile.require_trust(f"`opcheck backends {shlex.quote(profile.name)}`")
     except UntrustedCode as error:
-        return replace(found, error=error)
-    return found
+        return replace(of_profile, error=error)
+    return of_profile
 
 
 def _of_kind(kind: str) -> Offer:

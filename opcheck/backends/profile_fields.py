@@ -82,7 +82,7 @@ def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapp
     """Return the profiles of a file by name, and add their mistakes to `problems`."""
     keys = {"backends": validation.aliases(ProfileFields)}
     document, _ = validation.check(ProfileFileFields, table, file.shown, problems, keys)
-    found: dict[str, Profile] = {}
+    profiles: dict[str, Profile] = {}
     for name, fields in (document.backends if document else {}).items():
         at = ("backends", name)
         if name in built_in():
@@ -98,7 +98,7 @@ def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapp
             mark = table.at((*at, "address"))
             problems.add(file.shown, mark, f"backends.{name}: {error.message}", error.hint)
             continue
-        found[name] = Profile(
+        profiles[name] = Profile(
             name,
             address,
             fields.environment,
@@ -108,7 +108,7 @@ def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapp
             file=file,
             code=tuple(_code(table, name, address, fields.environment)),
         )
-    return found
+    return profiles
 
 
 def _code(

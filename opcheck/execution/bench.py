@@ -340,7 +340,9 @@ class OneCase:
             return
         part.other = (evaluated.answer and evaluated.answer.between) or ()
         if isinstance(evaluated.open, Produced):
-            outputs = [one for one in evaluated.open.outputs if isinstance(one, np.ndarray)]
+            outputs = [
+                output for output in evaluated.open.outputs if isinstance(output, np.ndarray)
+            ]
             self.agreed = wants_of(self.case, outputs)
         if not part.judged.info.repeatable:
             part.why_not = "it answers once, and not again and again: time it where it computes"
@@ -348,7 +350,7 @@ class OneCase:
     def _bytes_moved(self, evaluation: CaseEvaluation) -> int:
         """Return the bytes of the inputs, and of the outputs of the first answer."""
         moved = sum(array.nbytes for array in evaluation.question.inputs)
-        answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
+        answers = (answer for answer in self._answers(evaluation) if isinstance(answer, Answer))
         first = next(answers, None)
         if first is not None:
             for want in first.wants:
@@ -463,7 +465,7 @@ class Benchmark:
         is_kept = sum(spec.nbytes for case in self.cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in self.cases:
-            rivals = [_Rival(*one) for one in self.entrants]
+            rivals = [_Rival(*entrant) for entrant in self.entrants]
             oracle = self.oracles.get(case.expect.oracle or "")
             self._cases.append(OneCase(case, self.plan, rivals, oracle, is_kept))
         self.to_come = len(self.cases) * self.plan.processes
@@ -546,10 +548,10 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
     base = request.base
     with ExitStack() as stack:
         folder = stack.enter_context(cleanup.guarded_folder())
-        chosen = [replace(one, scratch=folder) for one in request.settings]
+        chosen = [replace(of_backend, scratch=folder) for of_backend in request.settings]
         chosen = chosen or workers.chosen_backends(addresses, folder, request.limits)
-        settings = [_with_threads(one, request.threads) for one in chosen]
-        names = [*addresses, *(one.address for one in settings)]
+        settings = [_with_threads(of_backend, request.threads) for of_backend in chosen]
+        names = [*addresses, *(of_backend.address for of_backend in settings)]
         if base is not None and base not in names:
             hint = errors.did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
             raise errors.UsageError(f"--base {base}: no such backend takes part", hint)
@@ -559,11 +561,11 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
         pools = stack.enter_context(workers.started(settings, 1))
         workers.connect(pools)
         timers: list[list[Stopwatch]] = []
-        for one in settings:
+        for of_backend in settings:
             timers.append([])
             for _ in range(request.plan.processes):
                 # Each is entered as it starts: the next may not start.
-                timers[-1].append(stack.enter_context(closing(Stopwatch(one))))
+                timers[-1].append(stack.enter_context(closing(Stopwatch(of_backend))))
         for watch in chain(*timers):
             watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]

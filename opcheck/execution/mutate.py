@@ -58,7 +58,7 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
         runs: list[list[Any]] = []
 
         def run(inputs: Sequence[Any]) -> Sequence[Any]:
-            right = expected.node_of(task, [one.copy() for one in inputs]).right
+            right = expected.node_of(task, [array.copy() for array in inputs]).right
             runs.append([out.copy() for out in right])
             return stateful.habit(runs, inputs)
 
@@ -163,13 +163,13 @@ def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
     """Return a digest that equal outputs share; None where one is no array."""
-    found = blake2b(digest_size=16)
+    hashed = blake2b(digest_size=16)
     for output in outputs:
         if not isinstance(output, np.ndarray):
             return None
-        found.update(f"{output.dtype} {output.shape} ".encode())
-        found.update(content(output))
-    return found.digest()
+        hashed.update(f"{output.dtype} {output.shape} ".encode())
+        hashed.update(content(output))
+    return hashed.digest()
 
 
 @dataclass(frozen=True)
@@ -253,24 +253,24 @@ def mutations(
 
     Raises UsageError for a case that is itself wrong, and for arguments about nothing.
     """
-    found = cells(cases)
-    for cell in found:
+    by_cell = cells(cases)
+    for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
-    batches = _batches(found, _with_present_names(found, settings or MutationSettings()), jobs)
+    batches = _batches(by_cell, _with_present_names(by_cell, settings or MutationSettings()), jobs)
     return (spread or partial(_here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
     """Return how many mutations `mutations` will yield."""
-    found = cells(cases)
-    return len(_places(found, _with_present_names(found, settings)))
+    by_cell = cells(cases)
+    return len(_places(by_cell, _with_present_names(by_cell, settings)))
 
 
-def _with_present_names(found: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
+def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
     """Return settings that also name the mutants whose former names are given."""
     formerly = {
         mutant.name
-        for op in dict.fromkeys(cell.op for cell in found)
+        for op in dict.fromkeys(cell.op for cell in cells)
         for mutant in all_mutants(op)
         if not set(settings.names).isdisjoint(mutant.aliases)
     }
@@ -278,14 +278,14 @@ def _with_present_names(found: Iterable[Cell], settings: MutationSettings) -> Mu
 
 
 def _batches(
-    found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
+    cases_of_cells: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
 ) -> list[_Batch]:
     """Return the work in parts, the longest first, so that all processes end at about one time."""
-    by_op = group_by(found, lambda cell: (cell.op.domain, cell.op.name))
+    by_op = group_by(cases_of_cells, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
         # In elements, with the time that a small case takes.
-        op: sum(1000 + size(case) for cell in mine for case in found[cell])
-        for op, mine in by_op.items()
+        op: sum(1000 + size(case) for cell in of_op for case in cases_of_cells[cell])
+        for op, of_op in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
     batches: list[_Batch] = []
@@ -297,7 +297,9 @@ def _batches(
             share = tuple(names[part::parts])
             if share:
                 only = replace(settings, names=share)
-                batches.append(({cell: found[cell] for cell in by_op[op]}, only, part == 0))
+                batches.append(
+                    ({cell: cases_of_cells[cell] for cell in by_op[op]}, only, part == 0)
+                )
     return batches
 
 
@@ -307,16 +309,16 @@ def size(case: Case) -> int:
 
 
 def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
-    found = mutants_in(cell.op, cell.dtype)
-    return [wrong for wrong in found if not settings.names or wrong.name in settings.names]
+    mutants = mutants_in(cell.op, cell.dtype)
+    return [wrong for wrong in mutants if not settings.names or wrong.name in settings.names]
 
 
 def _places(
-    found: Iterable[Cell], settings: MutationSettings
+    cells: Iterable[Cell], settings: MutationSettings
 ) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
     """Each mutant with its cell, or all of a version if their cases decide about it together."""
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
-    for cell in found:
+    for cell in cells:
         for wrong in _chosen(cell, settings):
             key = wrong.name, cell.op if mutant_of(cell, wrong).any_type else cell
             places.setdefault(key, (wrong, []))[1].append(cell)
@@ -475,8 +477,11 @@ class ArgumentsFields(validation.Fields):
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
     """Return the argument that no input distinguishes it from the formula; None without one."""
     names = {*mutant.names, *mutant.within}
-    about = (one for one in arguments(op) if not names.isdisjoint(one.mutants))
-    return next((one.why for one in about if not one.dtypes or dtype in one.dtypes), None)
+    about = (argument for argument in arguments(op) if not names.isdisjoint(argument.mutants))
+    return next(
+        (argument.why for argument in about if not argument.dtypes or dtype in argument.dtypes),
+        None,
+    )
 
 
 @cache
@@ -540,7 +545,7 @@ def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
         fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
         if node and fields:
             found.append((file, node, fields))
-            for one in (node, *node.entries["equivalent"].items):
-                validation.check_operators(one, opset.operators(fields.domain), file, problems)
+            for place in (node, *node.entries["equivalent"].items):
+                validation.check_operators(place, opset.operators(fields.domain), file, problems)
     problems.raise_if_any()
     return tuple(found)

@@ -92,7 +92,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         if len(self.backends) != 1:
-            named = ", ".join(one.address for one in self.backends)
+            named = ", ".join(info.address for info in self.backends)
             message = f"the outputs of one backend can be saved, not of {len(self.backends)}"
             raise UsageError(f"{message}: {named}", "name it with -b")
         (info,) = self.backends
@@ -157,10 +157,12 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
             asked = question(case)
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
-        for one in filter(None, (asked, asked.twin)):
+        for to_write in filter(None, (asked, asked.twin)):
             with suppress(NotExpressible):
-                place = folder / folders.folder_name(one.task.case)
-                folders.write_question(place, model_of(one.task), one.task, one.inputs)
+                place = folder / folders.folder_name(to_write.task.case)
+                folders.write_question(
+                    place, model_of(to_write.task), to_write.task, to_write.inputs
+                )
                 count += 1
     return count
 

@@ -64,12 +64,12 @@ def connect(detail: str | None, options: Mapping[str, str]) -> base.Backend:
         message = f"there is no program {words[0]!r}"
         raise BackendUnavailable(message, f"looked for from {Path.cwd()} and on PATH")
     address = f"cmd:{detail}"
-    made = {name: digest([path]) for name, path in _files_in(words).items()}
+    digests = {name: digest([path]) for name, path in _files_in(words).items()}
     if once:
-        info = BackendInfo(address, "cmd", "", repeatable=False, made_of=made)
+        info = BackendInfo(address, "cmd", "", repeatable=False, made_of=digests)
         return base.Backend(info, (CommandFailed,), partial(_prepared, words))
     program = Persistent(words)
-    info = BackendInfo(address, "cmd", program.version, made_of=made)
+    info = BackendInfo(address, "cmd", program.version, made_of=digests)
     return base.Backend(info, (CommandFailed,), program.prepare)
 
 

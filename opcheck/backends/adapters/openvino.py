@@ -34,7 +34,7 @@ _NOT_IMPLEMENTED = re.compile(
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return OpenVINO on device `detail`; the CPU's address is always openvino."""
-    taken = take("openvino", options, {"threads": threads, "precision": _precision})
+    given = take("openvino", options, {"threads": threads, "precision": _precision})
     device = detail or "CPU"
     if device.partition(".")[0] not in _DEVICES:
         hint = did_you_mean(device, _DEVICES) or f"it has {', '.join(_DEVICES)}"
@@ -48,9 +48,9 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         raise BackendUnavailable(f"openvino finds no {device} here", f"it finds {', '.join(here)}")
     settings: dict[str, Any] = {}
     if "INFERENCE_NUM_THREADS" in core.get_property(device, "SUPPORTED_PROPERTIES"):
-        settings["INFERENCE_NUM_THREADS"] = taken.get("threads", 1)
-    if "precision" in taken:
-        settings["INFERENCE_PRECISION_HINT"] = taken["precision"]
+        settings["INFERENCE_NUM_THREADS"] = given.get("threads", 1)
+    if "precision" in given:
+        settings["INFERENCE_PRECISION_HINT"] = given["precision"]
     address = "openvino" if device == "CPU" else f"openvino:{device}"
     version = openvino.__version__.partition("-")[0]  # what follows names the build
     devices = (device, *(other for other in here if other != device))

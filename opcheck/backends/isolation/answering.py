@@ -52,8 +52,8 @@ class Answering:
             before = loaded()
             self._backend = connect(address)
             info = self._backend.info
-            made = {**made_of(loaded() - before), **info.made_of}
-            hello = wire.answer_parts(replace(info, made_of=made))
+            digests = {**made_of(loaded() - before), **info.made_of}
+            hello = wire.answer_parts(replace(info, made_of=digests))
         except (BackendUnavailable, UsageError) as error:
             is_usage = isinstance(error, UsageError)
             hello = wire.answer_parts(wire.Failure(error.message, error.hint, is_usage))
@@ -181,7 +181,9 @@ class Repeated:
 def _queued() -> float:
     """Return seconds that threads were ready and did not run; NaN if one ended, 0 if not Linux."""
     try:
-        return 1e-9 * sum(int(one.read_bytes().split()[1]) for one in _THREADS.glob("*/schedstat"))
+        return 1e-9 * sum(
+            int(file.read_bytes().split()[1]) for file in _THREADS.glob("*/schedstat")
+        )
     except (OSError, IndexError):
         return nan
 

@@ -416,4 +416,5 @@ def _shown(message: str) -> str:
 def legal_twin(case: Case) -> Case | None:
     """Return the legal twin of a case that admits a refusal, at the opset of the case."""
     rejected = case.expect.rejection
-    return replace(rejected.legal, opset=case.opset) if rejected else None
+    legal = rejected.legal if rejected else None
+    return replace(legal, opset=case.opset) if legal else None

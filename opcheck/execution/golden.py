@@ -7,7 +7,7 @@ ONNX's loader would load the tests of its own package.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -266,7 +266,7 @@ def _golden_tests(case: Case) -> CaseTests:
     """Return the tests of `case`; raises the exceptions that `golden_tests` handles."""
     question = expected.question(case)
     if isinstance(case.expect, model.Rejected):
-        return _rejected(case, question, case.expect.reason, case.expect.legal)
+        return _rejected(case, question, case.expect.reason)
     if isinstance(case.expect, model.Oracle | model.Agreement):
         reason = "what must come out is what backends answer, which nobody vouches for"
         return _left_out(case, reason)
@@ -275,7 +275,7 @@ def _golden_tests(case: Case) -> CaseTests:
     if question.random:
         return _left_out(case, "its outputs are drawn at random")
     if isinstance(case.expect, model.AnyOf):
-        return CaseTests(tuple(_alternatives(case, question)))
+        return _with_legal_twin(case, question, _alternatives(case, question))
     if isinstance(case.expect, model.Computed):
         readings = _readings(question)
         if len(readings) > 1:
@@ -317,7 +317,7 @@ def _test(
         task = replace(task, outputs=with_ranks)
     return Test(
         name=task.case,
-        kind="should" if case.rule == "should" else "must",
+        kind=_kind(case),
         task=task,
         tolerance=case.tolerance,
         bound=has_bound,
@@ -327,21 +327,35 @@ def _test(
     )
 
 
-def _rejected(case: Case, question: Question, reason: str, legal: Case) -> CaseTests:
+def _kind(case: Case) -> AnswerKind:
+    """Return the folder of an answer that is the only right one."""
+    return "should" if case.rule == "should" else "must"
+
+
+def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
     """Return the test of an invalid model, and that of its legal twin."""
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
         if outputs(question.task, question.inputs) is not None:
             raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
-    test = _test(case, question)
-    refused = replace(test, kind="rejected", reason=reason)
+    refused = replace(_test(case, question), kind="rejected", reason=reason)
+    return _with_legal_twin(case, question, [refused])
+
+
+def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> CaseTests:
+    """Return `tests`, and that of the legal twin if a backend must or may refuse the model."""
+    without_twin = tuple(tests)
+    refused = case.expect.rejection
+    legal = refused.legal if refused else None
+    if legal is None:
+        return CaseTests(without_twin)
     try:
         twin = _test_of_twin(legal, not_none(question.twin))
     except (ValueError, InvalidNode, MemoryError) as error:
         is_wrong = isinstance(error, InvalidNode)
-        left_out = gm.LeftOut(case.id, "its legal twin", str(error), is_wrong)
-        return CaseTests((refused,), (left_out,))
-    return CaseTests((refused, replace(twin, kind=test.kind, legal_twin=True)))
+        left_out = gm.LeftOut(case.id, gm.LEGAL_TWIN, str(error), is_wrong)
+        return CaseTests(without_twin, (left_out,))
+    return CaseTests((*without_twin, replace(twin, kind=_kind(case), legal_twin=True)))
 
 
 def _test_of_twin(legal: Case, twin: Question) -> Test:
@@ -480,7 +494,7 @@ def write(
         used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
-            format=4,
+            format=5,
             opcheck=__version__,
             packages={name: metadata.version(name) for name in _PACKAGES},
             selection=selection,
@@ -522,7 +536,7 @@ def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, 
         try:
             fields, files = files_of(test)
         except (NotExpressible, ValueError) as error:
-            part = "its legal twin" if test.legal_twin else "the case"
+            part = gm.LEGAL_TWIN if test.legal_twin else "the case"
             is_wrong = isinstance(error, ValueError)
             left_out.append(gm.LeftOut(case.id, part, str(error), is_wrong))
             continue

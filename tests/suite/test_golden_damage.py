@@ -202,7 +202,7 @@ def test_a_manifest_that_is_none_is_told_without_more(
 
 def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path, wording: Wording) -> None:
     text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": 5'))
+    (folder / MANIFEST).write_text(text.replace('"format": 5', '"format": 6'))
     assert findings(folder)[MANIFEST] == wording
-    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": "4"'))
+    (folder / MANIFEST).write_text(text.replace('"format": 5', '"format": "5"'))
     assert findings(folder)[MANIFEST].startswith("is damaged: format: ")

@@ -33,6 +33,7 @@ _HEADS = (
     r"&\) ",
     r"\) const ",
     r"\] ",
+    r"<lambda\(\)> ",
     r"\bwas false\. ",
     r"\. ",
     r"(?<! ) : ",
@@ -50,6 +51,7 @@ _SENTENCES = (
     r"Unsupported model IR version: \d+, max supported IR version: \d+",
     r"Opset \d+ is under development and support for this is limited\..*",
     r"'\w+' mode only supports:",
+    r"Failed to construct locale with name:.+",
     # OpenVINO
     r"No conversion rule found for operations:.*",
     r"Expected a 3D, 4D or 5D tensor for the input\..*",

@@ -25,7 +25,6 @@ EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
 NOT_YET = (
     "backends",
-    "cli",
     "engine",
     "execution",
 )

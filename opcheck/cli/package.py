@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Case, Header, Run
     from opcheck.suite.golden_files import LeftOut, Manifest
 
-_RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
+#: Names in a package: the stored run, the folder of outputs, the checksums.
+_RUN = "run.jsonl"
+_OUTPUTS = "outputs"
+_SUMS = "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
 _MOST = 16 << 30
 _DAMAGE = (zlib.error, zipfile.BadZipFile)

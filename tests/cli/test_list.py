@@ -38,7 +38,7 @@ def test_json_is_a_record_a_line(run):
 
 @pytest.mark.parametrize(
     ("words", "printed"),
-    [((), "0 cases of 0 names, 0 with literal expectations\n"), (("--clauses",), "")],
+    [((), "0 cases from 0 templates, 0 with hand-written answers\n"), (("--clauses",), "")],
 )
 def test_a_selection_without_cases_is_no_success(run, words, printed):
     found = run("list", *words, "cases.yaml", "-k", "nothing_matches", code=5)

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
-from opcheck.grouping import group_by, sure
+from opcheck.grouping import group_by, not_none
 from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
@@ -374,7 +374,7 @@ class Change(NamedTuple):
     @property
     def record(self) -> Record:
         """The newer of the two."""
-        return sure(self.new or self.old)
+        return not_none(self.new or self.old)
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,7 @@ MAX_EXCEPTIONS = 10
 #: Functions that may be more complex, as "file:function", each with the reason.
 EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
-NOT_YET = (
-    "backends",
-    "engine",
-    "execution",
-)
+NOT_YET = ("engine",)
 #: Functions of formulas with other parameters than a schema's, which are to be divided.
 FORMULAS_NOT_YET = (
     "normalizations.formula",

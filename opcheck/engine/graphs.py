@@ -17,7 +17,7 @@ from opcheck.engine.node import Node, attributes_for, bound_types, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.engine.sizes import check_sizes, elements_of
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import OpVersion, Task
 from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, AttributeReference, Body, BodyNode, Schema
@@ -45,7 +45,9 @@ def body_formula(op: OpVersion) -> Formula:
 
     def formula(*inputs: Any, **attrs: Any) -> _Values:
         stated = {name: value for name, value in attrs.items() if value is not None}
-        fed = [x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), x.shape) for x in inputs]
+        fed = [
+            x if x is None else (not_none(dtypes.of(np.empty(0, x.dtype))), x.shape) for x in inputs
+        ]
         version = max(op.since, *schema.bodies)
         body = onnx_defs.body(op, version, stated, fed, len(schema.outputs))
         if body is None:

@@ -94,7 +94,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     versions = {entry.domain: entry.version for entry in model.opset_import}
 
     def has_kernel(node: Any) -> bool:
-        schema = grouping.sure(opset.describe(node.domain, node.op_type, versions[node.domain]))
+        schema = grouping.not_none(opset.describe(node.domain, node.op_type, versions[node.domain]))
         return any(
             kernel.provider == provider
             and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)

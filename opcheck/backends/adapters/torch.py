@@ -226,7 +226,7 @@ def _named(name: str, torch: Any, task: Task, x: Any, **attrs: Any) -> Any:
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
     """A function of floats, with the attributes of the node or their defaults."""
     decline(not x.is_floating_point(), f"{task.op} of {x.dtype}")
-    schema = grouping.sure(opset.describe("", task.op.name, task.opset))
+    schema = grouping.not_none(opset.describe("", task.op.name, task.opset))
     names = schema.attributes.keys() - {"consumed_inputs"}
     attrs = {name: task.attrs.get(name, schema.attributes[name].default) for name in names}
     return function(torch, task, x, **attrs)

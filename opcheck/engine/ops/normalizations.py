@@ -18,7 +18,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 
 NAMES = """BatchNormalization GroupNormalization InstanceNormalization LRN LpNormalization
 MeanVarianceNormalization RMSNormalization"""
@@ -54,7 +54,7 @@ def folded(x, mean, inverse, scale, B):
 def stashed(x, stash_type, *allowed):
     """`x` in the type that stage one is computed in, by its number in ONNX's TensorProto."""
     check_one_of("stash_type", stash_type, *allowed)
-    return xp.astype(x, sure(dtypes.named(stash_type)).numpy, computes=True)
+    return xp.astype(x, not_none(dtypes.named(stash_type)).numpy, computes=True)
 
 
 def mean_square(x, axes):

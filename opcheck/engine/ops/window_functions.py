@@ -24,7 +24,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Array
 
 NAMES = """BlackmanWindow HammingWindow HannWindow"""
@@ -123,7 +123,7 @@ def window(
     if count < 0 or periodic not in (0, 1):
         raise_unspecified(f"{count} points, periodic={periodic}")
     check_size((count,))
-    dtype = sure(dtypes.named(output_datatype))
+    dtype = not_none(dtypes.named(output_datatype))
     n = xp.astype(np.arange(count), np.float32)
     if count == 1 and not periodic:
         y = symmetric_point(points, n, dtype)

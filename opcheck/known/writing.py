@@ -125,10 +125,10 @@ class _Sheet:
 
     def mend(self, key: Mark, *, empty: bool) -> None:
         """Write the list of entries as empty, or no longer so."""
-        head, colon, rest = self.lines[key.line - 1].partition(":")
-        rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
+        head, colon, value = self.lines[key.line - 1].partition(":")
+        value = re.sub(r"^\s*(\[\s*\]|~|null)", "", value, flags=re.IGNORECASE)
         brackets = " []" if empty else ""
-        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{brackets}{rest}"]))
+        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{brackets}{value}"]))
 
     def text(self) -> str:
         lines = [*self.lines]

@@ -853,6 +853,11 @@ def joined(environments: Sequence[model.Environment]) -> model.Environment:
             name: _each(one.packages[name] for one in environments if name in one.packages)
             for name in names
         },
+        machine={
+            name: _each(one.machine[name] for one in environments if name in one.machine)
+            for name in dict.fromkeys(name for one in environments for name in one.machine)
+        },
+        remarks=tuple(dict.fromkeys(text for one in environments for text in one.remarks)),
     )
 
 

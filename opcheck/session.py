@@ -277,7 +277,10 @@ class LiveRun:
             options["graph-nodes"] = str(graphs.nodes)
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
         self.header = Header(
-            environment=workers.environment(),
+            environment=workers.environment(
+                kinds={info.kind for info in session.infos},
+                operators={case.op.name for case in request.asked},
+            ),
             backends=tuple(session.infos),
             suite=self.recorder.suite,
             started=datetime.now(UTC).isoformat(timespec="seconds"),

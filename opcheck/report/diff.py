@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.analysis import REGRESSIONS, Change, ChangeKind, Difference, differences, judged
+from opcheck.analysis import REGRESSIONS, Change, ChangeKind, Difference, diff_status, differences
 from opcheck.model import Run, Verdict
 from opcheck.report import summary
 from opcheck.report.markdown import Section, code, fitting, table, text
@@ -34,7 +34,7 @@ def show(
     if difference.left_out:
         console.print(Text(f"Left out: {left_out(difference)}", "yellow"), soft_wrap=True)
         console.print()
-    put_exit(console, *judged(old, new, difference, common=common))
+    put_exit(console, *diff_status(old, new, difference, common=common))
 
 
 def _show_changes(
@@ -102,7 +102,7 @@ def markdown_lines(old: Run, new: Run, difference: Difference, *, common: bool) 
 
 def _parts(old: Run, new: Run, difference: Difference, common: bool) -> Iterator[Section]:
     """Yield the parts of the page: the exit code, different settings, and changes by kind."""
-    status, meaning = judged(old, new, difference, common=common)
+    status, meaning = diff_status(old, new, difference, common=common)
     settings = differences(old.header, new.header)
     rows = [
         (text(name), text(brief(was)), text(brief(now))) for name, (was, now) in settings.items()

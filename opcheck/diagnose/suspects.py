@@ -17,9 +17,8 @@ from opcheck.backends import as_outputs, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
-from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
+from opcheck.dtypes import BASIC, DTYPES, DType, is_real, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
-from opcheck.engine.evaluate import is_real
 from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.engine.node import of_legality

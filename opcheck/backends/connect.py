@@ -100,8 +100,17 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
 def class_of(thing: Any) -> dict[str, str]:
     """Return where a class or function was defined, whatever name it is found by."""
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", "")
-    module = getattr(thing, "__module__", "")
+    module = _name_of_file(getattr(thing, "__module__", ""))
     return {CLASS: f"{module}.{name}".strip(".")} if isinstance(name, str) else {}
+
+
+def _name_of_file(module: object) -> object:
+    """Return the name of a module by its file, which may have another name as a link."""
+    file = getattr(sys.modules.get(str(module)), "__file__", None)
+    if not isinstance(module, str) or "." in module or not isinstance(file, str):
+        return module
+    stem = Path(os.path.realpath(file)).stem
+    return module if stem in ("__init__", "__main__") else stem
 
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
@@ -418,18 +427,19 @@ def made_of(files: Iterable[str]) -> dict[str, str]:
         top = Path(root, file.relative_to(root).parts[0]) if root else file
         is_source = (top / "__init__.py").is_file() and not _INSTALLED & {*top.parts}
         parts[top.name.partition(".")[0]] |= {file, *(_code_in(top) if is_source else ())}
-    return {name: digest(paths) for name, paths in sorted(parts.items())}
+    # The name of a single file does not count, so that a copy of a module has the same digest.
+    return {name: digest(parts[name], named=len(parts[name]) > 1) for name in sorted(parts)}
 
 
-def digest(paths: Iterable[Path]) -> str:
-    """Return a digest of what files are called and hold, in the order of their paths."""
+def digest(paths: Iterable[Path], *, named: bool = True) -> str:
+    """Return a digest of what files hold, in the order of their paths; `named`: of names, too."""
     stats = {}
     for path in sorted(paths):
         with suppress(OSError):  # gone meanwhile
             stats[path] = path.stat()
     stamps = [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats.items()]
     # Later processes of the same run need not read large files again that have not changed since.
-    name = sha256("\n".join(stamps).encode()).hexdigest()
+    name = sha256("\n".join([str(named), *stamps]).encode()).hexdigest()
     memory = Path(os.environ.get(SCRATCH, "")).parent / name
     with suppress(OSError):
         return memory.read_text()
@@ -440,7 +450,7 @@ def digest(paths: Iterable[Path]) -> str:
                 sha = file_digest(file, "sha256").hexdigest()
         except OSError:  # a program that may be run, and not be read
             sha = stamp
-        total.update(f"{path.name}\0{sha}\n".encode())
+        total.update(f"{path.name if named else ''}\0{sha}\n".encode())
     found = total.hexdigest()[:16]
     # Fewer bytes are read in some milliseconds.
     if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > 1 << 22:

@@ -196,6 +196,18 @@ def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> No
         ("[backends.x]\ntimeout = true\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
         ("[backends.x]\nmemory_limit = 0\naddress='numpy'", "opcheck.toml:2:1: backends.x.memory"),
         ("[backends.x]\nmemory_limit = 1.5\naddress='numpy'", "opcheck.toml:2:1: backends.x.memo"),
+        (
+            f"[backends.x]\ntimeout = 1{'_0' * 4300}",
+            "opcheck.toml:2:11: a number of more than 4,300",
+        ),
+        (
+            f"[backends.x]\ntimeout = {'9' * 4000}\naddress='numpy'",
+            "opcheck.toml:2:1: backends.x.t",
+        ),
+        (
+            f"[backends.x]\nmemory_limit = {'9' * 4000}\naddress='numpy'",
+            "opcheck.toml:2:1: backends",
+        ),
     ],
 )
 def test_a_problem_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:

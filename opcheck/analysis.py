@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from opcheck import model
 from opcheck.errors import Exit, UsageError, few, plural
-from opcheck.grouping import group_by, sure
+from opcheck.grouping import group_by, not_none
 from opcheck.model import WRONG, Diagnosis, Ending, Failure, Header, Record, Run, Verdict
 from opcheck.reading import quoted
 
@@ -374,7 +374,7 @@ class Change(NamedTuple):
     @property
     def record(self) -> Record:
         """The newer of the two."""
-        return sure(self.new or self.old)
+        return not_none(self.new or self.old)
 
 
 @dataclass(frozen=True)
@@ -853,6 +853,11 @@ def joined(environments: Sequence[model.Environment]) -> model.Environment:
             name: _each(one.packages[name] for one in environments if name in one.packages)
             for name in names
         },
+        machine={
+            name: _each(one.machine[name] for one in environments if name in one.machine)
+            for name in dict.fromkeys(name for one in environments for name in one.machine)
+        },
+        remarks=tuple(dict.fromkeys(text for one in environments for text in one.remarks)),
     )
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import ml_dtypes
 import numpy as np
@@ -170,6 +170,12 @@ def of(array: NDArray[Any]) -> DType | None:
         return DTYPES["string"] if all(issubclass(kind, str) for kind in kinds) else None
     dtype = array.dtype
     return _BY_NUMPY.get(dtype if dtype.isnative else dtype.newbyteorder("="))
+
+
+def is_real(array: NDArray[Any] | None) -> TypeGuard[NDArray[Any]]:
+    """Return True for a tensor of real floating numbers of 16 bits or more."""
+    dtype = None if array is None else of(array)
+    return dtype is not None and dtype.kind == "float"
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:

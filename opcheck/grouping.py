@@ -1,4 +1,4 @@
-"""Group things that are alike, pick fields that have the same names elsewhere, and be sure."""
+"""Group things that are alike, pick fields that have the same names elsewhere, and narrow types."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ def picked(one: object, names: str) -> dict[str, Any]:
     return {name: getattr(one, name) for name in names.split()}
 
 
-def sure(found: Found | None) -> Found:
-    """The value, which is not None here though its type allows it."""
-    assert found is not None
-    return found
+def not_none(value: Found | None) -> Found:
+    """Return a value that its type allows to be None, but that never is."""
+    assert value is not None
+    return value

@@ -20,7 +20,7 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.errors import Exit, OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
-from opcheck.grouping import Item, sure
+from opcheck.grouping import Item, not_none
 from opcheck.known import Gate, shipped_ledgers
 from opcheck.model import BackendInfo, Case, Ending, Header, Level, LiveResult, Record, Records, Run
 from opcheck.report.formatting import Recorder
@@ -225,7 +225,7 @@ class Session:
             return run.results(self._cluster.answers(run, recorder))
         if self._jobs == 1 or not interrupt.CAN_FORK or run.observe:
             return iter(run)
-        judges = scheduler.JudgePool(run, self._jobs, sure(self._folder), recorder.record)
+        judges = scheduler.JudgePool(run, self._jobs, not_none(self._folder), recorder.record)
         self._stack.callback(judges.close)
         return run.results(judges.answers())
 
@@ -277,7 +277,10 @@ class LiveRun:
             options["graph-nodes"] = str(graphs.nodes)
         oracles = {pool.info.address: pool.info for pool in session.oracles.values()}
         self.header = Header(
-            environment=workers.environment(),
+            environment=workers.environment(
+                kinds={info.kind for info in session.infos},
+                operators={case.op.name for case in request.asked},
+            ),
             backends=tuple(session.infos),
             suite=self.recorder.suite,
             started=datetime.now(UTC).isoformat(timespec="seconds"),

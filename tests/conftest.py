@@ -1,8 +1,9 @@
 """Snapshots, the first run, and why a test may be skipped.
 
 Snapshots are texts that a test compares exactly with a committed file in the folder `snapshots`
-beside the test. After a change that is meant, write them anew with `OPCHECK_UPDATE_SNAPSHOTS=1
-pytest` and read the difference before you commit it.
+beside the test: a whole page by the fixture `snapshot`, a message by `wording`. After a change that
+is meant, write them anew with `pytest --update-snapshots` and read the difference before you commit
+it.
 
 A test that is skipped proves nothing, so each skip is printed, and one for a reason that is not
 listed here fails the run.
@@ -32,6 +33,7 @@ from opcheck.model import Case
 from opcheck.suite.select import LEVELS
 from tests.examples import load_profile
 from tests.shell import Workers
+from tests.wording import Wording, heading_of
 
 ROOT = Path(__file__).parent.parent
 #: What the reason of a skip begins with.
@@ -50,7 +52,7 @@ REASONS = (
     "no browser: ",  # Chromium and its driver
 )
 
-UPDATE = "OPCHECK_UPDATE_SNAPSHOTS"
+UPDATE = "--update-snapshots"
 T = TypeVar("T")
 
 
@@ -74,6 +76,11 @@ PART = os.environ.get("OPCHECK_PART")
 #: A gate runs one in so many tests marked `processes`, and of what is tested elsewhere too.
 TURNS = 3
 _unlisted: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that writes snapshots."""
+    parser.addoption(UPDATE, action="store_true", help="write the snapshots that differ anew")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -307,13 +314,32 @@ def snapshot(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
     def check(name: str, text: str) -> None:
         file = folder / f"{name}.txt"
-        if os.environ.get(UPDATE):
+        if request.config.getoption(UPDATE):
             folder.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="\n")
-        assert file.is_file(), f"no snapshot {file.name}: write it with {UPDATE}=1"
+        assert file.is_file(), f"no snapshot {file.name}: write it with {UPDATE}"
         assert text == file.read_text(encoding="utf-8")
 
     return check
+
+
+@pytest.fixture
+def wording(request: pytest.FixtureRequest) -> Wording:
+    """What each text that this test compares must be, see `tests/wording.py`."""
+    item = request.node
+    heading = item.name
+    if parameters := getattr(item, "callspec", None):
+        heading = heading_of(item.name, item.originalname, [*parameters.indices.values()])
+    places: dict[str, str] = {}
+    if "tmp_path" in request.fixturenames:
+        folder = request.getfixturevalue("tmp_path")
+        places = {str(folder): "{tmp_path}", folder.name: "{tmp_path.name}"}
+    return Wording(
+        file=item.path.parent / "snapshots" / f"{item.path.stem}.txt",
+        heading=heading,
+        places=places | {sys.executable: "{python}", str(ROOT): "{root}"},
+        update=request.config.getoption(UPDATE),
+    )
 
 
 @dataclass(frozen=True)

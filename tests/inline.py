@@ -36,7 +36,7 @@ def lying(mistake: Mutant) -> Backend:
 
 def result_of(evaluation: CaseEvaluation, backend: Backend) -> LiveResult:
     """What `backend` is worth in one trial, whose data is kept for the next."""
-    return run_here(evaluation.on(backend.info), partial(attempt, backend)).result
+    return run_here(evaluation.judge(backend.info), partial(attempt, backend)).result
 
 
 def judge_all(

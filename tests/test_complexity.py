@@ -23,19 +23,7 @@ MAX_EXCEPTIONS = 10
 #: Functions that may be more complex, as "file:function", each with the reason.
 EXCEPTIONS: dict[str, str] = {}
 #: Modules that still have functions which are to be divided. A module without them leaves the list.
-NOT_YET = (
-    "backends",
-    "cli",
-    "engine",
-    "execution",
-)
-#: Functions of formulas with other parameters than a schema's, which are to be divided.
-FORMULAS_NOT_YET = (
-    "normalizations.formula",
-    "training.adagrad",
-    "training.adam",
-    "training.momentum",
-)
+NOT_YET = ("cli",)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _ONE_BRANCH = (
@@ -195,6 +183,4 @@ def _formulas_of_many_parameters() -> dict[str, bool]:
 
 def test_formulas_of_many_parameters_take_what_their_schema_has():
     formulas = _formulas_of_many_parameters()
-    others = {name for name, is_of_schema in formulas.items() if not is_of_schema}
-    assert others - {*FORMULAS_NOT_YET} == set()
-    assert {*FORMULAS_NOT_YET} - others == set(), "take these off FORMULAS_NOT_YET"
+    assert [name for name, is_of_schema in formulas.items() if not is_of_schema] == []

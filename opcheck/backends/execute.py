@@ -6,12 +6,12 @@ needs are bound before that, and the results are compared in another process, by
 """
 
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from sys import stderr
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy import array as plain_copy, empty, generic, ndarray, str_
@@ -24,8 +24,8 @@ from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question, Te
 from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
-#: More that are no arrays are the numbers of one output.
-_MOST = 1000
+#: A longer list without arrays is the numbers of one output.
+_MAX_OUTPUTS = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
 #: Errors that are no refusal of the data.
@@ -49,25 +49,33 @@ class CallFailure:
     documented: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Observed:
-    """Observations of one question: `stage` is the last one begun, `exit` how it failed."""
+    """What happened with one question in the backend's process; `execute` fills it in.
+
+    Attributes:
+        stage: The last stage that was begun.
+        exit: The exception that ended the work; None if all went well.
+        seconds: Time to prepare and to run, all together; 0 if something failed.
+        first: The answer to A.
+        between: The answer to B; None if it was refused and may be.
+        kept: What the arrays of the first answer hold after the second run.
+        again: The second answer to A.
+        fed: The inputs of each run as they were afterwards.
+        declared: The dtypes and shapes that the backend declared before the first run.
+        printed: The end of what was printed, if the backend has a process of its own.
+        peak: The most bytes of memory its process ever had; 0 if that is not measured.
+    """
 
     stage: Literal["feed", "prepare", "run", "second run", "third run"] = "feed"
     exit: CallFailure | None = None
-    #: How long it took to prepare and to run, all together, where nothing failed.
     seconds: float = 0.0
-    #: The answer to A, that to B (None where it was refused and may be), what the first answer's
-    #: arrays hold after that, and the second answer to A.
     first: Outputs | None = None
     between: Outputs | None = None
     kept: Outputs | None = None
     again: Outputs | None = None
-    #: The inputs of each run as they were afterwards, and what is said of the outputs before.
     fed: tuple[tuple[Array, ...], ...] = ()
     declared: tuple[Declared, ...] = ()
-    #: In a process of its own: the end of what was printed, and how many bytes of memory it had at
-    #: most in its life, 0 where that is not measured.
     printed: str = ""
     peak: int = 0
 
@@ -75,67 +83,103 @@ class Observed:
 def execute(backend: Backend, question: Question, *, alone: bool = False) -> Observed:
     """Run `question` on `backend` and record what happens.
 
-    It raises KeyboardInterrupt only, and not even that if the backend is `alone` in its process.
+    Raises KeyboardInterrupt only, and not even that if the backend is `alone` in its process.
     """
-    seen: dict[str, Any] = {}
+    seen = Observed()
     try:
-        # Made before anything is asked: running out of memory here is no failure of the backend.
-        data = (question.inputs, question.second, question.inputs)
-        fed = [tuple(array.copy() for array in run) for run in data]
-        start = perf_counter()
-        seen["stage"] = "prepare"
-        prepared = backend.prepare(question.task)
-        seen |= {"stage": "run", "declared": _declared(prepared)}
-        held = _held(prepared.run([*fed[0]]))
-        seen["first"] = tuple(map(_output, held))
-        if not backend.info.repeatable:
-            return Observed(**seen, seconds=perf_counter() - start, fed=tuple(fed[:1]))
-        seen["stage"] = "second run"
-        try:
-            between = as_outputs(prepared.run([*fed[1]]))
-        except Exception as error:
-            if question.second_is_legal or isinstance(error, _NEVER_A_REFUSAL):
-                raise
-            between = None
-        seen |= {"stage": "third run", "between": between, "kept": tuple(map(_output, held))}
-        again = as_outputs(prepared.run([*fed[2]]))
-        return Observed(**seen, seconds=perf_counter() - start, again=again, fed=tuple(fed))
+        _run(backend, question, seen)
     except BaseException as error:  # a backend may even raise SystemExit
         if isinstance(error, KeyboardInterrupt) and not alone:
             raise
-        signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
-        detail = message_of(error)
-        if isinstance(error, SystemExit):
-            detail = f"would have left with status {detail or 0}"
-        documented = isinstance(error, backend.documented_errors)
-        exit = CallFailure(signal, _type_of(error), detail, documented)
-        if alone and signal == "BaseException" and not exit.documented:
-            # Where somebody's Python code raised is shown with the failure.
-            with suppress(BaseException):
-                from opcheck.backends.connect import place_of
+        seen.exit = _failure_of(error, backend)
+        if alone and seen.exit.signal == "BaseException" and not seen.exit.documented:
+            _print_place(error)
+    return seen
 
-                if (place := place_of(error)) and "site-packages" not in place:
-                    print(f"raised at {place}", file=stderr)
-        return Observed(**seen, exit=exit)
+
+def _run(backend: Backend, question: Question, seen: Observed) -> None:
+    """Prepare the task, run it on A, on B and on A again, and note in `seen` what happens."""
+    # Copied before the backend is asked: it is not to blame if memory runs out here.
+    data = (question.inputs, question.second, question.inputs)
+    first_data, second_data, third_data = (_copies(inputs) for inputs in data)
+    start = perf_counter()
+    seen.stage = "prepare"
+    prepared = backend.prepare(question.task)
+    seen.declared = _declared(prepared)
+    seen.stage = "run"
+    held = _held(prepared.run([*first_data]))
+    seen.first = tuple(map(_output, held))
+    if not backend.info.repeatable:
+        seen.seconds = perf_counter() - start
+        seen.fed = (first_data,)
+        return
+    seen.stage = "second run"
+    between = _second_run(prepared, second_data, is_legal=question.second_is_legal)
+    seen.kept = tuple(map(_output, held))
+    seen.between = between
+    seen.stage = "third run"
+    seen.again = as_outputs(prepared.run([*third_data]))
+    seen.seconds = perf_counter() - start
+    seen.fed = (first_data, second_data, third_data)
+
+
+def _copies(inputs: Tensors) -> tuple[Array, ...]:
+    return tuple(array.copy() for array in inputs)
+
+
+def _second_run(prepared: Prepared, inputs: Tensors, *, is_legal: bool) -> Outputs | None:
+    """Return the answer to B; None if it is refused, unless B is legal for certain."""
+    try:
+        return as_outputs(prepared.run([*inputs]))
+    except Exception as error:
+        if is_legal or isinstance(error, _NEVER_A_REFUSAL):
+            raise
+        return None
+
+
+def _failure_of(error: BaseException, backend: Backend) -> CallFailure:
+    """Describe an exception that came out of a backend."""
+    signal = next(kind for kind in _SIGNALS if isinstance(error, kind)).__name__
+    detail = message_of(error)
+    if isinstance(error, SystemExit):
+        detail = f"would have left with status {detail or 0}"
+    documented = isinstance(error, backend.documented_errors)
+    return CallFailure(signal, _type_of(error), detail, documented)
+
+
+def _print_place(error: BaseException) -> None:
+    """Print where a user's Python code raised; it is shown with the failure."""
+    with suppress(BaseException):
+        from opcheck.backends.connect import place_of
+
+        place = place_of(error)
+        if place and "site-packages" not in place:
+            print(f"raised at {place}", file=stderr)
 
 
 def _declared(prepared: Prepared) -> tuple[Declared, ...]:
     """Return the outputs that a prepared task declares; raises UnusableAnswer for anything else."""
     if not hasattr(prepared, "declared"):
         return ()
-    said, declared = prepared.declared(), []
+    pairs = prepared.declared()
     try:
-        for dtype, shape in said:
-            if dtype is not None and not (type(dtype) is str and dtype in dtypes.DTYPES):
-                raise ValueError("no dtype")
-            if not isinstance(shape, list | tuple | None):
-                raise TypeError("no shape")
-            sizes = [n if type(n) is int and n >= 0 else None for n in shape or ()]
-            declared.append(Declared(dtype, None if shape is None else tuple(sizes)))
+        return tuple(_declared_output(dtype, shape) for dtype, shape in pairs)
     except (TypeError, ValueError) as error:
         wanted = "a pair for each output: the name of its dtype or None, and its sizes or None"
-        raise UnusableAnswer(f"declared() returned {said!r:.200}, not {wanted}") from error
-    return tuple(declared)
+        raise UnusableAnswer(f"declared() returned {pairs!r:.200}, not {wanted}") from error
+
+
+def _declared_output(dtype: object, shape: object) -> Declared:
+    """Return a declared output; raises TypeError and ValueError if it is not one."""
+    if dtype is not None and not (type(dtype) is str and dtype in dtypes.DTYPES):
+        raise ValueError("not a dtype")
+    if shape is None:
+        return Declared(dtype, None)
+    if not isinstance(shape, list | tuple):
+        raise TypeError("not a shape")
+    # A size may be symbolic, or unknown.
+    sizes = tuple(size if type(size) is int and size >= 0 else None for size in shape)
+    return Declared(dtype, sizes)
 
 
 def as_outputs(result: object) -> Outputs:
@@ -148,13 +192,13 @@ def _held(result: object) -> tuple[object, ...]:
     if not isinstance(result, list | tuple):
         return (result,)
     # One that gives all its numbers as a list did not mean a list of outputs.
-    if len(result) > _MOST and not isinstance(result[0], ndarray):
+    if len(result) > _MAX_OUTPUTS and not isinstance(result[0], ndarray):
         return (Foreign(f"list of {len(result):,} values"),)
     return tuple(result)
 
 
 def _output(value: object) -> Array | Foreign:
-    if (type(value) is list or type(value) is tuple) and len(value) <= _MOST:
+    if (type(value) is list or type(value) is tuple) and len(value) <= _MAX_OUTPUTS:
         items = [array for array in map(_plain, value) if type(array) is ndarray]
         if len(items) == len(value):
             return Items(f"list of {len(items)} arrays", tuple(items))
@@ -195,8 +239,9 @@ def message_of(error: BaseException) -> str:
     """Return an exception's message, shortened; a failing `__str__` is caught."""
     try:
         text = "".join([str(error)]).strip()  # plain text, whatever was made of it
-        cut = f"{text[:MAX_DETAIL]} … ({len(text)} characters)"
-        return text if len(text) <= MAX_DETAIL else cut
+        if len(text) <= MAX_DETAIL:
+            return text
+        return f"{text[:MAX_DETAIL]} … ({len(text)} characters)"
     except BaseException as second:  # it is the backend's code that is asked
         return f"(its message cannot be read: {type(second).__name__})"
 
@@ -215,35 +260,49 @@ def outcome(seen: Observed, question: Question) -> Outcome:
     if seen.exit:
         return _failed(seen.exit, seen)
     assert seen.first is not None
-    data = (question.inputs, question.second, question.inputs)
-    contradictions: list[str | None] = [
-        f"input {place} of run {run} was modified"
-        for run, inputs in enumerate(zip(seen.fed, data, strict=False), 1)
-        for place, pair in enumerate(zip(*inputs, strict=True))
-        if not dtypes.identical(*pair)
-    ]
-    differs = None
+    differs: str | None = None
     if seen.again is not None:
-        assert seen.kept is not None
-        kept = changed(seen.first, seen.kept, "the first result, once the second run is over,")
         differs = changed(seen.first, seen.again, "the third run, on the first run's data,")
-        alike = question.random or [*map(_form, seen.first)] == [*map(_form, seen.again)]
-        contradictions += [kept, None if alike else differs]
-        contradictions.append(_of_other_kind(seen.first, seen.between))
-        contradictions.append(_of_other_kind(seen.first, seen.again, "third"))
     pairs = zip(question.inputs, question.second, strict=True)
-    other_data = any(not dtypes.identical(one, other) for one, other in pairs)
+    has_other_data = any(not dtypes.identical(first, second) for first, second in pairs)
+    is_as_first = seen.between is not None and same_answers(seen.first, seen.between)
     return Produced(
         seen.first,
         seen.seconds,
-        unstable=next(filter(None, contradictions), None),
+        unstable=next(_contradictions(seen, question, differs), None),
         again=seen.again if differs is not None and not question.random else None,
         differs=differs or "",
         between=seen.between,
         once=seen.again is None,
-        stale=other_data and seen.between is not None and same_answers(seen.first, seen.between),
+        stale=has_other_data and is_as_first,
         declared=seen.declared,
     )
+
+
+def _contradictions(seen: Observed, question: Question, differs: str | None) -> Iterator[str]:
+    """Yield in which ways runs contradict each other; `differs` is how the third is unlike.
+
+    The first way is shown.
+    """
+    data = (question.inputs, question.second, question.inputs)
+    for run, (fed, inputs) in enumerate(zip(seen.fed, data, strict=False), 1):
+        for place, (after, before) in enumerate(zip(fed, inputs, strict=True)):
+            if not dtypes.identical(after, before):
+                yield f"input {place} of run {run} was modified"
+    if seen.again is None:
+        return
+    assert seen.first is not None
+    assert seen.kept is not None
+    overwritten = changed(seen.first, seen.kept, "the first result, once the second run is over,")
+    if overwritten:
+        yield overwritten
+    has_its_form = [*map(_form, seen.first)] == [*map(_form, seen.again)]
+    if differs and not question.random and not has_its_form:
+        yield differs
+    for later, which in ((seen.between, "second"), (seen.again, "third")):
+        unlike = _of_other_kind(seen.first, later, which)
+        if unlike:
+            yield unlike
 
 
 def _failed(exit: CallFailure, seen: Observed) -> Outcome:
@@ -296,7 +355,7 @@ def _other(array: Array, may_negate: bool, moved: bool) -> Array:
     return reverse
 
 
-def _of_other_kind(judged: Outputs, later: Outputs | None, which: str = "second") -> str | None:
+def _of_other_kind(judged: Outputs, later: Outputs | None, which: str) -> str | None:
     """Describe how a later answer differs in number or dtypes, which data do not change."""
     if later is None:
         return None

@@ -14,7 +14,7 @@ from opcheck.cli import console, options
 from opcheck.cli.files import OutputCommand, OutputPath, check_files
 from opcheck.cli.options import BackendOptions, CaseOptions
 from opcheck.errors import Exit, Unwritable, UsageError, few, plural
-from opcheck.grouping import group_by, sure
+from opcheck.grouping import group_by, not_none
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -345,7 +345,7 @@ def _compare_saved(given: BenchOptions, old: Path, new: Path) -> NoReturn:
     """Print and judge what changed between two saved benchmarks."""
     if others := options.given_besides("compare", "max_regression", "unclear"):
         raise UsageError(f"--compare measures nothing: {others[0]} has no place beside it")
-    gate = sure(asked_gate(given.max_regression, given.unclear, stored=True))
+    gate = not_none(asked_gate(given.max_regression, given.unclear, stored=True))
     code, meaning = show_changes(
         console.stdout_console(), gate, saved_benchmark(old), saved_benchmark(new)
     )

@@ -14,6 +14,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
@@ -101,6 +102,8 @@ class PrettyOutput(_Output):
     def __init__(self, header: Header, *, quiet: bool, verbose: int) -> None:
         super().__init__(header, pausing=True)
         self.pretty = summary.Pretty(stdout_console(), header, quiet=quiet, verbose=verbose)
+        for remark in header.environment.remarks:
+            self.pretty.console.print(Text(f"this machine: {remark}", "bold"))
 
     def take(self, result: Record) -> None:
         """Do nothing: only `show` prints."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from opcheck.dtypes import DType, identical, of, parts, round_to
 from opcheck.engine import Drawn, Expected
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import Array, Tolerance
 
 #: The distance between NaN and anything else.
@@ -161,7 +161,7 @@ class Want:
     @property
     def expected(self) -> Expected:
         """The bound of an output that has one."""
-        return sure(self.bound)
+        return not_none(self.bound)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from opcheck.analysis import UNJUDGED, WAYS
 from opcheck.diagnose.rules import FEWEST, Condition, Feature, features, invalid, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 
 #: Failures without an answer.
@@ -56,7 +56,7 @@ class DiagnosedResult:
 
     @cached_property
     def _ours(self) -> re.Match[str]:
-        return sure(_OURS.match(self.record.reason))
+        return not_none(_OURS.match(self.record.reason))
 
     @cached_property
     def message(self) -> str:
@@ -416,4 +416,5 @@ def _shown(message: str) -> str:
 def legal_twin(case: Case) -> Case | None:
     """Return the legal twin of a case that admits a refusal, at the opset of the case."""
     rejected = case.expect.rejection
-    return replace(rejected.legal, opset=case.opset) if rejected else None
+    legal = rejected.legal if rejected else None
+    return replace(legal, opset=case.opset) if legal else None

@@ -17,14 +17,13 @@ from opcheck.backends import as_outputs, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
-from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
+from opcheck.dtypes import BASIC, DTYPES, DType, is_real, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
-from opcheck.engine.evaluate import is_real
 from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.engine.node import of_legality
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
 from opcheck.numbers import setting
 
@@ -535,7 +534,7 @@ class Evidence:
         right = self.nearest[place]
         if place in self.passing or right is None or not isinstance(got, np.ndarray):
             return False
-        precision = sure(of(got)).precision
+        precision = not_none(of(got)).precision
         # Plain numbers of 16 bits are computed in float32.
         bits = precision - 2 if precision < _PRECISION_OF_16_BITS else precision // 2 - 1
         mine = wide(got)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import budget, dtypes, interrupt, numbers, opset
-from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.dtypes import DTYPES, DType, is_real, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, explained, located
 from opcheck.engine.outputs import Drawn, Expected, Outputs
@@ -31,12 +31,6 @@ Lift: TypeAlias = Callable[[Any], Any]
 #: The most elements that mpmath computes, which takes some minutes for as many.
 _LARGE = 1 << 20
 _BYTES_OF_HALF = 2
-
-
-def is_real(array: Array | None) -> TypeGuard[Array]:
-    """Return True for a tensor of floating numbers that have room for error."""
-    dtype = None if array is None else dtypes.of(array)
-    return dtype is not None and dtype.kind == "float"
 
 
 # On plain numbers.

@@ -17,7 +17,7 @@ from opcheck.engine.node import Node, attributes_for, bound_types, operator_of
 from opcheck.engine.operators import Formula, signature_of
 from opcheck.engine.sizes import check_sizes, elements_of
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import OpVersion, Task
 from opcheck.numbers.arithmetic import Kind, Number
 from opcheck.opset import OUTER, AttributeReference, Body, BodyNode, Schema
@@ -45,7 +45,9 @@ def body_formula(op: OpVersion) -> Formula:
 
     def formula(*inputs: Any, **attrs: Any) -> _Values:
         stated = {name: value for name, value in attrs.items() if value is not None}
-        fed = [x if x is None else (sure(dtypes.of(np.empty(0, x.dtype))), x.shape) for x in inputs]
+        fed = [
+            x if x is None else (not_none(dtypes.of(np.empty(0, x.dtype))), x.shape) for x in inputs
+        ]
         version = max(op.since, *schema.bodies)
         body = onnx_defs.body(op, version, stated, fed, len(schema.outputs))
         if body is None:
@@ -207,15 +209,14 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     """
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    takes_lists = schema is not None and any(x.listed for x in (*schema.inputs, *schema.outputs))
-    is_simple = not takes_lists and not node.graphs
-    if is_simple and any(isinstance(x, list) for x in operands):
-        decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
-        return operands
-    if is_simple and not any(isinstance(x, Kind) for x in operands):
-        return _outputs_of_plain(node, operands)
-    operator = operator_of(node.op)
-    moves = operator is not None and operator.exact and not node.graphs
+    takes_lists = _takes_lists(schema)
+    if not takes_lists and not node.graphs:
+        if any(isinstance(x, list) for x in operands):
+            decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
+            return operands
+        if not any(isinstance(x, Kind) for x in operands):
+            return _outputs_of_plain(node, operands)
+    moves = _moves_elements(node)
     if moves:
         # A size, a ratio or a fill is an array like any other, where it is known.
         operands = [numbers.if_known(x) for x in operands]
@@ -228,6 +229,17 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     if node.graphs or schema is None:
         return outputs
     return _in_declared_types(node, schema, operands, outputs)
+
+
+def _takes_lists(schema: Schema | None) -> bool:
+    """Return True if a node of this schema takes or gives sequences or optionals."""
+    return schema is not None and any(x.listed for x in (*schema.inputs, *schema.outputs))
+
+
+def _moves_elements(node: BodyNode) -> bool:
+    """Return True if the outputs of a node hold elements of its inputs, which it moves."""
+    operator = operator_of(node.op)
+    return operator is not None and operator.exact and not node.graphs
 
 
 @contextmanager

@@ -96,13 +96,13 @@ def has_nan(*operands: Any) -> bool:
         if isinstance(operand, float):
             if operand != operand:
                 return True
-        elif is_floating(operand) and np.any(xp.isnan(operand)):
+        elif _may_hold_nan(operand) and np.any(xp.isnan(operand)):
             return True
     return False
 
 
-def is_floating(x: Any) -> bool:
-    """Return True for a tensor whose elements may be NaN."""
+def _may_hold_nan(x: Any) -> bool:
+    """Return True for a tensor of floating or complex numbers, of any width."""
     return hasattr(x, "dtype") and x.dtype.kind not in "biuOSU"
 
 

@@ -285,7 +285,7 @@ class OneCase:
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
         """Judge the answer of each backend; one that is not right is not timed."""
-        asked = [(part.judged, evaluation.on(part.judged.info)) for part in self.parts]
+        asked = [(part.judged, evaluation.judge(part.judged.info)) for part in self.parts]
         evaluated = workers.answers(asked, look)
         if self.case.expect.compares_backends:
             evaluated = judge_by_agreement(evaluation, evaluated, [pool.info for pool, _ in asked])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,24 +30,37 @@ _ONCE = "stability not checked: it is asked once"
 _WRONG_IN_ITS_SECOND_RUN = (
     "answered other data wrongly in its second run, and otherwise in a first run"
 )
-#: True for an answer to the case's legal twin, and the answer.
-WrongAnswer: TypeAlias = tuple[bool, Outcome]
+
+
+class WrongAnswer(NamedTuple):
+    """A wrong outcome, of the case itself or of its legal twin: the evidence for a diagnosis."""
+
+    outcome: Outcome
+    is_of_twin: bool
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCase:
-    """The result of a backend on a case."""
+    """The result of a backend on a case, with what only the judging process needs.
+
+    `CaseEvaluation.judge` makes it. The scheduler, `locate`, `bench` and `mutate` read it.
+
+    Attributes:
+        result: The result before ledgers and diagnosis.
+        wrong: The wrong answer, if there is one to diagnose.
+        open: The outcome, if other backends' outcomes are to judge it.
+        answer: The outputs as they came, where they are needed again.
+        others: Other failures of a case that was asked several times.
+        elsewhere: It fails only on other data than the case's own.
+        is_too_large: The case takes more than opcheck computes, so that no backend was asked.
+    """
 
     result: LiveResult
-    failed: WrongAnswer | None = None
-    #: The outcome, if it is to be judged by those of other backends.
+    wrong: WrongAnswer | None = None
     open: Outcome | None = None
     answer: model.Produced | None = None
-    #: Other failures of a case that was asked several times.
     others: tuple["EvaluatedCase", ...] = ()
-    #: It fails on other data than the case's own alone.
     elsewhere: bool = False
-    #: The case takes more than opcheck computes, so that no backend was asked.
     is_too_large: bool = False
 
     def changed(self, **fields: Any) -> "EvaluatedCase":
@@ -83,7 +96,8 @@ class CaseEvaluation:
     """One case; its data and its answers, by the `oracle_answer` if any, are made once for all."""
 
     def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
-        self.case, self.oracle_answer = case, oracle_answer
+        self.case = case
+        self.oracle_answer = oracle_answer
 
     @property
     def for_the_oracle(self) -> Question | None:
@@ -93,7 +107,7 @@ class CaseEvaluation:
         try:
             return self.question
         except (ValueError, MemoryError):
-            return None  # `on` reports it
+            return None  # `judge` reports it
 
     @cached_property
     def question(self) -> Question:
@@ -116,21 +130,23 @@ class CaseEvaluation:
 
         The text may admit several.
         """
-        case, asked = self.case, self.question
+        case = self.case
+        question = self.question
         try:
             if self.oracle_answer:
                 return (self.oracle_answer.wants(case, other_data=True),)
-            known = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
-            if known or operator_of(case.op):
-                answers = expected.computed_answers(case, asked, asked.second)
-                return tuple(it.wants for it in answers if isinstance(it, verdict.Answer))
+            is_graph = case.op == model.GRAPH and isinstance(case.expect, model.Computed)
+            if is_graph or operator_of(case.op):
+                answers = expected.computed_answers(case, question, question.second)
+                return tuple(answer.wants for answer in answers if isinstance(answer, Answer))
         except (expected.OracleUnavailable, expected.WrongCase, expected.Unsupported):
             pass
         return None
 
     def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
-        """The comparisons of an answer to the other data, None if nobody knows."""
-        if (answers := self.answers_to_other_data) is None:
+        """Return the comparisons of an answer to the other data; None without an oracle for it."""
+        answers = self.answers_to_other_data
+        if answers is None:
             return None
         compared: Comparisons = ()
         for wants in answers:
@@ -144,7 +160,7 @@ class CaseEvaluation:
         return compared
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
-        """Return True if this answer to the other data is right, None if nobody knows."""
+        """Return True if an answer to the other data is right; None without an oracle for it."""
         compared = self.compared_on_other_data(backend, answer)
         return None if compared is None else _are_right(compared)
 
@@ -153,33 +169,35 @@ class CaseEvaluation:
         """True for a model that the engine computes."""
         return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
-    def on(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
+    def judge(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
         """Judge one backend on the case, with as many questions as that takes.
 
-        A case that judges no backend is settled without a question. Otherwise the backend answers
-        it, and what it answers is judged: on the case's own data, then on other data of the same
-        shapes. What opcheck itself cannot judge accuses nobody. A backend that refuses the model
-        answers it again at later opsets, where the operator is the same.
+        A case that judges no backend has its result without a question. Otherwise the backend
+        answers it, and its answer is judged: on the case's own data, then on other data of the same
+        shapes. If opcheck cannot judge the answer, the case is unsupported, whatever the backend
+        did. A backend that refuses the model is asked again at later opsets, where the operator is
+        the same.
         """
         expectation = self._expectation(backend)
         if isinstance(expectation, EvaluatedCase):
             return expectation
         if expectation.no_formula:
-            return (yield from self._fate(backend, expectation.no_formula))
+            return (yield from self._judge_by_survival(backend, expectation.no_formula))
         answer = yield from self._answer_of(backend)
         if self.case.expect.compares_backends:
             return self._to_be_compared(backend, answer)
-        judgement = self._judged(backend, answer, expectation)
-        elsewhere = yield from self._elsewhere(backend, answer, judgement)
-        judgement = elsewhere or judgement
-        if why := self._why_nothing_is_judged(judgement):
-            return self._unsupported(backend, why)
+        judgement = self._judge_answer(backend, answer, expectation)
+        on_other_data = yield from self._judge_on_other_data(backend, answer, judgement)
+        judgement = on_other_data or judgement
+        reason = self._why_nothing_is_judged(judgement)
+        if reason:
+            return self._unsupported(backend, reason)
         if self._may_be_the_opset(judgement):
             judgement = yield from self._at_a_later_opset(judgement)
-        return self._evaluated(backend, answer, judgement, is_elsewhere=elsewhere is not None)
+        return self._evaluated(backend, answer, judgement, elsewhere=on_other_data is not None)
 
     def _expectation(self, backend: BackendInfo) -> "_Expectation | EvaluatedCase":
-        """Return the expectation, or the result of a case that judges this backend not at all."""
+        """Return the expectation, or the result of a case that does not judge this backend."""
         case = self.case
         if case.beyond:
             return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
@@ -204,22 +222,24 @@ class CaseEvaluation:
             return EvaluatedCase(LiveResult(case, backend.address, Verdict.UNSUPPORTED, reason))
         return expectation
 
-    def _fate(self, backend: BackendInfo, why: str) -> Questions[EvaluatedCase]:
-        """Judge whether a backend dies of a model of which nobody knows the answer."""
-        fate = verdict.judge_without_oracle(self.case.rule, (yield self.question).outcome, why)
-        if fate == verdict.Judgement(Verdict.NOT_RUN, why):
+    def _judge_by_survival(self, backend: BackendInfo, why: str) -> Questions[EvaluatedCase]:
+        """Judge only if the backend survives a model whose answer is unknown, and `why` it is."""
+        reply = yield self.question
+        judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
+        if judgement == verdict.Judgement(Verdict.NOT_RUN, why):
             return self._unsupported(backend, why)
-        return EvaluatedCase(LiveResult(self.case, backend.address, **vars(fate)))
+        return EvaluatedCase(LiveResult(self.case, backend.address, **vars(judgement)))
 
     def _answer_of(self, backend: BackendInfo) -> Questions["_BackendAnswer"]:
         """Ask the backend, and about the legal twin if it refuses a model that it may refuse."""
-        asked = self.question
-        reply = yield asked
-        outcome, printed = confirmed(reply.outcome, asked.task, backend), reply.printed
+        question = self.question
+        reply = yield question
+        outcome = confirmed(reply.outcome, question.task, backend)
+        printed = reply.printed
         twin: Outcome | None = None
-        if asked.twin and _may_refuse(outcome):
-            reply = yield asked.twin
-            twin = confirmed(reply.outcome, asked.twin.task, backend)
+        if question.twin and _may_refuse(outcome):
+            reply = yield question.twin
+            twin = confirmed(reply.outcome, question.twin.task, backend)
             printed += reply.printed
         produced: model.Produced | None = None
         note = ""
@@ -232,9 +252,9 @@ class CaseEvaluation:
         )
 
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
-        """The answer without declared outputs that only repeat a wrong text of the model.
+        """Return the answer without declared outputs that only repeat a wrong text of the model.
 
-        Then what that text contradicts, or "". Such a model is judged by its values.
+        Such a model is judged by its values. Also return what that text contradicts, or "".
         """
         names = [output.name for output in self.case.outputs]
         wrong = verdict.misdeclared(outcome, names)
@@ -257,62 +277,65 @@ class CaseEvaluation:
         )
         return EvaluatedCase(result, open=outcome, answer=answer.produced)
 
-    def _judged(
+    def _judge_answer(
         self, backend: BackendInfo, answer: "_BackendAnswer", expectation: "_Expectation"
     ) -> verdict.Judgement:
         """Judge an answer to the case's own data."""
-        case, outcome = self.case, answer.outcome
+        case = self.case
         if expectation.no_oracle:
-            return verdict.judge_without_oracle(
-                case.rule, check_self_consistent(case, outcome), expectation.no_oracle
-            )
+            outcome = check_self_consistent(case, answer.outcome)
+            return verdict.judge_without_oracle(case.rule, outcome, expectation.no_oracle)
         judgement = verdict.judge(
             case.rule,
             expectation.admitted,
-            outcome,
-            case.tolerance,
-            self.like,
-            backend.accumulate,
-            answer.twin,
+            answer.outcome,
+            tolerance=case.tolerance,
+            like=self.like,
+            declared=backend.accumulate,
+            twin=answer.twin,
         )
         is_poorer = any(one.problem == "precision" for one in judgement.comparisons)
         if self.is_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
             return replace(judgement, verdict=Verdict.WARN, failure="precision")
         return judgement
 
-    def _elsewhere(
+    def _judge_on_other_data(
         self, backend: BackendInfo, answer: "_BackendAnswer", judgement: verdict.Judgement
     ) -> Questions[verdict.Judgement | None]:
         """Judge the answer to other data, None if it changes nothing about the judgement."""
         is_pass = judgement.verdict is Verdict.PASS
-        # A model that is off, or of which nobody knows a part, is not wrong; it may be elsewhere.
+        # A model that is off, or that has unknown parts, is not wrong, but may be so on other data.
         is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
         if answer.produced is None or not (is_pass or (self.is_model and is_vague)):
             return None
-        found = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
-        if found is None or (found.failure == "precision" and not is_pass):
+        other = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
+        if other is None or (other.failure == "precision" and not is_pass):
             return None
-        return found
+        return other
 
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
         """Describe why a judgement says nothing about the backend, or ""."""
-        if judgement.verdict is Verdict.PASS and (why := self._says_nothing()):
-            return why
+        if judgement.verdict is Verdict.PASS:
+            degenerate = self._degenerate_reason()
+            if degenerate:
+                return degenerate
         # No backend need take a model whose types contradict each other.
-        data = self.case.model if judgement.failure in ("raised", "declared") else None
-        if data and (why := self._contradiction(data)):
-            return f"the model contradicts itself: {why}"
+        if self.case.model and judgement.failure in ("raised", "declared"):
+            contradiction = self._contradiction(self.case.model)
+            if contradiction:
+                return f"the model contradicts itself: {contradiction}"
         if judgement.verdict is Verdict.BAD_CASE and self.case.op == model.GRAPH:
             return f"unsupported by opcheck: {judgement.reason}"
         return ""
 
     def _contradiction(self, data: bytes) -> str:
-        """How a model contradicts itself, as onnx infers or as the engine computes; else ""."""
-        if found := WholeModel(data, self.question.task.inputs).contradiction:
-            return found
+        """Describe how a model contradicts itself, as onnx infers or the engine computes; or ""."""
+        inferred = WholeModel(data, self.question.task.inputs).contradiction
+        if inferred:
+            return inferred
         if not self.is_model:
             return ""
-        wants = next((one.wants for one in self.accepted_answers), ())
+        wants = next((admitted.wants for admitted in self.accepted_answers), ())
         for stated, want in zip(output_declarations(data), wants, strict=False):
             if not stated.fits(want.values.shape):
                 gives = f"its nodes give {[*want.values.shape]}"
@@ -331,9 +354,9 @@ class CaseEvaluation:
         answer: "_BackendAnswer",
         judgement: verdict.Judgement,
         *,
-        is_elsewhere: bool,
+        elsewhere: bool,
     ) -> EvaluatedCase:
-        """Return the result, with what its diagnosis needs; `is_elsewhere`: by other data."""
+        """Return the result, with the evidence of a failure; `elsewhere` if on other data only."""
         case = self.case
         outcome = answer.outcome
         produced = answer.produced
@@ -357,11 +380,14 @@ class CaseEvaluation:
         if judgement.failure in (None, "declared"):  # the values of the latter are right
             return EvaluatedCase(result, answer=produced)
         # One answer alone shows no mistake, nor does that to the case's own data.
-        if produced and (judgement.failure == "unstable" or is_elsewhere):
+        if produced and (judgement.failure == "unstable" or elsewhere):
             outcome = replace(produced, unstable=judgement.reason)
-        failed = (True, answer.twin) if answer.twin else (False, outcome)
+        if answer.twin:
+            wrong = WrongAnswer(answer.twin, is_of_twin=True)
+        else:
+            wrong = WrongAnswer(outcome, is_of_twin=False)
         kept = produced if judgement.failure == "precision" else None
-        return EvaluatedCase(result, failed, answer=kept, elsewhere=is_elsewhere)
+        return EvaluatedCase(result, wrong, answer=kept, elsewhere=elsewhere)
 
     def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
         """Return the reason of a judgement, with what it leaves unjudged or unchecked."""
@@ -373,14 +399,15 @@ class CaseEvaluation:
             return f"{part}; {reason}" if reason else part
         return reason or _unchecked(self.case, answer.outcome)
 
-    def _says_nothing(self) -> str:
-        """Describe why a right answer to a model says nothing, or ""."""
+    def _degenerate_reason(self) -> str:
+        """Describe why a right answer to a model shows nothing, or ""."""
         if not self.is_model:
             return ""
-        values = [want.values for one in self.accepted_answers for want in one.wants]
-        if not any(x.size for x in values):
+        wants = [want for admitted in self.accepted_answers for want in admitted.wants]
+        values = [want.values for want in wants if want.values.size]
+        if not values:
             return "nothing is judged: no output has an element"
-        if all(x.dtype.kind == "f" and np.isnan(x).all() for x in values if x.size):
+        if all(array.dtype.kind == "f" and np.isnan(array).all() for array in values):
             return "nothing is judged: no element of an output is a number"
         return ""
 
@@ -401,24 +428,34 @@ class CaseEvaluation:
         If the answer to the first data `is_off`, a poorer arithmetic on other data is no news.
         """
         answer = outcome.between
-        compared = None if answer is None else self.compared_on_other_data(backend, answer)
-        if answer is None or compared is None:
+        if answer is None:
             return None
-        is_wrong = not _are_right(compared)
-        is_poor = self.is_model and any(one.problem == "precision" for one in compared)
-        if not is_wrong and (is_off or not is_poor):
+        is_wrong, is_poorer = self._how_it_is_on_other_data(backend, answer)
+        if not is_wrong and (is_off or not is_poorer):
             return None
-        # Wrong alone is not enough for a case: it may be written for its own data only.
+        # Only a stale answer is enough against a node: its case may be written for its own data.
         if is_wrong and outcome.stale and self.case.rule == "must":
             message = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(message)
-        fresh = _of_itself((yield self.question.turned()).outcome)
+        reply = yield self.question.turned()
+        fresh = _of_itself(reply.outcome)
         if self.is_model:
             return self._on_other_data_twice(answer, fresh, backend)
-        how = self._difference_of_fresh(outcome, answer, fresh, backend)
-        if how is None:
+        difference = self._difference_of_fresh(outcome, answer, fresh, backend)
+        if difference is None:
             return None
-        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
+        return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {difference}")
+
+    def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
+        """Return if an answer to other data is wrong, and if it is a model's of poorer arithmetic.
+
+        Both are False without an oracle for it.
+        """
+        compared = self.compared_on_other_data(backend, answer)
+        if compared is None:
+            return False, False
+        is_poorer = any(output.problem == "precision" for output in compared)
+        return not _are_right(compared), self.is_model and is_poorer
 
     def _difference_of_fresh(
         self,
@@ -436,38 +473,43 @@ class CaseEvaluation:
         if not isinstance(fresh, model.Produced):
             return verdict.judge_without_expected("must", fresh).reason
         is_right = self.is_right_on_other_data(backend, fresh.outputs)
-        how = execute.changed(fresh.outputs, answer, "the second")
-        if not how:
-            return None
         # Two runs on the first data differed too: then the answers are wrong in any run.
         if outcome.again and not is_right:
             return None
-        return how
+        return execute.changed(fresh.outputs, answer, "the second")
 
     def _on_other_data_twice(
         self, answer: execute.Outputs, fresh: Outcome, backend: BackendInfo
     ) -> verdict.Judgement | None:
-        """The verdict on a model's `answer` to other data, and a `fresh` one; None if right."""
-        how: str | None = None
+        """Judge a model's `answer` to other data, and its `fresh` one; None if both are right."""
         outcome = model.Produced(answer, 0.0, once=True)
         if isinstance(fresh, model.Produced):
-            how = fresh.unstable or execute.changed(fresh.outputs, answer, "the second")
-            again = fresh.outputs if how else None
-            outcome = replace(outcome, unstable=fresh.unstable, again=again, differs=how or "")
+            differs = fresh.unstable or execute.changed(fresh.outputs, answer, "the second")
+            outcome = replace(
+                outcome,
+                unstable=fresh.unstable,
+                again=fresh.outputs if differs else None,
+                differs=differs or "",
+            )
         elif not isinstance(fresh, model.NotRun):
-            how = verdict.judge_without_expected("must", fresh).reason
-            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {how}")
-        wanted = [verdict.Answer(wants) for wants in self.answers_to_other_data or ((),)]
-        found = verdict.judge(
-            self.case.rule, wanted, outcome, self.case.tolerance, declared=backend.accumulate
+            reason = verdict.judge_without_expected("must", fresh).reason
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {reason}")
+        judgement = verdict.judge(
+            self.case.rule,
+            [Answer(wants) for wants in self.answers_to_other_data or ((),)],
+            outcome,
+            tolerance=self.case.tolerance,
+            declared=backend.accumulate,
         )
-        if found.failure == "unstable":
-            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {found.reason}")
-        if found.failure is None:
+        if judgement.failure is None:
             return None
-        reason = f"on other data of the same shapes: {found.reason}"
-        kind: model.Failure = "precision" if found.failure == "precision" else "other_data"
-        return replace(found, reason=reason, failure=kind)
+        if judgement.failure == "unstable":
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {judgement.reason}")
+        reason = f"on other data of the same shapes: {judgement.reason}"
+        failure: model.Failure = "other_data"
+        if judgement.failure == "precision":
+            failure = "precision"
+        return replace(judgement, reason=reason, failure=failure)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Questions[verdict.Judgement]:
         """`refused`, unless the backend refuses only the number of the opset."""
@@ -483,18 +525,18 @@ class CaseEvaluation:
             if isinstance(outcome, model.Produced):
                 # In front, because messages of backends may be long, and are cut.
                 hint = f"takes the same model at opset {number}, where {case.op} is in force too"
-                found = Verdict.WARN if case.rule == "should" else Verdict.ERROR
                 reason = f"{hint}; at opset {case.opset}: {refused.reason}"
-                return replace(refused, verdict=found, failure="raised", reason=reason)
+                severity = Verdict.WARN if case.rule == "should" else Verdict.ERROR
+                return replace(refused, verdict=severity, failure="raised", reason=reason)
         return refused
 
 
 def _are_right(compared: Comparisons) -> bool:
-    return all(one.problem in (None, "precision", "undecided") for one in compared)
+    return all(output.problem in (None, "precision", "undecided") for output in compared)
 
 
 def _of_itself(outcome: Outcome) -> Outcome:
-    """The answer of a fresh process, where earlier questions had done the damage."""
+    """Return the outcome of a fresh process, if earlier questions had done the damage."""
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome
@@ -509,7 +551,7 @@ def _may_refuse(outcome: Outcome) -> bool:
 
 
 def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outcome:
-    """Return an outcome whose claim that nothing could be asked is this process's own finding.
+    """Return an outcome without its claim that the task cannot be stated, unless that is true.
 
     The claim comes from the backend's process, where a backend could make it wherever it is wrong.
     It is dropped unless no ONNX model states the task, or opcheck's adapter cannot hand it over.
@@ -524,26 +566,28 @@ def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outco
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Return how long an answer took, or how long it was waited for; 0 for a refusal."""
-    return outcome.seconds if isinstance(outcome, model.Produced | model.TimedOut) else 0.0
+    """Return the seconds until an answer came or the wait was over; 0 for a refusal."""
+    if isinstance(outcome, model.Produced | model.TimedOut):
+        return outcome.seconds
+    return 0.0
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:
     """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
     compared = judgement.comparisons
-    left = [one for one in compared if one.unjudged]
-    if not left or all(one.unjudged == one.total for one in compared):
+    in_part = [output for output in compared if output.unjudged]
+    if not in_part or all(output.unjudged == output.total for output in compared):
         return ""
-    parts = [
-        f"{one.output}: its type and shape"
-        if one.unjudged == one.total
-        else f"{one.output}: {one.total - one.unjudged:,} of {one.total:,} elements"
-        for one in left
-    ]
+    parts = []
+    for output in in_part:
+        judged = output.total - output.unjudged
+        elements = f"{judged:,} of {output.total:,} elements"
+        parts.append(f"{output.output}: {elements if judged else 'its type and shape'}")
     return f"{verdict.IN_PART}: {'; '.join(parts)}"
 
 
 def _unchecked(case: Case, outcome: Outcome) -> str:
+    """Describe what a pass does not show, or ""."""
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
@@ -555,155 +599,214 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
             return ""
 
 
-def repeated(case: CaseEvaluation, info: BackendInfo, times: int) -> Questions[list[EvaluatedCase]]:
+def repeated(
+    evaluation: CaseEvaluation, backend: BackendInfo, times: int
+) -> Questions[list[EvaluatedCase]]:
     """Judge one backend so many times, or once if the case is wrong."""
-    judged: list[EvaluatedCase] = []
+    repeats: list[EvaluatedCase] = []
     first: model.Produced | None = None
     for _ in range(times):
-        one = yield from case.on(info)
-        first, answer = first or one.answer, one.answer
-        random = first and case.question.random
-        if first and answer and not (random or same_answers(first.outputs, answer.outputs)):
-            one = _differing(case, info, one, first, answer)
-        judged.append(replace(one, answer=None))
-        if judged[0].result.verdict is Verdict.BAD_CASE:
+        evaluated = yield from evaluation.judge(backend)
+        answer = evaluated.answer
+        if first is None:
+            first = answer
+        elif answer and not evaluation.question.random and _differ(first, answer):
+            evaluated = _differing(evaluation, backend, evaluated, first)
+        repeats.append(replace(evaluated, answer=None))
+        if repeats[0].result.verdict is Verdict.BAD_CASE:
             break
-    return judged
+    return repeats
+
+
+def _differ(first: model.Produced, later: model.Produced) -> bool:
+    return not same_answers(first.outputs, later.outputs)
 
 
 def _differing(
-    case: CaseEvaluation,
-    info: BackendInfo,
-    one: EvaluatedCase,
+    evaluation: CaseEvaluation,
+    backend: BackendInfo,
+    evaluated: EvaluatedCase,
     first: model.Produced,
-    answer: model.Produced,
 ) -> EvaluatedCase:
-    """`one` of several results, whose `answer` to the same data differs from the `first` one."""
-    message = f"{verdict.IRREPRODUCIBLE}: another answer than the first time"
-    if one.result.failure in (None, "precision") and not case.case.expect.compares_backends:
-        both = replace(first, again=answer.outputs, differs="another answer than the first time")
-        admitted, tolerance = case.accepted_answers, case.case.tolerance
-        found = verdict.judge(case.case.rule, admitted, both, tolerance, declared=info.accumulate)
-        if found.failure == "unstable":
-            return one.changed(verdict=found.verdict, failure="unstable", reason=found.reason)
-    return one.changed(reason=one.result.reason or message, irreproducible=True)
+    """Return a result whose answer to the same data differs from the `first` one."""
+    result = evaluated.result
+    case = evaluation.case
+    differs = "another answer than the first time"
+    if result.failure in (None, "precision") and not case.expect.compares_backends:
+        again = evaluated.answer.outputs if evaluated.answer else None
+        judgement = verdict.judge(
+            case.rule,
+            evaluation.accepted_answers,
+            replace(first, again=again, differs=differs),
+            tolerance=case.tolerance,
+            declared=backend.accumulate,
+        )
+        if judgement.failure == "unstable":
+            return evaluated.changed(
+                verdict=judgement.verdict, failure="unstable", reason=judgement.reason
+            )
+    reason = result.reason or f"{verdict.IRREPRODUCIBLE}: {differs}"
+    return evaluated.changed(reason=reason, irreproducible=True)
 
 
-def require_reproducible(judged: EvaluatedCase) -> EvaluatedCase:
+def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
     """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
-    result = judged.result
+    result = evaluated.result
     if not result.irreproducible or not verdict.is_right(result):
-        return judged
-    known = verdict.IRREPRODUCIBLE in result.reason
-    reason = result.reason if known else f"{verdict.IRREPRODUCIBLE}; {result.reason}"
-    return judged.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
+        return evaluated
+    reason = result.reason
+    if verdict.IRREPRODUCIBLE not in reason:
+        reason = f"{verdict.IRREPRODUCIBLE}; {reason}"
+    return evaluated.changed(verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
 
 
-def combine_repeats(judged: Sequence[EvaluatedCase]) -> EvaluatedCase:
-    """One result of several on a case; where they contradict each other, it is *unstable*."""
-    if len(judged) == 1:
-        return judged[0]
-    verdicts = dict(Counter(one.result.verdict for one in judged))
-    seconds = sum(one.result.seconds for one in judged)
-    there = [one for one in judged if one.result.verdict is not Verdict.NOT_RUN]
-    worst = max(there, key=lambda one: _badness(one.result), default=judged[0])
-    if len({_answer(one.result) for one in there}) > 1:
-        # `3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass`, the worst first.
-        results = sorted((one.result for one in there), key=_badness, reverse=True)
-        kinds = grouping.group_by(results, _answer).values()
-        reason = "; ".join(f"{len(some)} of {len(judged)}: {_told(some[0])}" for some in kinds)
-        found = replace(worst.result, verdict=Verdict.UNSTABLE, failure="unstable", reason=reason)
-        found = replace(found, refused=False, self_check=False, verdicts=verdicts, seconds=seconds)
-        return EvaluatedCase(found)
+def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
+    """Return one result of several on a case; if they contradict each other, it is *unstable*."""
+    if len(repeats) == 1:
+        return repeats[0]
+    verdicts = dict(Counter(repeat.result.verdict for repeat in repeats))
+    seconds = sum(repeat.result.seconds for repeat in repeats)
+    ran = [repeat for repeat in repeats if repeat.result.verdict is not Verdict.NOT_RUN]
+    if len({_answer(repeat.result) for repeat in ran}) > 1:
+        return EvaluatedCase(
+            replace(
+                _contradicting([repeat.result for repeat in ran], len(repeats)),
+                verdicts=verdicts,
+                seconds=seconds,
+            )
+        )
+    worst = max(ran, key=lambda repeat: _badness(repeat.result), default=repeats[0])
     # Right answers are too few if one is missing.
-    if len(there) < len(judged) and worst.result.failure is None:
-        worst = next(one for one in judged if one.result.verdict is Verdict.NOT_RUN)
-    differs = any(one.result.irreproducible for one in judged)
-    first, *others = (
-        replace(one.changed(verdicts=verdicts, seconds=seconds, irreproducible=differs), open=None)
-        for one in (worst, *_unlike(worst, judged))
+    if len(ran) < len(repeats) and worst.result.failure is None:
+        worst = next(it for it in repeats if it.result.verdict is Verdict.NOT_RUN)
+    is_irreproducible = any(repeat.result.irreproducible for repeat in repeats)
+    combined, *others = (
+        replace(
+            failure.changed(verdicts=verdicts, seconds=seconds, irreproducible=is_irreproducible),
+            open=None,
+        )
+        for failure in (worst, *_unlike(worst, repeats))
     )
-    return replace(first, others=tuple(others))
+    return replace(combined, others=tuple(others))
+
+
+def _contradicting(results: Sequence[LiveResult], count: int) -> LiveResult:
+    """Return the result of a case whose results, of so many questions, contradict each other.
+
+    Its reason is as in "3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass", the worst
+    first.
+    """
+    worst_first = sorted(results, key=_badness, reverse=True)
+    by_answer = grouping.group_by(worst_first, _answer).values()
+    reason = "; ".join(f"{len(alike)} of {count}: {_in_words(alike[0])}" for alike in by_answer)
+    return replace(
+        worst_first[0],
+        verdict=Verdict.UNSTABLE,
+        failure="unstable",
+        reason=reason,
+        refused=False,
+        self_check=False,
+    )
 
 
 def _answer(result: LiveResult) -> tuple[object, ...]:
     """Return the parts that must agree each time; numbers need not: several may be right."""
-    return (result.refused, *(() if verdict.is_right(result) else (result.verdict, result.failure)))
+    if verdict.is_right(result):
+        return (result.refused,)
+    return (result.refused, result.verdict, result.failure)
 
 
-def _unlike(worst: EvaluatedCase, judged: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
+def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
     """Return other failures next to `worst`; a ledger may list only one of them."""
-    found = [worst]
-    for one in judged if worst.result.verdict is not Verdict.PASS else ():
-        if not any(_is_the_same(one, other) for other in found):
-            found.append(one)
-    return found[1:]
+    if worst.result.verdict is Verdict.PASS:
+        return []
+    different = [worst]
+    for repeat in repeats:
+        if not any(_is_the_same(repeat, other) for other in different):
+            different.append(repeat)
+    return different[1:]
 
 
 def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
     if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
         return False
-    match one.failed, other.failed:
-        case (_, model.Produced(outputs=some)), (_, model.Produced(outputs=those)):
+    if one.wrong is None or other.wrong is None:
+        return True
+    match one.wrong.outcome, other.wrong.outcome:
+        case model.Produced(outputs=some), model.Produced(outputs=those):
             return same_answers(some, those)
     return True
 
 
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
-    """The order of results: failures, unsupported, passes."""
+    """Return the order of results: failures are last, passes first."""
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
-def _told(result: LiveResult) -> str:
+def _in_words(result: LiveResult) -> str:
+    """Return the verdict and its reason."""
     reason = result.alternative if result.verdict is Verdict.PASS else result.reason
     how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
     return f"{how}: {reason}" if reason else how
 
 
 def judge_by_agreement(
-    evaluation: CaseEvaluation, judged: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
+    evaluation: CaseEvaluation, evaluated: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
     """Judge all `backends` by each other's answers, in their order."""
     infos = {backend.address: backend for backend in backends}
-    outcomes = {one.result.backend: one.open for one in judged if one.open}
-    case, like = evaluation.case, evaluation.like if outcomes else None
-    found = judge_among(case, outcomes, like)
-    return [_settled(e, found[e.result.backend], infos) if e.open else e for e in judged]
+    outcomes = {it.result.backend: it.open for it in evaluated if it.open}
+    like = evaluation.like if outcomes else None
+    judgements = judge_among(evaluation.case, outcomes, like)
+    return [
+        _compared(it, it.open, judgements[it.result.backend], infos) if it.open else it
+        for it in evaluated
+    ]
 
 
-def _settled(
-    one: EvaluatedCase, judgement: verdict.Judgement, infos: Mapping[str, BackendInfo]
+def _compared(
+    evaluated: EvaluatedCase,
+    outcome: Outcome,
+    judgement: verdict.Judgement,
+    infos: Mapping[str, BackendInfo],
 ) -> EvaluatedCase:
-    differs = one.open.differs if isinstance(one.open, model.Produced) else ""
-    other = one.result.irreproducible or bool(differs)
-    result = replace(one.result, **{**vars(judgement), "irreproducible": other})
-    if judgement.verdict is Verdict.PASS:
-        mine = infos[result.backend]
-        itself = all(expected.is_the_same(mine, infos[other]) for other in judgement.against)
-        message = f"{verdict.IRREPRODUCIBLE}: {differs}" if differs else ""
-        # Answers to other data are not compared.
-        if not message and isinstance(one.open, model.Produced) and one.open.once:
-            message = _ONCE
-        result = replace(result, self_check=itself, reason=result.reason or message)
-    return replace(one, result=result)
+    """Return an open result with the judgement that the comparison of all backends gives."""
+    differs = outcome.differs if isinstance(outcome, model.Produced) else ""
+    is_irreproducible = evaluated.result.irreproducible or bool(differs)
+    fields = vars(judgement) | {"irreproducible": is_irreproducible}
+    result = replace(evaluated.result, **fields)
+    if judgement.verdict is not Verdict.PASS:
+        return replace(evaluated, result=result)
+    backend = infos[result.backend]
+    note = ""
+    if differs:
+        note = f"{verdict.IRREPRODUCIBLE}: {differs}"
+    elif isinstance(outcome, model.Produced) and outcome.once:
+        note = _ONCE  # answers to other data are not compared
+    result = replace(
+        result,
+        self_check=all(expected.is_the_same(backend, infos[it]) for it in judgement.against),
+        reason=result.reason or note,
+    )
+    return replace(evaluated, result=result)
 
 
-def evidence(evaluation: CaseEvaluation, is_twin: bool, outcome: Outcome) -> Evidence | None:
-    """The evidence in a wrong `outcome`, to the twin if `is_twin`; None for unknown operators."""
+def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
+    """Return the evidence in a wrong answer; None without one, and for unknown operators."""
     if operator_of(evaluation.case.op) is None:
         return None
-    match outcome:
+    match wrong.outcome:
         case model.Raised(unusable=False, stage="prepare" | "run"):
             got: Outputs | None = None
         case model.Produced(unstable=None, outputs=outputs):
             got = outputs
         case _:
             return None
-    twin = evaluation.question.twin if is_twin else None
+    twin = evaluation.question.twin if wrong.is_of_twin else None
     return _evidence(evaluation, twin or evaluation.question, got, Refusal if twin else Answer)
 
 
-def recall(case: Case) -> Evidence | None:
+def evidence_of_pass(case: Case) -> Evidence | None:
     """Return the evidence of a pass; None where no single answer is known to be right."""
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
@@ -716,8 +819,11 @@ def recall(case: Case) -> Evidence | None:
 
 
 def _evidence(
-    evaluation: CaseEvaluation, asked: Question, got: Outputs | None, kind: type[Admitted]
+    evaluation: CaseEvaluation, question: Question, got: Outputs | None, kind: type[Admitted]
 ) -> Evidence:
-    admitted = [one.wants for one in evaluation.accepted_answers if isinstance(one, kind)]
-    node = evaluation.node if kind is Answer else expected.node_of(asked.task, asked.inputs)
+    admitted = [answer.wants for answer in evaluation.accepted_answers if isinstance(answer, kind)]
+    if kind is Answer:
+        node = evaluation.node
+    else:
+        node = expected.node_of(question.task, question.inputs)
     return Evidence(node, got, admitted, evaluation.case.tolerance)

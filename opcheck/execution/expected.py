@@ -57,7 +57,8 @@ def question(case: Case) -> Question:
     draws = operator_of(case.op) is not None and node_of(task, inputs).draws
     other = _other_data(case, task, fed, inputs, draws=draws)
     refused = case.expect.rejection
-    twin = question(refused.legal) if refused else None
+    legal = refused.legal if refused else None
+    twin = question(legal) if legal else None
     if not case.model:
         answers = []
         with suppress(MemoryError):  # then the rank stays open
@@ -465,11 +466,12 @@ def _refusal(
             accepted = _answer(asked.task, asked.inputs) is not None
         if accepted:
             raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
-    twin = grouping.sure(asked.twin)
     wants: tuple[Want, ...] = ()
-    if operator_of(expect.legal.op):
+    legal = expect.legal
+    if legal and operator_of(legal.op):
+        twin = grouping.not_none(asked.twin)
         try:
-            wants = computed(expect.legal, twin, twin.inputs)
+            wants = computed(legal, twin, twin.inputs)
         except WrongCase as error:
             raise type(error)(f"its legal twin: {error}") from None
     return verdict.Refusal(expect.reason, wants, name)

@@ -7,14 +7,14 @@ ONNX's loader would load the tests of its own package.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,13 +33,21 @@ from opcheck.execution import expected, saving, workers
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
 from opcheck.graph.test_data import DATA
-from opcheck.grouping import picked, sure
+from opcheck.grouping import not_none
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
 from opcheck.suite import golden_files as gm
 
+#: Packages that the values of golden files may depend on.
+_PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
 #: Why there is none of a node whose elements may be returned in another order.
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
+#: How often rtol and atol are widened by 1 % until ONNX's runner, which rounds, accepts the ends.
+_MAX_STEPS = 40
+#: How many powers of two are tried as atol.
+_TRIED_ATOLS = 48
+#: ONNX's runner takes at least this rtol for bfloat16, whatever data.json states.
+_RTOL_OF_BFLOAT16 = 2.0**-6
 METHOD_TEXTS: dict[gm.ManifestMethod, str] = {
     "exact": "nothing had to be rounded",
     "bounded": "correctly rounded: the proven error bound leaves one number for each value",
@@ -73,18 +81,25 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
 
 def _with_plain_nans(array: Array) -> Array:
     """`array` with NaNs that are positive and quiet: their bits depend on the processor."""
-    is_float = (known := dtypes.of(array)) and known.kind == "float"
-    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array) if is_float else array
+    dtype = dtypes.of(array)
+    if dtype is None or dtype.kind != "float":
+        return array
+    return np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
 
 
 def require_sound_arithmetic() -> None:
     """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
-    one, half_step, least = np.array([1.0]), np.array([2.0**-53]), np.array([2.0**-1074])
-    to_nearest = one + half_step == 1 and -one - half_step == -1 and one + 1.5 * half_step > 1
-    if not (to_nearest and least * one > 0):
-        said = "floating-point numbers are not rounded to nearest here, or lose their subnormals"
+    # Arrays, because Python computes with constants when it compiles them.
+    one = np.array([1.0])
+    half_step = np.array([2.0**-53])
+    smallest_subnormal = np.array([2.0**-1074])
+    ties_go_to_even = one + half_step == 1 and -one - half_step == -1
+    rounds_up = one + 1.5 * half_step > 1
+    keeps_subnormals = smallest_subnormal * one > 0
+    if not (ties_go_to_even and rounds_up and keeps_subnormals):
+        message = "floating-point numbers are not rounded to nearest here, or lose their subnormals"
         hint = "something in this process changed the processor's floating-point mode"
-        raise UnsoundArithmetic(said, hint)
+        raise UnsoundArithmetic(message, hint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,79 +119,103 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
-    ulp, floor = stated.ulp or 0, 0.0 if stated.strict else want.floor
+    ulp = stated.ulp or 0
+    floor = 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.
     if not ulp and not floor:
         return Ends(written, written, written)
     finite = np.isfinite(written)
-    lowest, highest = (np.where(finite, stepped(written, by), written) for by in (-ulp, ulp))
+    lowest = np.where(finite, stepped(written, -ulp), written)
+    highest = np.where(finite, stepped(written, ulp), written)
     if floor:
-        off = [np.where(finite, wide(written) + by, written) for by in (-floor, floor)]
-        lowest = np.minimum(lowest, off[0].astype(written.dtype))
-        highest = np.maximum(highest, off[1].astype(written.dtype))
+        below = np.where(finite, wide(written) - floor, written)
+        above = np.where(finite, wide(written) + floor, written)
+        lowest = np.minimum(lowest, below.astype(written.dtype))
+        highest = np.maximum(highest, above.astype(written.dtype))
     return Ends(written, lowest, highest, floor)
 
 
-def as_rtol_and_atol(found: Sequence[Ends]) -> tuple[float, float]:
-    """The tightest rtol and atol that admit, by ONNX's comparison, all finite values in `found`."""
-    needs, sizes = [np.empty(0)], [np.empty(0)]
-    for one in (one for one in found if one.lowest is not one.written):
-        low, at, high = (wide(array) for array in (one.lowest, one.written, one.highest))
-        with np.errstate(invalid="ignore"):
-            need = np.maximum(np.abs(high - at), np.abs(at - low))
-        part = np.isfinite(need) & (need > 0)
-        needs.append(need[part])
-        sizes.append(np.abs(at[part]))
-    need, size = np.concatenate(needs), np.concatenate(sizes)
-    if not need.size:
+def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
+    """Return the tightest rtol and atol that admit all finite values, by ONNX's comparison."""
+    errors = [np.empty(0)]
+    sizes = [np.empty(0)]
+    for output in outputs:
+        if output.lowest is not output.written:
+            error, size = _allowed_errors(output)
+            errors.append(error)
+            sizes.append(size)
+    error = np.concatenate(errors)
+    if not error.size:
         return 0.0, 0.0
-    rtol, atol = _tightest(need, size)
+    rtol, atol = _tightest(error, np.concatenate(sizes))
     # The runner computes in the dtype itself, which rounds, and where small numbers vanish.
-    for _ in range(40):
-        if all(_admits(one, rtol, atol) for one in found):
+    for _ in range(_MAX_STEPS):
+        if all(_admits(output, rtol, atol) for output in outputs):
             return rtol, atol
-        rtol, atol = _upwards(rtol * 1.01), _upwards(atol * 1.01)
-    return rtol, _upwards(1.1 * float(need.max()))
+        rtol = _upwards(rtol * 1.01)
+        atol = _upwards(atol * 1.01)
+    return rtol, _upwards(1.1 * float(error.max()))
 
 
-def _tightest(need: Any, size: Any) -> tuple[float, float]:
-    exponents = np.frexp(need)[1]
-    least, most = int(exponents.min()) - 1, int(exponents.max())
-    tried = [0.0, *np.ldexp(1.0, np.unique(np.linspace(least, most, 48).astype(int)))]
+def _allowed_errors(output: Ends) -> tuple[Array, Array]:
+    """Return the larger allowed error of each element that has one, and the element's size."""
+    lowest = wide(output.lowest)
+    written = wide(output.written)
+    highest = wide(output.highest)
+    with np.errstate(invalid="ignore"):
+        error = np.maximum(np.abs(highest - written), np.abs(written - lowest))
+    has_error = np.isfinite(error) & (error > 0)
+    return error[has_error], np.abs(written[has_error])
+
+
+def _tightest(error: Array, size: Array) -> tuple[float, float]:
+    """Return the rtol and atol that admit each `error` of an element of this `size`.
+
+    Of several values of atol, 0 and powers of two, each has its smallest rtol. The pair is chosen
+    that allows the least more than it must, by the mean logarithm of what it allows.
+    """
+    exponents = np.frexp(error)[1]
+    first = int(exponents.min()) - 1
+    last = int(exponents.max())
+    tried = np.unique(np.linspace(first, last, _TRIED_ATOLS).astype(int))
     best = (np.inf, 0.0, 0.0)
-    for atol in map(_upwards, tried):
-        beyond = np.maximum(need - atol, 0.0)
+    for atol in map(_upwards, [0.0, *np.ldexp(1.0, tried)]):
+        beyond = np.maximum(error - atol, 0.0)
         if (beyond[size == 0] > 0).any():
             continue
-        share = np.divide(beyond, size, out=np.zeros_like(need), where=size > 0)
-        rtol = _upwards(float(share.max(initial=0.0)))
+        ratios = np.divide(beyond, size, out=np.zeros_like(error), where=size > 0)
+        rtol = _upwards(float(ratios.max(initial=0.0)))
         with np.errstate(over="ignore"):
-            looseness = float(np.mean(np.log2((atol + rtol * size) / need)))
+            looseness = float(np.mean(np.log2((atol + rtol * size) / error)))
         best = min(best, (looseness, rtol, atol))
     return best[1:]
 
 
-def _admits(one: Ends, rtol: float, atol: float) -> bool:
+def _admits(output: Ends, rtol: float, atol: float) -> bool:
     """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it."""
-    if one.lowest is one.written:
+    if output.lowest is output.written:
         return True
-    arrays = [one.lowest, one.written, one.highest]
-    if dtypes.of(one.written) is dtypes.DTYPES["bfloat16"]:
-        arrays = [array.astype(np.float32) for array in arrays]
-        rtol = max(rtol, 2.0**-6)  # as ONNX's runner does, whatever data.json states
-    low, at, high = arrays
+    lowest = output.lowest
+    written = output.written
+    highest = output.highest
+    if dtypes.of(written) is dtypes.DTYPES["bfloat16"]:
+        lowest = lowest.astype(np.float32)
+        written = written.astype(np.float32)
+        highest = highest.astype(np.float32)
+        rtol = max(rtol, _RTOL_OF_BFLOAT16)
     with np.errstate(all="ignore"):
-        close = np.isclose(low, at, rtol, atol, equal_nan=True)
-        close &= np.isclose(high, at, rtol, atol, equal_nan=True)
-    return bool(np.all(close | ~np.isfinite(wide(low)) | ~np.isfinite(wide(high))))
+        is_close = np.isclose(lowest, written, rtol, atol, equal_nan=True)
+        is_close &= np.isclose(highest, written, rtol, atol, equal_nan=True)
+    is_infinite = ~np.isfinite(wide(lowest)) | ~np.isfinite(wide(highest))
+    return bool(np.all(is_close | is_infinite))
 
 
 def _upwards(number: float) -> float:
-    """`number` with three digits, rounded up."""
+    """Return a number with three digits that is not below this one."""
     if number == 0 or not np.isfinite(number):
         return number
-    spelt = float(f"{number:.2e}")
-    return spelt if spelt >= number else float(f"{number * 1.005:.2e}")
+    nearest = float(f"{number:.2e}")
+    return nearest if nearest >= number else float(f"{number * 1.005:.2e}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,170 +238,240 @@ class Test:
     reason: str = ""
 
 
-class Made(NamedTuple):
+class CaseTests(NamedTuple):
     """The tests of a case, and the parts left out."""
 
     tests: tuple[Test, ...]
     left_out: tuple[gm.LeftOut, ...] = ()
 
 
-def made_of(case: Case) -> Made:
-    """The tests of `case`; one that contradicts itself or the oracle is left out as `wrong`."""
-
-    def left_out(reason: str, *, wrong: bool = False) -> Made:
-        return Made((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
-
+def golden_tests(case: Case) -> CaseTests:
+    """Return the tests of `case`; one that contradicts itself or the oracle is left out."""
     try:
-        asked = expected.question(case)
-        match case.expect:
-            case model.Rejected(reason, legal):
-                return _rejected(case, asked, reason, legal)
-            case model.Oracle() | model.Agreement():
-                reason = "what must come out is what backends answer, which nobody vouches for"
-                return left_out(reason)
-            case _ if engine.any_order(case.op, case.attrs) is not None:
-                return left_out(_ANY_ORDER)
-            case _ if asked.random:
-                return left_out("its outputs are drawn at random")
-            case model.AnyOf():
-                return Made(tuple(_alternatives(case, asked)))
-            case model.Computed() if len(readings := _readings(asked)) > 1:
-                return Made(tuple(_of_readings(case, asked, readings)))
-            case expect:
-                (answer,) = expected.accepted_answers(case, asked)
-                wants, found = answer.wants, outputs(asked.task, asked.inputs)
-                if found is not None and not isinstance(expect, model.Computed):
-                    expected.check_agreement(compare_outputs(wants, found[0], case.tolerance))
-                return Made((_test(case, asked, wants, found),))
+        return _golden_tests(case)
     except expected.Unsupported as error:
-        return left_out(str(error))
+        return _left_out(case, str(error))
     except (ValueError, MemoryError) as error:
-        return left_out(str(error) or "it takes too much memory", wrong=True)
+        return _left_out(case, str(error) or "it takes too much memory", wrong=True)
     except InvalidNode as error:
         message = f"the case takes this model for legal, the oracle does not: {error}"
-        return left_out(message, wrong=True)
+        return _left_out(case, message, wrong=True)
+
+
+def _left_out(case: Case, reason: str, *, wrong: bool = False) -> CaseTests:
+    return CaseTests((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
+
+
+def _golden_tests(case: Case) -> CaseTests:
+    """Return the tests of `case`; raises the exceptions that `golden_tests` handles."""
+    question = expected.question(case)
+    if isinstance(case.expect, model.Rejected):
+        return _rejected(case, question, case.expect.reason)
+    if isinstance(case.expect, model.Oracle | model.Agreement):
+        reason = "what must come out is what backends answer, which nobody vouches for"
+        return _left_out(case, reason)
+    if engine.any_order(case.op, case.attrs) is not None:
+        return _left_out(case, _ANY_ORDER)
+    if question.random:
+        return _left_out(case, "its outputs are drawn at random")
+    if isinstance(case.expect, model.AnyOf):
+        return _with_legal_twin(case, question, _alternatives(case, question))
+    if isinstance(case.expect, model.Computed):
+        readings = _readings(question)
+        if len(readings) > 1:
+            return CaseTests(tuple(_of_readings(case, question, readings)))
+    (answer,) = expected.accepted_answers(case, question)
+    computed = outputs(question.task, question.inputs)
+    if computed is not None and not isinstance(case.expect, model.Computed):
+        arrays, _ = computed
+        expected.check_agreement(compare_outputs(answer.wants, arrays, case.tolerance))
+    return CaseTests((_test(case, question, answer.wants, computed),))
 
 
 def _test(
-    case: Case, asked: Question, wants: Sequence[Want] = (), found: NodeOutputs | None = None
+    case: Case,
+    question: Question,
+    wants: Sequence[Want] = (),
+    computed: NodeOutputs | None = None,
 ) -> Test:
-    """A test with the outputs `found`, or else those that the case states; none without `wants`."""
-    kind: AnswerKind = "should" if case.rule == "should" else "must"
-    task, (arrays, method) = asked.task, found or (tuple(map(in_its_dtype, wants)), "stated")
-    pairs, tolerance = zip(wants, arrays, strict=True), case.tolerance
-    around = tuple(ends(want, array, tolerance) for want, array in pairs)
-    bound = tolerance is None and any(one.lowest is not one.written for one in around)
-    data = asked.inputs, around, method if wants else None
-    # Other answers that are right may have other ranks.
-    ranked = zip(task.outputs, around, strict=bool(around))
-    ranks = tuple(replace(one, rank=end.written.ndim) for one, end in ranked)
-    task = replace(task, outputs=ranks or task.outputs)
-    return Test(task.case, kind, task, tolerance, bound, *data)
+    """Return a test with `computed` outputs, or else those that the case states.
+
+    Without `wants` it has no outputs.
+    """
+    if computed is None:
+        arrays: tuple[Array, ...] = tuple(map(in_its_dtype, wants))
+        method: gm.ManifestMethod = "stated"
+    else:
+        arrays, method = computed
+    around = tuple(
+        ends(want, array, case.tolerance) for want, array in zip(wants, arrays, strict=True)
+    )
+    has_bound = case.tolerance is None and any(it.lowest is not it.written for it in around)
+    task = question.task
+    if around:
+        # Other answers that are right may have other ranks.
+        with_ranks = tuple(
+            replace(output, rank=it.written.ndim)
+            for output, it in zip(task.outputs, around, strict=True)
+        )
+        task = replace(task, outputs=with_ranks)
+    return Test(
+        name=task.case,
+        kind=_kind(case),
+        task=task,
+        tolerance=case.tolerance,
+        bound=has_bound,
+        inputs=question.inputs,
+        outputs=around,
+        method=method if wants else None,
+    )
 
 
-def _rejected(case: Case, asked: Question, reason: str, legal: Case) -> Made:
-    expected.accepted_answers(case, asked)
+def _kind(case: Case) -> AnswerKind:
+    """Return the folder of an answer that is the only right one."""
+    return "should" if case.rule == "should" else "must"
+
+
+def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
+    """Return the test of an invalid model, and that of its legal twin."""
+    expected.accepted_answers(case, question)
     with suppress(InvalidNode):
-        if outputs(asked.task, asked.inputs) is not None:
+        if outputs(question.task, question.inputs) is not None:
             raise expected.WrongCase("the case takes this model for invalid, the oracle accepts it")
-    test = _test(case, asked)
-    refused = replace(test, kind="rejected", reason=reason)
+    refused = replace(_test(case, question), kind="rejected", reason=reason)
+    return _with_legal_twin(case, question, [refused])
+
+
+def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> CaseTests:
+    """Return `tests`, and that of the legal twin if a backend must or may refuse the model."""
+    without_twin = tuple(tests)
+    refused = case.expect.rejection
+    legal = refused.legal if refused else None
+    if legal is None:
+        return CaseTests(without_twin)
     try:
-        twin = sure(asked.twin)
-        found = outputs(twin.task, twin.inputs)
-        if found is None:
-            raise ValueError("opcheck lacks the operator")
-        accepted = _test(legal, twin, expected.computed(legal, twin, twin.inputs), found)
-        if engine.any_order(legal.op, legal.attrs) is not None:
-            raise ValueError(_ANY_ORDER)
+        twin = _test_of_twin(legal, not_none(question.twin))
     except (ValueError, InvalidNode, MemoryError) as error:
-        left = gm.LeftOut(case.id, "its legal twin", str(error), isinstance(error, InvalidNode))
-        return Made((refused,), (left,))
-    return Made((refused, replace(accepted, kind=test.kind, legal_twin=True)))
+        is_wrong = isinstance(error, InvalidNode)
+        left_out = gm.LeftOut(case.id, gm.LEGAL_TWIN, str(error), is_wrong)
+        return CaseTests(without_twin, (left_out,))
+    return CaseTests((*without_twin, replace(twin, kind=_kind(case), legal_twin=True)))
 
 
-def _alternatives(case: Case, asked: Question) -> Iterator[Test]:
-    """Each of the answers that an undecided text admits, as its author stated it."""
+def _test_of_twin(legal: Case, twin: Question) -> Test:
+    """Return the test of a legal twin; raises ValueError where there is none."""
+    computed = outputs(twin.task, twin.inputs)
+    if computed is None:
+        raise ValueError("opcheck lacks the operator")
+    wants = expected.computed(legal, twin, twin.inputs)
+    test = _test(legal, twin, wants, computed)
+    if engine.any_order(legal.op, legal.attrs) is not None:
+        raise ValueError(_ANY_ORDER)
+    return test
+
+
+def _alternatives(case: Case, question: Question) -> Iterator[Test]:
+    """Yield a test for each answer that an undecided text admits, as its author stated it."""
     assert isinstance(case.expect, model.AnyOf)
-    pairs = zip(case.expect.alternatives, expected.accepted_answers(case, asked), strict=True)
-    for alternative, admitted in pairs:
-        match admitted:
-            case verdict.Refusal(reason):
-                test = _test(case, asked)
-            case verdict.Answer(wants):
-                is_computed = isinstance(alternative.expect, model.Computed)
-                found = outputs(asked.task, asked.inputs) if is_computed else None
-                test, reason = _test(case, asked, wants, found), ""
-        name = alternative.name
-        yield replace(test, name=f"{case.id}~{name}", kind="open", alternative=name, reason=reason)
+    admitted = expected.accepted_answers(case, question)
+    for alternative, answer in zip(case.expect.alternatives, admitted, strict=True):
+        if isinstance(answer, verdict.Refusal):
+            test = replace(_test(case, question), reason=answer.reason)
+        else:
+            computed: NodeOutputs | None = None
+            if isinstance(alternative.expect, model.Computed):
+                computed = outputs(question.task, question.inputs)
+            test = _test(case, question, answer.wants, computed)
+        yield _as_alternative(test, case, alternative.name)
 
 
-def _readings(asked: Question) -> tuple[Reading[Outputs], ...]:
-    """The answers that the text admits, by its readings; none where the engine has no answer."""
+def _as_alternative(test: Test, case: Case, name: str) -> Test:
+    return replace(test, name=f"{case.id}~{name}", kind="open", alternative=name)
+
+
+def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
+    """Return the answers that the text admits, by its readings; none if the engine has none."""
     try:
         with operators.judging():
-            return engine_evaluate.each_answer(expected.node_of(asked.task, asked.inputs))
+            return engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
     except (NotSupported, InvalidNode):
         return ()  # what follows reports it
 
 
 def _of_readings(
-    case: Case, asked: Question, readings: Sequence[Reading[Outputs]]
+    case: Case, question: Question, readings: Sequence[Reading[Outputs]]
 ) -> Iterator[Test]:
     """Yield a test for each different answer that the text admits, by the readings it follows."""
     written: list[tuple[Array, ...]] = []
     for reading in readings:
-        name = ", ".join(reading.chosen.values())
         if isinstance(reading.answer, InvalidNode):
-            test = _test(case, asked)
-            reason = str(reading.answer)
+            test = replace(_test(case, question), reason=str(reading.answer))
         else:
             with following(Reader(reading.chosen)):
-                found = outputs(asked.task, asked.inputs)
-            if found is None or any(same_answers(found[0], other) for other in written):
+                computed = outputs(question.task, question.inputs)
+            if computed is None:
                 continue
-            written.append(found[0])
-            test = _test(case, asked, expected.wants_of_outputs(case, reading.answer), found)
-            reason = ""
-        yield replace(test, name=f"{case.id}~{name}", kind="open", alternative=name, reason=reason)
+            arrays, _ = computed
+            if any(same_answers(arrays, other) for other in written):
+                continue
+            written.append(arrays)
+            wants = expected.wants_of_outputs(case, reading.answer)
+            test = _test(case, question, wants, computed)
+        yield _as_alternative(test, case, ", ".join(reading.chosen.values()))
 
 
-def written(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
+def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
     Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
     """
-    stated, task = test.tolerance, test.task
-    found = test.outputs
-    floor = max((one.floor for one in found), default=0.0)
-    if stated is None or stated.ulp is not None:
-        rtol, atol = as_rtol_and_atol(found)
-    else:
-        rtol, atol = stated.rtol, max(stated.atol, floor)
-    files = {MODEL: model_of(task).SerializeToString(deterministic=True)}
+    floor = max((output.floor for output in test.outputs), default=0.0)
+    rtol, atol = _rtol_and_atol(test, floor)
+    files = {MODEL: model_of(test.task).SerializeToString(deterministic=True)}
     if not test.reason:
         files[DATA] = f"{json.dumps({'atol': atol, 'rtol': rtol})}\n".encode()
-    pairs = zip(task.inputs, test.inputs, strict=True)
-    tensors = {f"input_{n}": (spec.name, array) for n, (spec, array) in enumerate(pairs)}
-    for n, ends in enumerate(found):
-        name = task.outputs[n].name
-        tensors[f"output_{n}"] = name, ends.written
-        if test.bound:
-            tensors[f"lowest_{n}"] = name, ends.lowest
-            tensors[f"highest_{n}"] = name, ends.highest
-    for stem, (name, array) in tensors.items():
+    for stem, name, array in _tensors(test):
         files[f"{DATA_SET}/{stem}.pb"] = tensor_bytes(array, name)
-    alike = gm.StatedTolerance(**picked(stated or EXACT, "ulp rtol atol signed_zeros"), floor=floor)
+    stated = test.tolerance or EXACT
+    tolerance = gm.StatedTolerance(
+        ulp=stated.ulp,
+        rtol=stated.rtol,
+        atol=stated.atol,
+        signed_zeros=stated.signed_zeros,
+        floor=floor,
+    )
     fields = gm.TestFields(
         folder=f"{test.kind}/test_{folder_name(test.name)}",
-        **picked(test, "alternative legal_twin method"),
+        alternative=test.alternative,
+        legal_twin=test.legal_twin,
+        method=test.method,
         refused=test.reason,
-        tolerance="bound" if test.bound else alike,
+        tolerance="bound" if test.bound else tolerance,
         rtol=rtol,
         atol=atol,
         files={name: sha256(data).hexdigest() for name, data in sorted(files.items())},
     )
     return fields, files
+
+
+def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
+    """Return the rtol and atol of a test: those stated, or the tightest for its other bounds."""
+    stated = test.tolerance
+    if stated is None or stated.ulp is not None:
+        return as_rtol_and_atol(test.outputs)
+    return stated.rtol, max(stated.atol, floor)
+
+
+def _tensors(test: Test) -> Iterator[tuple[str, str, Array]]:
+    """Yield the stem of each tensor's file, the tensor's name, and its values."""
+    for number, (spec, array) in enumerate(zip(test.task.inputs, test.inputs, strict=True)):
+        yield f"input_{number}", spec.name, array
+    for number, output in enumerate(test.outputs):
+        name = test.task.outputs[number].name
+        yield f"output_{number}", name, output.written
+        if test.bound:
+            yield f"lowest_{number}", name, output.lowest
+            yield f"highest_{number}", name, output.highest
 
 
 def write(
@@ -377,22 +486,21 @@ def write(
     """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
     check_place(folder, force=force)
     with saving.staged(folder) as (stage, put):
-        order = {case.id: number for number, case in enumerate(cases)}
         # Closed before the stage is removed: other processes may be writing there.
-        with closing(workers.in_parallel(partial(_write, stage), cases, processes)) as found:
-            done = sorted(counted(found), key=lambda one: order[one[0].id])
-        written_cases = tuple(case for case, _ in done if case.tests)
+        with closing(workers.in_parallel(partial(_write, stage), cases, processes)) as results:
+            written = {case.id: (case, left_out) for case, left_out in counted(results)}
+        in_order = [written[case.id] for case in cases]
+        written_cases = tuple(case for case, _ in in_order if case.tests)
         used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
-            format=4,
+            format=5,
             opcheck=__version__,
-            # Values may depend on these.
-            packages={n: metadata.version(n) for n in ("ml_dtypes", "mpmath", "numpy", "onnx")},
+            packages={name: metadata.version(name) for name in _PACKAGES},
             selection=selection,
             methods={method: text for method, text in METHOD_TEXTS.items() if method in used},
             cases=written_cases,
-            left_out=tuple(one for _, left_out in done for one in left_out),
+            left_out=tuple(part for _, left_out in in_order for part in left_out),
         )
         if manifest.cases:
             data = manifest.data()
@@ -420,28 +528,30 @@ def check_place(folder: Path, *, force: bool) -> None:
 
 
 def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]:
-    made = made_of(case)
-    tests: list[gm.TestFields] = []
-    left = list(made.left_out)
-    for test in made.tests:
-        what = "its legal twin" if test.legal_twin else "the case"
+    """Write the tests of a case below `stage`; return the case, and the parts left out."""
+    case_tests = golden_tests(case)
+    written: list[gm.TestFields] = []
+    left_out = list(case_tests.left_out)
+    for test in case_tests.tests:
         try:
-            fields, files = written(test)
+            fields, files = files_of(test)
         except (NotExpressible, ValueError) as error:
-            left.append(gm.LeftOut(case.id, what, str(error), isinstance(error, ValueError)))
+            part = gm.LEGAL_TWIN if test.legal_twin else "the case"
+            is_wrong = isinstance(error, ValueError)
+            left_out.append(gm.LeftOut(case.id, part, str(error), is_wrong))
             continue
         for name, data in files.items():
             path = stage / fields.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        tests.append(fields)
-    has_alternatives = any(test.alternative for test in tests)
+        written.append(fields)
+    has_alternatives = any(test.alternative for test in written)
     stored = gm.ManifestCase(
         id=case.id,
         rule="open" if has_alternatives else case.rule,
         level=case.level,
         clause=case.clause,
         digest=suite.case_digest(case),
-        tests=tuple(tests),
+        tests=tuple(written),
     )
-    return stored, tuple(left)
+    return stored, tuple(left_out)

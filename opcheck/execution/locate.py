@@ -18,9 +18,10 @@ import numpy as np
 from opcheck import dtypes, engine, errors, grouping, model, opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, bounded, outputs, verdict
+from opcheck.compare.outputs import Outputs
 from opcheck.diagnose.suspects import Evidence, Suspects
 from opcheck.engine.evaluate import exactly
-from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.expected import WrongCase, answers_of, node_of
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
@@ -31,6 +32,12 @@ from opcheck.suite.tensors import case_file, made_up
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.
 _ROOM = 256 << 20
+#: How often a pass that came to nothing is asked again in halves.
+_MAX_HALVINGS = 40
+#: Tensors whose errors are shown.
+_MAX_SAMPLE = 16
+#: Characters of a note that are shown.
+_MAX_NOTE = 300
 _UNANSWERED = "the backend does not give all that they read and give"
 _EXPOSED = "with tensors as outputs"
 _CHANGED = "tensors as outputs change the answer: some nodes are computed together"
@@ -42,7 +49,7 @@ _UNSEARCHED = "nodes computed together cannot be searched for"
 class Network:
     """The model of a case, with its functions expanded.
 
-    Of an If whose condition the engine computes, the branch stands in its place. `taken` counts
+    Of an If whose condition the engine computes, the branch stands in its place. `branches` counts
     these.
     """
 
@@ -51,7 +58,7 @@ class Network:
         self.evaluation = CaseEvaluation(case)
         question = self.evaluation.question
         self.fed: Values = question.task.feed(question.inputs)
-        self.taken = 0
+        self.branches = 0
         #: Why the engine could not compute nodes, by place.
         self.failed: dict[int, str] = {}
         data: bytes | None = case.model or b""
@@ -60,20 +67,28 @@ class Network:
             self.body: Body = onnx_defs.model_body(data)
             #: The nodes, in order.
             self.parts = tuple(
-                Part(n, name, one.op, one.outputs)
-                for n, (name, one) in enumerate(zip(self.whole.nodes, self.body.nodes, strict=True))
+                Part(place, name, node.op, node.outputs)
+                for place, (name, node) in enumerate(
+                    zip(self.whole.nodes, self.body.nodes, strict=True)
+                )
             )
             data = self._with_a_branch()
-            self.taken += data is not None
+            if data is not None:
+                self.branches += 1
 
     def _with_a_branch(self) -> bytes | None:
-        """The model with the branch of the first If that is decided, None where there is none."""
+        """Return the model with the branch of the first decided If, None if there is none."""
         ifs = {part.place for part in self.parts if part.op.name == "If" and not part.op.domain}
-        for part, values in self.values() if ifs else ():
-            condition = values.get(self.node(part).inputs[0]) if part.place in ifs else None
+        if not ifs:
+            return None
+        for part, values in self.values():
+            if part.place not in ifs:
+                continue
+            condition = values.get(self.node(part).inputs[0])
             if not isinstance(condition, np.ndarray) or condition.size != 1:
                 continue
-            if data := self.whole.with_branch(part.place, then=bool(condition.item())):
+            data = self.whole.with_branch(part.place, then=bool(condition.item()))
+            if data:
                 return data
         return None
 
@@ -84,12 +99,12 @@ class Network:
     @cached_property
     def constants(self) -> Mapping[str, model.Array]:
         """Tensors that are the same in every run."""
-        found = dict(self.body.constants)
+        constants = dict(self.body.constants)
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
                 plain: Any = dict(node.attrs)
-                found[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
-        return found
+                constants[node.outputs[0]] = engine.Node(node.op, (), plain).plain[0]
+        return constants
 
     def values(self) -> Iterator[tuple[Part, Values]]:
         """Yield each node with the tensors that it reads and gives, as the engine computes them.
@@ -101,10 +116,11 @@ class Network:
             reads = tuple(name for name in dict.fromkeys(self.node(part).reads) if name)
             gives = tuple(filter(None, part.outputs))
             if all(name in named for name in reads):
-                one = engine.Subgraph(Body(reads, gives, (self.node(part),)))
+                subgraph = engine.Subgraph(Body(reads, gives, (self.node(part),)))
                 try:
                     with np.errstate(all="ignore"):
-                        named |= zip(gives, one(*(named[name] for name in reads)), strict=True)
+                        arrays = subgraph(*(named[name] for name in reads))
+                    named |= zip(gives, arrays, strict=True)
                 except (errors.NotSupported, errors.InvalidNode, MemoryError) as error:
                     self.failed[part.place] = str(error)
             yield part, named
@@ -114,54 +130,65 @@ class Network:
     @cached_property
     def exact(self) -> Values:
         """Computed integers and truth values of no float, which all arithmetic makes the same."""
-        found: dict[str, Any] = {}
+        computed: dict[str, Any] = {}
         given = {**self.constants, **self.fed}
-        sure = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
+        exact = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
         for part, values in self.values():
             node = self.node(part)
-            exact = sure.issuperset(node.inputs)
+            if node.graphs:
+                continue
             if node.op.name in ("Shape", "Size") and not node.op.domain:
-                exact = all(name in given or self.whole.nbytes(name) for name in node.inputs)
-            arrays = {x: values[x] for x in part.outputs if isinstance(values.get(x), np.ndarray)}
-            if exact and not node.graphs:
-                found |= {name: x for name, x in arrays.items() if is_whole(dtypes.of(x))}
-                sure.update(found.keys() & arrays)
-        return found
+                reads_exact = all(name in given or self.whole.nbytes(name) for name in node.inputs)
+            else:
+                reads_exact = exact.issuperset(node.inputs)
+            if not reads_exact:
+                continue
+            for name in part.outputs:
+                array = values.get(name)
+                if isinstance(array, np.ndarray) and is_whole(dtypes.of(array)):
+                    computed[name] = array
+                    exact.add(name)
+        return computed
 
     @cached_property
     def why_not(self) -> Mapping[Part, str]:
         """The nodes that cannot be judged by themselves, and why."""
-        return {part: why for part in self.parts if (why := self._why_not(part))}
+        reasons = {part: self._why_not(part) for part in self.parts}
+        return {part: reason for part, reason in reasons.items() if reason}
 
     def _why_not(self, part: Part) -> str:
-        operator, node = engine.operator_of(part.op), self.node(part)
+        operator = engine.operator_of(part.op)
+        node = self.node(part)
         if operator is None:
             return f"opcheck does not know {part.op}"
-        if self.whole.opset(part.op.domain) > (newest := opset.newest(part.op.domain)):
+        newest = opset.newest(part.op.domain)
+        if self.whole.opset(part.op.domain) > newest:
             return f"its opset is too new: the installed packages know {newest}"
         if node.graphs:
             return f"{part.op.name} has graphs of its own"
         if not all(map(self.whole.is_tensor, (*node.inputs, *part.outputs))):
             return f"{part.op.name} takes or gives a sequence or an optional"
-        return f"{part.op.name} draws at random" if operator.random else ""
+        if operator.random:
+            return f"{part.op.name} draws at random"
+        return ""
 
     def names(self, parts: Sequence[Part]) -> list[str]:
-        """The tensors that must be outputs for these nodes to be judged."""
-        every = ((*self.node(part).inputs, *part.outputs) for part in parts)
-        names = dict.fromkeys(chain.from_iterable(every))
+        """Return the tensors that must be outputs for these nodes to be judged."""
+        of_nodes = ((*self.node(part).inputs, *part.outputs) for part in parts)
+        names = dict.fromkeys(chain.from_iterable(of_nodes))
         return [name for name in names if name not in self.fixed]
 
     def ancestors(self, names: Iterable[str]) -> set[str]:
-        """The tensors that these are computed from, and these."""
-        found = {*names}
+        """Return these tensors and all that they are computed from."""
+        ancestors = {*names}
         for node in reversed(self.body.nodes):
-            if not found.isdisjoint(node.outputs):
-                found.update(node.reads)
-        return found
+            if not ancestors.isdisjoint(node.outputs):
+                ancestors.update(node.reads)
+        return ancestors
 
     @cached_property
     def fixed(self) -> set[str]:
-        """The tensors that are given, and no node's."""
+        """The tensors that no node computes."""
         return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
@@ -172,18 +199,20 @@ class Network:
         for part in self.parts:
             if part in self.why_not or part.op.name == "Constant":
                 continue
-            mine = {*self.names([part])}
-            size += sum(map(self.whole.nbytes, mine - names))
+            of_node = {*self.names([part])}
+            size += sum(map(self.whole.nbytes, of_node - names))
             if nodes and size > _ROOM:
                 yield nodes
-                nodes, names, size = [], set(), sum(map(self.whole.nbytes, mine))
+                nodes = []
+                names = set()
+                size = sum(map(self.whole.nbytes, of_node))
             nodes.append(part)
-            names |= mine
+            names |= of_node
         if nodes:
             yield nodes
 
     def up_to(self, part: Part) -> "Network":
-        """The model that gives what a node reads, and nothing else; something is not `fixed`."""
+        """Return the model that gives only what a node reads, of which something is not `fixed`."""
         reads = [name for name in self.node(part).inputs if name not in self.fixed]
         data, names = self.whole.giving(reads, alone=True)
         outputs = tuple(model.OutputSpec(name, None) for name in names)
@@ -192,19 +221,25 @@ class Network:
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def turned(self) -> "Network":
-        """The model on the other data of a second run."""
-        pairs = zip(self.case.inputs, self.evaluation.question.second, strict=True)
-        inputs = (replace(one, content=model.Given(array)) for one, array in pairs)
-        return Network(replace(self.case, inputs=tuple(inputs)))
+        """Return the model on the other data of a second run."""
+        inputs = tuple(
+            replace(spec, content=model.Given(array))
+            for spec, array in zip(self.case.inputs, self.evaluation.question.second, strict=True)
+        )
+        return Network(replace(self.case, inputs=inputs))
 
     def asking_for(self, names: Sequence[str], *, turned: bool = False) -> model.Question:
-        """The question for these tensors, after the model's outputs; on other data if `turned`."""
-        asked = self.evaluation.question
-        data, more = self.whole.giving(names)
-        outputs = (*asked.task.outputs, *(model.OutputSpec(name, None) for name in more))
-        task = replace(asked.task, outputs=outputs, model=data)
-        # The same data again: a node may be wrong in a later run alone.
-        return replace(asked, task=task, second=asked.second if turned else asked.inputs)
+        """Return the question for these tensors, after the model's outputs.
+
+        Its second run is on other data if `turned`, else on the same: a node may be wrong only in
+        a later run.
+        """
+        question = self.evaluation.question
+        data, added = self.whole.giving(names)
+        outputs = (*question.task.outputs, *(model.OutputSpec(name, None) for name in added))
+        task = replace(question.task, outputs=outputs, model=data)
+        second = question.second if turned else question.inputs
+        return replace(question, task=task, second=second)
 
 
 def is_whole(dtype: dtypes.DType | None) -> bool:
@@ -213,16 +248,23 @@ def is_whole(dtype: dtypes.DType | None) -> bool:
 
 
 def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> model.Case:
-    """A node as a case of its own, on these values."""
-    op, domain = part.op, part.op.domain
-    schema = opset.versions(domain, op.name)[op.since]
-    inputs, reads = [], network.node(part).inputs
+    """Return a node as a case of its own, on these values."""
+    op = part.op
+    schema = opset.versions(op.domain, op.name)[op.since]
+    reads = network.node(part).inputs
     slots = [*_slots(schema.inputs, reads)]
+    inputs = []
     for slot, name in zip(slots, reads, strict=True):
-        if name and isinstance(array := values.get(name), np.ndarray):
-            dtype = grouping.sure(dtypes.of(array))
-            held = name in network.constants
-            inputs.append(model.TensorSpec(slot, dtype, array.shape, model.Given(array), (), held))
+        array = values.get(name) if name else None
+        if isinstance(array, np.ndarray):
+            spec = model.TensorSpec(
+                name=slot,
+                dtype=grouping.not_none(dtypes.of(array)),
+                shape=array.shape,
+                content=model.Given(array),
+                initializer=name in network.constants,
+            )
+            inputs.append(spec)
     outputs = enumerate(_slots(schema.outputs, part.outputs))
     tail = ", in a later run" if later else ""
     plain: Any = network.node(part).attrs
@@ -230,7 +272,7 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
         id=f"node {part.place} of {len(network.parts)}, {part.name}{tail}",
         name=part.name,
         op=op,
-        opset=network.whole.opset(domain) or op.since,
+        opset=network.whole.opset(op.domain) or op.since,
         dtype=inputs[0].dtype if inputs else None,
         attrs=plain,
         inputs=tuple(inputs),
@@ -244,10 +286,13 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
 
 def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Iterator[str]:
     """Yield the operator's own names of a node's inputs or outputs."""
-    for n in range(len(names)):
-        parameter = parameters[min(n, len(parameters) - 1)]
-        many = parameter.option == "variadic"
-        yield f"{parameter.stem}_{n - len(parameters) + 1}" if many else parameter.name
+    last = len(parameters) - 1
+    for place in range(len(names)):
+        parameter = parameters[min(place, last)]
+        if parameter.option == "variadic":
+            yield f"{parameter.stem}_{place - last}"
+        else:
+            yield parameter.name
 
 
 @dataclass
@@ -262,119 +307,199 @@ class Extracted:
 def extracted(
     network: Network, shares: Mapping[str, float]
 ) -> tuple[list[Extracted], list[tuple[str, str]]]:
-    """The nodes as cases, each question once, with `shares` of time by name; the rest with why."""
-    found: dict[str, Extracted] = {}
-    left: list[tuple[str, str]] = []
+    """Return the nodes as cases, each question once, and the names of the others with why.
+
+    `shares` of time are by the names of nodes; cases with larger shares come first.
+    """
+    by_question: dict[str, Extracted] = {}
+    left_out: list[tuple[str, str]] = []
     for part, values in network.values():
         if part.op.name == "Constant":
             continue
-        if why := network.why_not.get(part) or network.failed.get(part.place):
-            left.append((part.name, why))
-            continue
-        if missing := [name for name in network.node(part).inputs if name and name not in values]:
-            left.append((part.name, f"{missing[0]} is not known, which opcheck cannot compute"))
+        reason = _why_not_extracted(network, part, values)
+        if reason:
+            left_out.append((part.name, reason))
             continue
         case = case_of(network, part, values)
         # Weights of one shape ask the same, whatever their range.
         text = case_file([replace(case, name="")], made_up)
         key = re.sub(r"(uniform|choice): \[.*?\]", r"\1", text)
-        one = found.setdefault(key, Extracted(replace(case, name=f"node_{len(found)}"), []))
-        one.names.append(part.name)
-        one.share += shares.get(part.name, 0.0)
-    return sorted(found.values(), key=lambda one: -one.share), left
+        named = replace(case, name=f"node_{len(by_question)}")
+        node = by_question.setdefault(key, Extracted(named, []))
+        node.names.append(part.name)
+        node.share += shares.get(part.name, 0.0)
+    return sorted(by_question.values(), key=lambda node: -node.share), left_out
+
+
+def _why_not_extracted(network: Network, part: Part, values: Values) -> str:
+    """Return why a node is no case of its own, "" if it is one."""
+    reason = network.why_not.get(part) or network.failed.get(part.place)
+    if reason:
+        return reason
+    for name in network.node(part).inputs:
+        if name and name not in values:
+            return f"{name} is not known, which opcheck cannot compute"
+    return ""
 
 
 def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
-    """Ask one backend about the nodes of a model."""
-    whole = yield from network.evaluation.on(backend)
-    known = not network.case.expect.compares_backends
-    if whole.is_too_large or (known and whole.result.verdict is model.Verdict.BAD_CASE):
-        return Located(whole.result, (), (), len(network.parts))
-    if known and whole.elsewhere:
-        # What is right on this data, and wrong on the other, is judged on the other.
-        turned = network.turned()
-        other = yield from turned.evaluation.on(backend)
-        if other.result.failure in ("values", "precision"):
-            network = turned
-            whole = other.changed(reason=f"on the data of a second run: {other.result.reason}")
+    """Ask one backend about the nodes of a model.
+
+    First the model is judged as it is. Then each node is judged on the backend's own inputs to it.
+    If the answer stays unexplained, nodes that the backend computes together are searched for.
+    """
+    whole = yield from network.evaluation.judge(backend)
+    has_answer = not network.case.expect.compares_backends
+    is_bad = has_answer and whole.result.verdict is model.Verdict.BAD_CASE
+    if whole.is_too_large or is_bad:
+        return Located(whole.result, judged=(), around=(), total=len(network.parts))
+    if has_answer and whole.elsewhere:
+        network, whole = yield from _on_data_of_second_run(network, whole, backend)
     search = _Search(network, backend, stale=whole.result.verdict is model.Verdict.UNSTABLE)
     yield from search.ask(whole.answer)
-    results = yield from _asked_alone(search.judged, backend)
-    judged = {one.part for one in results}
-    left = [part for part in chain.from_iterable(network.passes()) if part not in judged]
-    outputs = [one.output for one in whole.result.comparisons if one.problem]
-    before = network.ancestors(outputs or network.body.outputs)
-    around = (*network.why_not.items(), *((part, _UNANSWERED) for part in left))
-    undecided = [(one.part, one.result.reason) for one in results if _is_undecided(one)]
-    unjudged = [
-        (part, why) for part, why in (*around, *undecided) if not before.isdisjoint(part.outputs)
-    ]
-    found = Located(
-        replace(whole.result, diagnoses=()) if known else None,
-        tuple(sorted(results, key=lambda one: one.part.place)),
-        around,
-        len(network.parts),
-        tuple(_depths(network, search.seen, search.sample)) if known else (),
-        taken=network.taken,
-        unjudged=tuple(sorted(dict(unjudged).items())),
+    nodes = yield from _asked_alone(search.judged, backend)
+    found = _node_results(search, whole.result, nodes, has_answer=has_answer)
+    together = yield from _first_together(search, whole.result, found)
+    found = replace(found, together=together)
+    is_right_alone = yield from _is_right_alone(search, found.wrong)
+    notes = [note[:_MAX_NOTE] for note in dict.fromkeys(search.notes)]
+    exposed = errors.few(notes) if notes else ""
+    return replace(found, right_alone=is_right_alone, exposed=exposed)
+
+
+def _on_data_of_second_run(
+    network: Network, whole: EvaluatedCase, backend: model.BackendInfo
+) -> Questions[tuple[Network, EvaluatedCase]]:
+    """Return the model on the other data and its result, if its values are wrong there too."""
+    turned = network.turned()
+    other = yield from turned.evaluation.judge(backend)
+    if other.result.failure not in ("values", "precision"):
+        return network, whole
+    reason = f"on the data of a second run: {other.result.reason}"
+    return turned, other.changed(reason=reason)
+
+
+def _node_results(
+    search: "_Search", whole: model.LiveResult, nodes: Sequence[JudgedNode], *, has_answer: bool
+) -> Located:
+    """Return the results of the nodes, and why the others have none."""
+    network = search.network
+    judged = {node.part for node in nodes}
+    unanswered = [part for part in chain.from_iterable(network.passes()) if part not in judged]
+    around = (*network.why_not.items(), *((part, _UNANSWERED) for part in unanswered))
+    undecided = [(node.part, node.result.reason) for node in nodes if _is_undecided(node)]
+    wrong_outputs = [compared.output for compared in whole.comparisons if compared.problem]
+    before = network.ancestors(wrong_outputs or network.body.outputs)
+    unjudged = {
+        part: why for part, why in (*around, *undecided) if not before.isdisjoint(part.outputs)
+    }
+    return Located(
+        replace(whole, diagnoses=()) if has_answer else None,
+        judged=tuple(sorted(nodes, key=lambda node: node.part.place)),
+        around=around,
+        total=len(network.parts),
+        depths=tuple(_depths(network, search.seen, search.sample)) if has_answer else (),
+        branches=network.branches,
+        unjudged=tuple(sorted(unjudged.items())),
     )
+
+
+def _first_together(
+    search: "_Search", whole: model.LiveResult, found: Located
+) -> Questions[Part | None]:
+    """Return the first node that the backend computes together with others, and so wrongly.
+
+    If a node is wrong by itself, only what it reads is left to explain: its inputs may be wrong in
+    the model as it is, where they are not outputs. None if nothing is left to explain.
+    """
+    if found.whole is None:
+        return None
+    network = search.network
     wrong = found.by_itself
-    if known and wrong and not network.fixed.issuperset(network.node(wrong.part).inputs):
-        # What it reads may be wrong where it is no output.
+    if wrong:
+        if network.fixed.issuperset(network.node(wrong.part).inputs):
+            return None
         network = network.up_to(wrong.part)
-        whole = yield from network.evaluation.on(backend)
-    elif wrong:
-        known = False
-    if known and whole.result.failure in ("values", "precision"):
-        found = replace(found, together=(yield from search.together(network)))
-    wrongs = found.wrong.result.comparisons if found.wrong else ()
-    beyond = any(one.problem == "values" and one.wrong for one in wrongs)
-    # Alone, it is judged by the bound.
-    wrong = found.wrong
-    if wrong and beyond and not wrong.wrong_alone and search.gives(wrong.part):
-        alone = yield from CaseEvaluation(wrong.result.case).on(backend)
-        found = replace(found, right_alone=verdict.is_right(alone.result))
-    notes = [note[:300] for note in dict.fromkeys(search.notes)]
-    return replace(found, exposed=errors.few(notes) if notes else "")
+        whole = (yield from network.evaluation.judge(search.backend)).result
+    if whole.failure not in ("values", "precision"):
+        return None
+    return (yield from search.together(network))
+
+
+def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bool]:
+    """Return True if a wrong node is right as a model of its own, where it is judged by its bound.
+
+    Only a node with elements beyond what is allowed is asked.
+    """
+    if wrong is None or wrong.wrong_alone or not search.gives(wrong.part):
+        return False
+    if not any(it.problem == "values" and it.wrong for it in wrong.result.comparisons):
+        return False
+    alone = yield from CaseEvaluation(wrong.result.case).judge(search.backend)
+    return verdict.is_right(alone.result)
 
 
 def _asked_alone(
     judged: Sequence[JudgedNode], backend: model.BackendInfo
 ) -> Questions[list[JudgedNode]]:
-    """The results, of which nodes that are off by little are wrong if they are so alone, too.
+    """Return the results; a node that is off by little is wrong if it is so alone, too.
 
     A node that is computed together with others may be off by some roundings. As a model of its
     own, as `opcheck extract` writes it, it is judged by its bound. Of each operator and type, the
     furthest off is asked.
     """
-    found = [*judged]
-    small = [one for one in judged if one.fails and one.is_small]
-    kinds = grouping.group_by(small, lambda one: (one.part.op, one.result.case.dtype))
-    for some in kinds.values():
-        furthest = max(some, key=lambda one: one.harm)
-        alone = yield from CaseEvaluation(furthest.result.case).on(backend)
+
+    def operator_and_dtype(node: JudgedNode) -> tuple[model.OpVersion, dtypes.DType | None]:
+        return node.part.op, node.result.case.dtype
+
+    nodes = [*judged]
+    small = [node for node in judged if node.fails and node.is_small]
+    for of_kind in grouping.group_by(small, operator_and_dtype).values():
+        furthest = max(of_kind, key=lambda node: node.harm)
+        alone = yield from CaseEvaluation(furthest.result.case).judge(backend)
         if alone.result.failure == "values":
-            found[found.index(furthest)] = replace(furthest, wrong_alone=True)
-    return found
+            nodes[nodes.index(furthest)] = replace(furthest, wrong_alone=True)
+    return nodes
 
 
-def _is_undecided(one: JudgedNode) -> bool:
+def _is_undecided(node: JudgedNode) -> bool:
     """Return True for a node that has something to judge, and no verdict."""
-    return one.result.beyond and one.result.reason != _NO_ELEMENT
+    return node.result.beyond and node.result.reason != _NO_ELEMENT
+
+
+@dataclass(frozen=True, eq=False)
+class _Tensors:
+    """Tensors of one run of a model, by name: what it `gave`, and others that nodes read."""
+
+    gave: Values
+    others: Values
+    #: It is the second run or the third.
+    is_later: bool = False
+    #: It is not on the case's own data.
+    is_on_other_data: bool = False
+
+    def __getitem__(self, name: str) -> Any:
+        return self.gave[name] if name in self.gave else self.others[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.gave or name in self.others
 
 
 class _Search:
     """The tensors that a backend gives of a model, and what they show."""
 
     def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
-        self.network, self.backend = network, backend
+        self.network = network
+        self.backend = backend
         #: The model's second run is on other data, of which an earlier answer is wrong.
         self.stale = stale
         self.judged: list[JudgedNode] = []
         self.notes: list[str] = []
-        #: The names of tensors that it gave; those whose errors are shown, with their nodes.
+        #: The names of tensors that the backend gave.
         self.given: set[str] = set()
+        #: The names of tensors whose errors are shown, with their nodes.
         self.sample = _sample(network)
+        #: Those of them that the backend gave.
         self.seen: dict[str, Any] = {}
 
     def gives(self, part: Part) -> bool:
@@ -382,113 +507,176 @@ class _Search:
         return self.given.issuperset(self.network.names([part]))
 
     def ask(self, answer: model.Produced | None) -> Questions[None]:
-        """Ask for the tensors of all nodes; `answer` is what the model gives as it is."""
-        # So many passes may come to nothing, and be asked in halves, before it is left at that.
-        todo, patience = [*self.network.passes()], 40
-        while todo:
-            parts = todo.pop(0)
+        """Ask for the tensors of all nodes; `answer` is what the model gives as it is.
+
+        A pass that leaves nodes unjudged is asked again in halves, but not endlessly.
+        """
+        passes = [*self.network.passes()]
+        halvings_left = _MAX_HALVINGS
+        while passes:
+            parts = passes.pop(0)
             names, outcome = yield from self._pass(parts)
             if isinstance(outcome, model.Produced) and len(outcome.outputs) == len(names):
                 own = outcome.outputs[: len(self.network.case.outputs)]
                 if answer and not same_answers(answer.outputs, own):
                     self.notes.append(_CHANGED)
-                left = self._judge(parts, names, outcome)
+                unjudged = self._judge(parts, names, outcome)
             else:
                 self.notes.append(f"{_EXPOSED}: {_how(outcome, len(names))}")
-                left = parts
-            if left and len(parts) > 1 and not isinstance(outcome, model.TimedOut):
-                patience -= 1
-                halves = left[: len(left) // 2], left[len(left) // 2 :]
-                todo[:0] = filter(None, halves if patience > 0 else ())
+                unjudged = parts
+            if len(parts) == 1 or not unjudged or isinstance(outcome, model.TimedOut):
+                continue
+            halvings_left -= 1
+            if halvings_left > 0:
+                middle = len(unjudged) // 2
+                halves = [unjudged[:middle], unjudged[middle:]]
+                passes[:0] = [half for half in halves if half]
 
     def _pass(self, parts: Sequence[Part]) -> Questions[tuple[list[str], model.Outcome]]:
         """Ask for what nodes read and give; return which tensors, and what came of it."""
-        network, names = self.network, self.network.names(parts)
+        network = self.network
+        names = network.names(parts)
         question = network.asking_for(names, turned=self.stale)
         outcome = (yield question).outcome
         if isinstance(outcome, model.Raised | model.Declined):
             # Some engines give out no sizes and truth values.
             whole = {name for name in names if is_whole(network.whole.dtype(name))}
-            if whole := whole | (network.exact.keys() & names):
+            whole |= network.exact.keys() & names
+            if whole:
                 self.notes.append(f"{_EXPOSED}: {_how(outcome)}")
-                left = [name for name in names if name not in whole]
-                question = network.asking_for(left, turned=self.stale)
+                others = [name for name in names if name not in whole]
+                question = network.asking_for(others, turned=self.stale)
                 outcome = (yield question).outcome
-        return [one.name for one in question.task.outputs], outcome
+        return [output.name for output in question.task.outputs], outcome
 
     def _judge(self, parts: list[Part], names: list[str], outcome: model.Produced) -> list[Part]:
         """Judge nodes whose outputs were given, on inputs given or exact; return the others."""
+        runs = self._runs(parts, names, outcome)
+        first = runs[0]
+        self.given |= first.gave.keys()
+        self.seen |= {name: first.gave[name] for name in self.sample if name in first.gave}
+        unjudged: list[Part] = []
+        for part in parts:
+            outputs = [name for name in part.outputs if name]
+            is_given = all(name in first.gave for name in outputs)
+            if not is_given or not all(name in first for name in self.network.node(part).inputs):
+                unjudged.append(part)
+                continue
+            for run in runs:
+                if self._is_new(part, first, run):
+                    self._judge_node(part, run)
+        return unjudged
+
+    def _runs(
+        self, parts: Sequence[Part], names: list[str], outcome: model.Produced
+    ) -> list[_Tensors]:
+        """Return the tensors of each run that gave as many outputs as it was asked for."""
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
-        self.given |= first.keys()
-        self.seen |= {name: first[name] for name in self.sample if name in first}
-        lent = {} if first.keys() >= {*network.names(parts)} else network.exact
-        known: Values = {"": None, **lent, **network.constants, **network.fed}
-        asked = network.evaluation.question
-        other = asked.task.feed(asked.second) if self.stale else {}
-        runs: list[tuple[Values, Values]] = [(first, {})]
-        # What is lent is of the first data.
-        between = None if lent and other else outcome.between
-        for got, own in ((between, other), (outcome.again, {})):
-            if got and len(got) == len(names):
-                runs.append((dict(zip(names, got, strict=True)), own))
-        there, left = first.keys() | known.keys(), []
-        for part in parts:
-            gives = {*part.outputs} - {""}
-            if not (first.keys() >= gives and there >= {*network.node(part).inputs}):
-                left.append(part)
-                continue
-            for number, (run, fed) in enumerate(runs):
-                values = {**known, **fed, **run}
-                if not number or fed or _differs(network, part, first, values):
-                    one, evidence = _judged(network, part, values, self.backend, number)
-                    # To say what a node looks like takes long; the first wrong one is shown.
-                    if evidence and not any(
-                        it.is_wrong and it.part.place < part.place for it in self.judged
-                    ):
-                        looks = Suspects(lambda case: None).diagnose(evidence)
-                        one = replace(one, result=replace(one.result, diagnoses=looks))
-                    self.judged.append(one)
-        return left
+        exact: Values = {}
+        if not all(name in first for name in network.names(parts)):
+            exact = network.exact
+        others: Values = {"": None, **exact, **network.constants, **network.fed}
+        runs = [_Tensors(first, others)]
+        question = network.evaluation.question
+        other_data: Values = question.task.feed(question.second) if self.stale else {}
+
+        def add(answer: Outputs | None, *, data: Values) -> None:
+            if answer and len(answer) == len(names):
+                run = _Tensors(
+                    gave=dict(zip(names, answer, strict=True)),
+                    others={**others, **data},
+                    is_later=True,
+                    is_on_other_data=bool(data),
+                )
+                runs.append(run)
+
+        # Exact tensors are those of the first data.
+        if not (exact and other_data):
+            add(outcome.between, data=other_data)
+        add(outcome.again, data={})
+        return runs
+
+    def _is_new(self, part: Part, first: _Tensors, run: _Tensors) -> bool:
+        """Return True if this run shows more of a node than the `first` one."""
+        if run is first or run.is_on_other_data:
+            return True
+        return _differs(self.network, part, first, run)
+
+    def _judge_node(self, part: Part, run: _Tensors) -> None:
+        """Judge one node, and find out what it looks like if it is the first wrong one."""
+        node, evidence = _judge_node(self.network, part, run, self.backend)
+        # Diagnosis takes long, and only the first wrong node is shown.
+        is_first = not any(
+            earlier.is_wrong and earlier.part.place < part.place for earlier in self.judged
+        )
+        if evidence and is_first:
+            diagnoses = Suspects(_no_evidence).diagnose(evidence)
+            node = replace(node, result=replace(node.result, diagnoses=diagnoses))
+        self.judged.append(node)
 
     def together(self, network: Network) -> Questions[Part | None]:
-        """The first node whose outputs, with those before it, make the answer right as outputs."""
-        every = [*chain.from_iterable(network.passes())]
-        every = [part for part in every if not self.given.isdisjoint(part.outputs)]
-        if not every and self.notes:
+        """Return the node from which on the answer is right, with all so far as outputs.
+
+        None if there is none, or if making an output of any other node does as much.
+        """
+        parts = [
+            part
+            for part in chain.from_iterable(network.passes())
+            if not self.given.isdisjoint(part.outputs)
+        ]
+        if not parts and self.notes:
             self.notes.insert(0, f"{_UNSEARCHED}: {self.notes[0]}")
-        # Where branches stand in place of Ifs, that alone may make it right.
-        low, high = -1 if network.taken else 0, len(every)
-        while low < high:
-            middle = (low + high) // 2
-            right = yield from self._is_right(network, every[: middle + 1])
-            if right is None:
-                return None
-            low, high = (low, middle) if right else (middle + 1, high)
-        if not 0 <= low < len(every):
+        place = yield from self._first_that_cures(network, parts)
+        if place is None or place not in range(len(parts)):
             return None
-        own = {one.name for one in network.case.outputs}
-        last = [part for part in every[low + 1 :] if own.isdisjoint(part.outputs)][-1:]
+        own = {output.name for output in network.case.outputs}
+        later = [part for part in parts[place + 1 :] if own.isdisjoint(part.outputs)]
         # What any output cures says nothing of this node.
-        if last and (yield from self._is_right(network, last)):
+        if later and (yield from self._is_right(network, later[-1:])):
             self.notes.insert(0, _CURED)
             return None
-        return every[low]
+        return parts[place]
+
+    def _first_that_cures(self, network: Network, parts: Sequence[Part]) -> Questions[int | None]:
+        """Return the place among `parts` by which, all up to it being outputs, the answer is right.
+
+        It is their number if not even all of them help, -1 if the model is right without any: a
+        branch in place of an If may be enough. None if a question stays unanswered.
+        """
+        low = -1 if network.branches else 0
+        high = len(parts)
+        while low < high:
+            middle = (low + high) // 2
+            is_right = yield from self._is_right(network, parts[: middle + 1])
+            if is_right is None:
+                return None
+            if is_right:
+                high = middle
+            else:
+                low = middle + 1
+        return low
 
     def _is_right(self, network: Network, parts: Sequence[Part]) -> Questions[bool | None]:
         """Return True if the model is right with outputs of nodes as its own; None if unknown."""
         names = chain.from_iterable(part.outputs for part in parts)
-        question = network.asking_for([*filter(self.given.__contains__, names)])
-        outcome, count = (yield question).outcome, len(question.task.outputs)
+        question = network.asking_for([name for name in names if name in self.given])
+        count = len(question.task.outputs)
+        outcome = (yield question).outcome
         if not isinstance(outcome, model.Produced) or len(outcome.outputs) != count:
             self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome, count)}")
             return None
         own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
-        right, tolerance = network.evaluation.accepted_answers, network.case.tolerance
-        return verdict.judge("must", right, own, tolerance).failure is None
+        admitted = network.evaluation.accepted_answers
+        return verdict.judge("must", admitted, own, network.case.tolerance).failure is None
+
+
+def _no_evidence(case: model.Case) -> None:
+    """A node of a model has no other cases that it passes."""
 
 
 def _how(outcome: model.Outcome, count: int = 0) -> str:
+    """Describe an outcome that is not the number of outputs asked for."""
     if isinstance(outcome, model.Produced):
         return f"it gave another number than {count}"
     if verdict.needs_expected(outcome):
@@ -497,54 +685,90 @@ def _how(outcome: model.Outcome, count: int = 0) -> str:
     return f"{judgement.verdict}: {judgement.reason}"
 
 
-def _differs(network: Network, part: Part, first: Values, values: Values) -> bool:
+def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> bool:
     """Return True if a later run gave a node other inputs or outputs."""
-    names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first]
-    return not same_answers(*(tuple(some[name] for name in names) for some in (first, values)))
+    names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first.gave]
+    return not same_answers(
+        tuple(first.gave[name] for name in names), tuple(later[name] for name in names)
+    )
 
 
-def _judged(
-    network: Network, part: Part, values: Values, backend: model.BackendInfo, run: int
+def _judge_node(
+    network: Network, part: Part, run: _Tensors, backend: model.BackendInfo
 ) -> tuple[JudgedNode, Evidence | None]:
-    """Judge a node by what the backend fed it, and gave; then the evidence against a wrong one."""
-    case = case_of(network, part, values, later=run > 0)
-    got: list[Any] = [values[name] for name in part.outputs if name]
-    operands = tuple(values[name] for name in network.node(part).inputs)
-    if any(isinstance(x, model.Foreign) for x in operands):
-        return JudgedNode(part, _unjudged(case, backend, "it was fed no tensor")), None
-    while operands and operands[-1] is None:
-        operands = operands[:-1]
-    constant = any(name in network.constants for name in network.node(part).inputs)
-    places = [one.place or 0 for one in case.outputs]
-    node = engine.Node(part.op, operands, case.attrs, places, constant, case.opset)
+    """Judge a node by what the backend fed it, and gave; return evidence if it is wrong."""
+    names = (*network.node(part).inputs, *part.outputs)
+    values = {name: run[name] for name in names if name}
+    case = case_of(network, part, values, later=run.is_later)
+
+    def unjudged(reason: str) -> tuple[JudgedNode, None]:
+        result = model.LiveResult(
+            case, backend.address, model.Verdict.UNSUPPORTED, reason, beyond=True
+        )
+        return JudgedNode(part, result), None
+
+    operands = _operands(network, part, run)
+    if any(isinstance(operand, model.Foreign) for operand in operands):
+        return unjudged("it was fed no tensor")
+    node = _engine_node(network, part, case, operands)
     try:
-        admitted = answers_of(case, node)
+        answers = _drawn_answers(case, node)
     except (WrongCase, MemoryError) as error:
-        return JudgedNode(part, _unjudged(case, backend, f"unsupported by opcheck: {error}")), None
-    answers = [
-        verdict.Answer(tuple(replace(want, drawn=True) for want in answer.wants), answer.name)
-        for answer in admitted
-        if isinstance(answer, verdict.Answer)
-    ]
+        return unjudged(f"unsupported by opcheck: {error}")
     wants = answers[0].wants
     if not any(want.values.size for want in wants):
-        return JudgedNode(part, _unjudged(case, backend, _NO_ELEMENT)), None
-    outcome = model.Produced(tuple(got), 0.0, once=True)
-    like = next((x for x in operands if x is not None), None)
-    judgement = verdict.judge("must", answers, outcome, None, like, backend.accumulate)
+        return unjudged(_NO_ELEMENT)
+    got = tuple(run[name] for name in part.outputs if name)
+    judgement = verdict.judge(
+        "must",
+        answers,
+        model.Produced(got, 0.0, once=True),
+        tolerance=None,
+        like=next((operand for operand in operands if operand is not None), None),
+        declared=backend.accumulate,
+    )
     result = model.LiveResult(case, backend.address, **vars(judgement))
     if judgement.failure is None:
         return JudgedNode(part, result), None
-    right = tuple(one.bound.rounded() if one.bound else one.values for one in wants)
-    harm = max((_off(*pair) for pair in zip(right, got, strict=False)), default=np.inf)
+    right = tuple(want.bound.rounded() if want.bound else want.values for want in wants)
+    harm = max(map(_off, right, got), default=np.inf)
     judged = JudgedNode(part, result, right, harm)
     if not judged.is_wrong:
         return judged, None
-    return judged, Evidence(node, tuple(got), [answer.wants for answer in answers])
+    return judged, Evidence(node, got, [answer.wants for answer in answers])
+
+
+def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
+    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones."""
+    operands = [run[name] for name in network.node(part).inputs]
+    while operands and operands[-1] is None:
+        operands.pop()
+    return tuple(operands)
+
+
+def _engine_node(
+    network: Network, part: Part, case: model.Case, operands: tuple[Any, ...]
+) -> engine.Node:
+    """Return a node of the model as the engine computes it."""
+    has_constants = any(name in network.constants for name in network.node(part).inputs)
+    places = [output.place or 0 for output in case.outputs]
+    return engine.Node(part.op, operands, case.attrs, places, has_constants, case.opset)
+
+
+def _drawn_answers(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
+    """Return the admitted answers of a node, whose elements are drawn, as it were, at random.
+
+    Raises WrongCase if the engine has none, and MemoryError.
+    """
+    return [
+        verdict.Answer(tuple(replace(want, drawn=True) for want in admitted.wants), admitted.name)
+        for admitted in answers_of(case, node)
+        if isinstance(admitted, verdict.Answer)
+    ]
 
 
 def _off(right: model.Array, got: Any) -> float:
-    """The deviation of an output relative to its size; infinity where that says nothing."""
+    """Return the deviation of an output relative to its size; infinity if it is no deviation."""
     dtype = dtypes.of(right)
     if isinstance(got, model.Foreign) or got.shape != right.shape or got.dtype != right.dtype:
         return np.inf
@@ -553,19 +777,22 @@ def _off(right: model.Array, got: Any) -> float:
     return bounded.off_by(right.astype(np.float64), got.astype(np.float64))
 
 
-def _unjudged(case: model.Case, backend: model.BackendInfo, reason: str) -> model.LiveResult:
-    return model.LiveResult(case, backend.address, model.Verdict.UNSUPPORTED, reason, beyond=True)
-
-
 def _sample(network: Network) -> dict[str, Part]:
-    """At most 16 floating tensors from the first to the last, with the nodes that give them."""
+    """Return at most 16 floating tensors from the first to the last, with their nodes.
+
+    Nodes that only move values add no error of their own.
+    """
     floats = []
     for part in network.parts:
+        if part in network.why_not:
+            continue
         dtype = network.whole.dtype(next(iter(part.outputs), ""))
-        moves = (operator := engine.operator_of(part.op)) is None or operator.exact
-        if dtype and dtype.kind == "float" and not moves and part not in network.why_not:
+        operator = engine.operator_of(part.op)
+        computes = operator is not None and not operator.exact
+        if dtype and dtype.kind == "float" and computes:
             floats.append(part)
-    places = np.linspace(0, len(floats) - 1, min(16, len(floats))).round().astype(int)
+    count = min(_MAX_SAMPLE, len(floats))
+    places = np.linspace(0, len(floats) - 1, count).round().astype(int)
     return {floats[n].outputs[0]: floats[n] for n in places.tolist()}
 
 
@@ -578,9 +805,9 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
     node = node_of(question.task, question.inputs)
     graph: Any = node.attrs["graph"]
     body = replace(network.body, inputs=graph.body.inputs, outputs=tuple(names))
-    some: Any = {"graph": replace(graph, body=body)}
+    attrs: Any = {"graph": replace(graph, body=body)}
     try:
-        answers = exactly(replace(node, attrs=some))
+        answers = exactly(replace(node, attrs=attrs))
     except (errors.InvalidNode, errors.NotSupported, MemoryError):
         return
     for name, answer in zip(names, answers, strict=True):
@@ -588,6 +815,9 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
         if not isinstance(answer, engine.Expected) or answer.values.shape != got.shape:
             continue
         want: Want = replace(outputs.computed_want(node.op, name, answer), drawn=True, whole=True)
-        ratio, off = bounded.scatter(want, got), _off(answer.values, got.astype(np.float64))
-        if ratio is not None and np.isfinite(off):
-            yield Depth(sample[name], off, off / ratio if ratio else 0.0, ratio)
+        ratio = bounded.scatter(want, got)
+        error = _off(answer.values, got.astype(np.float64))
+        if ratio is None or not np.isfinite(error):
+            continue
+        explained = error / ratio if ratio else 0.0
+        yield Depth(sample[name], error, explained, ratio)

@@ -25,7 +25,7 @@ from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution import evaluation, expected, workers
-from opcheck.grouping import group_by, sure
+from opcheck.grouping import group_by, not_none
 from opcheck.model import Case, Cell, MutantId, Mutation, OpVersion, Outcome, Verdict
 from opcheck.opset.direct_ml import LOWERED
 from opcheck.reading import (
@@ -98,7 +98,7 @@ class CaseKills:
         """Return the verdict of the case on `mutant`."""
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
-            questions = self.evaluation.on(backend.info)
+            questions = self.evaluation.judge(backend.info)
             return workers.run_here(questions, partial(backends.attempt, backend)).result.verdict
         right = right_of(self.evaluation.node)
         answer = mutant.made_on(self.evaluation.node)
@@ -120,9 +120,9 @@ class CaseKills:
             # The same data at a later opset make the same node.
             if asked.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
-            return canned_outcome(self._of_twin(mutant, sure(self._twin)))
+            return canned_outcome(self._of_twin(mutant, not_none(self._twin)))
 
-        return workers.run_here(self.evaluation.on(CANNED), reply).result.verdict
+        return workers.run_here(self.evaluation.judge(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)

@@ -50,7 +50,7 @@ _PAUSE = 0.01
 #: Seconds between two messages: to wake the parent takes as long as a small case.
 _BETWEEN_MESSAGES = 0.05
 #: The most cases that a judging process takes at once.
-_TAKEN_AT_ONCE = 4
+_MOST_AT_ONCE = 4
 
 
 @lru_cache(2 * AHEAD)  # called several times while a case is open
@@ -65,17 +65,25 @@ def _never(result: LiveResult | Record) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class JudgedAnswer:
-    """The result of the backend of this `number` on the case at this `place`.
+    """The result of one backend on one case, as a judging process sends it.
 
-    The result has its ledger's explanation. A `failed` answer and its oracle's are evidence.
+    `CaseJudge` makes it, after the ledgers. The scheduler reads it: it puts results in the order of
+    cases, and finds causes of failures.
+
+    Attributes:
+        place: The place of the case in the run.
+        number: The number of the backend.
+        result: A `Record` if it comes from another process.
+        wrong: The wrong answer, if its cause is to be found.
+        oracle_answer: The answer of the case's oracle, without which `wrong` is no evidence.
+        evaluation: The evaluation that judged it, if it failed in this process.
     """
 
     place: int
     number: int
     result: LiveResult | Record
-    failed: WrongAnswer | None
+    wrong: WrongAnswer | None
     oracle_answer: OracleAnswer | None
-    #: The evaluation that judged it, if it failed in this process.
     evaluation: CaseEvaluation | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,8 +125,9 @@ class CaseJudge:
     observe: Callable[[Rounds], Rounds] | None = None
 
     def __post_init__(self) -> None:
-        #: Places of the cases taken so far, and how many of them each backend was asked about.
-        self._taken: list[int] = []
+        #: Places of the cases begun so far.
+        self._begun: list[int] = []
+        #: How many of them each backend was asked about.
         self._asked = [0] * len(self.backends)
         self._open: dict[int, _OpenCase] = {}
         #: How many bytes the data of the open cases have.
@@ -148,13 +157,13 @@ class CaseJudge:
         is_last = True
         for number, backend in enumerate(self.backends):
             while backend.has_room:
-                if self._asked[number] == len(self._taken):
-                    more = take()
-                    if not more:
-                        is_last = is_last and more is None
+                if self._asked[number] == len(self._begun):
+                    places = take()
+                    if not places:
+                        is_last = is_last and places is None
                         break
-                    self._taken.extend(more)
-                place = self._taken[self._asked[number]]
+                    self._begun.extend(places)
+                place = self._begun[self._asked[number]]
                 if not self._may_begin(place):
                     break
                 self._asked[number] += 1
@@ -211,9 +220,9 @@ class CaseJudge:
             by_backend = {}
             if len(opened.uncompared) == len(self.backends):
                 by_backend = self._compare_answers(opened)
-        for one, of_backend in by_backend.items():
+        for of_number, of_backend in by_backend.items():
             opened.missing -= 1
-            yield self._with_ledger(place, one, opened.evaluation, of_backend)
+            yield self._with_ledger(place, of_number, opened.evaluation, of_backend)
         if not opened.missing:
             self._held -= _size(self._open.pop(place).evaluation.case)
 
@@ -231,38 +240,42 @@ class CaseJudge:
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
         """Return the result with its ledger's explanation; it is known if every repeat is."""
-        info = self.backends[number].info
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
             evaluated = ev.require_reproducible(evaluated)
-
-        def explained(one: EvaluatedCase) -> LiveResult:
-            def looks(name: str) -> bool:
-                if one.failed is None:
-                    return False
-                evidence = ev.evidence(evaluation, *one.failed)
-                return evidence is not None and looks_like(name, evidence)
-
-            listed = self.gate.apply(one.result, info, looks)
-            return listed or explain(self.ledgers, one.result, info)
-
-        result = explained(evaluated)
-        failed = evaluated.failed
+        result = self._explained(number, evaluation, evaluated)
+        wrong = evaluated.wrong
         if result.verdict is Verdict.KNOWN:
             for other in evaluated.others:
-                of_other = explained(other)
+                of_other = self._explained(number, evaluation, other)
                 if of_other.verdict is not Verdict.KNOWN:
                     result = of_other
-                    failed = other.failed
+                    wrong = other.wrong
                     break
         return JudgedAnswer(
             place=place,
             number=number,
             result=result,
-            failed=failed,
+            wrong=wrong,
             oracle_answer=evaluation.oracle_answer,
-            evaluation=evaluation if failed else None,
+            evaluation=evaluation if wrong else None,
         )
+
+    def _explained(
+        self, number: int, evaluation: CaseEvaluation, evaluated: EvaluatedCase
+    ) -> LiveResult:
+        """Return the result of a backend as the user's ledger, or else a shipped one, has it."""
+        info = self.backends[number].info
+
+        def looks(name: str) -> bool:
+            """Return True if the wrong answer looks like the mistake of this name."""
+            if evaluated.wrong is None:
+                return False
+            evidence = ev.evidence(evaluation, evaluated.wrong)
+            return evidence is not None and looks_like(name, evidence)
+
+        listed = self.gate.apply(evaluated.result, info, looks)
+        return listed or explain(self.ledgers, evaluated.result, info)
 
 
 class Scheduler(CaseJudge):
@@ -276,7 +289,7 @@ class Scheduler(CaseJudge):
         self._next = 0
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
-        self.suspects = [Suspects(ev.recall) for _ in self.backends]
+        self.suspects = [Suspects(ev.evidence_of_pass) for _ in self.backends]
 
     def with_causes(self, records: Sequence[Record]) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all, in order, are there."""
@@ -332,10 +345,10 @@ class Scheduler(CaseJudge):
         # A pass counts even if a ledger calls it unexpected.
         if answer.result.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS):
             suspects.passed(case)
-        if answer.failed is None or not self.is_unexplained(answer.result):
+        if answer.wrong is None or not self.is_unexplained(answer.result):
             return answer.result
         evaluation = answer.evaluation or CaseEvaluation(case, answer.oracle_answer)
-        evidence = ev.evidence(evaluation, *answer.failed)
+        evidence = ev.evidence(evaluation, answer.wrong)
         if evidence is None:
             return replace(answer.result, diagnoses=())
         return replace(answer.result, diagnoses=suspects.diagnose(evidence, case.id))
@@ -480,12 +493,12 @@ class JudgePool:
                 return None
             if place >= self._emitted.value + AHEAD:
                 return ()
-            self._next.value = min(place + _TAKEN_AT_ONCE, end)
+            self._next.value = min(place + _MOST_AT_ONCE, end)
             return range(place, self._next.value)
 
     def _stored(self, answer: JudgedAnswer) -> JudgedAnswer:
         """Return the answer as it is sent: without evidence that is not needed."""
         record = self._record(cast(LiveResult, answer.result))
-        if answer.failed and self._run.is_unexplained(record):
+        if answer.wrong and self._run.is_unexplained(record):
             return replace(answer, result=record)
-        return replace(answer, result=record, failed=None, oracle_answer=None)
+        return replace(answer, result=record, wrong=None, oracle_answer=None)

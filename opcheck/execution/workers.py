@@ -34,6 +34,7 @@ from opcheck.errors import BackendUnavailable, OpcheckError, ProcessDied, UsageE
 from opcheck.execution.expected import oracles_of
 from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
+from opcheck.machine import look, remarks
 from opcheck.model import BackendInfo, Case, Environment, Outcome, Produced, Question, Reply, timing
 
 Made = TypeVar("Made")
@@ -333,13 +334,20 @@ _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
 
 
-def environment() -> Environment:
-    """Return the environment that the header of a stored run records."""
+def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) -> Environment:
+    """Return the environment that the header of a stored run records.
+
+    Args:
+        kinds: The kinds of the backends that are judged.
+        operators: The names of their operators.
+    """
     return Environment(
         opcheck=__version__,
         python=platform.python_version(),
         platform=platform.platform(),
         packages={name: version_of(name) or "not installed" for name in _PACKAGES},
+        machine=look(),
+        remarks=remarks(kinds, operators),
     )
 
 

@@ -159,6 +159,7 @@ class Line(validation.Fields):
     kind: Literal["legal model", "invalid model"] = "legal model"
     same_as: DefectId | None = None
     documented: Text | None = None
+    implemented: Text | None = None
     upstream: Text | None = None
     #: Of a defect that no case shows. A stray crash has neither this nor `where`: any case may be
     #: asked after the one that did the damage.

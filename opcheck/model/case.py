@@ -233,10 +233,13 @@ class Agreement(_Expectation):
 
 @dataclass(frozen=True, slots=True)
 class Rejected(_Expectation):
-    """The model must be refused; `legal` is its twin with one value made legal."""
+    """The model must be refused; `legal` is its twin with one value made legal.
+
+    A model that the engine's formula lets a backend refuse has no such twin.
+    """
 
     reason: str
-    legal: "Case"
+    legal: "Case | None"
 
 
 #: An answer that may be one of several.

@@ -68,13 +68,20 @@ class Depth(NamedTuple):
 class Located:
     """The result of a model on one backend.
 
-    `whole` is the verdict on the model as it is, None where nobody knows its answer. It has `total`
-    nodes; `around` are those that are not judged, and why. `unjudged` are all without a verdict
-    that wrong outputs are computed of, or any output where none is known to be wrong; and why.
-    `exposed` says why a pass came to nothing, or what making outputs of tensors changed. `taken` is
-    the number of Ifs in whose place the branch stands that they take. `together` is the node whose
-    outputs have to be the model's own for its answer to be right, or for what the wrong node reads.
-    `right_alone`: by itself, the wrong node is right.
+    Attributes:
+        whole: The verdict on the model as it is; None if nobody knows its answer.
+        judged: The results of nodes, in the order of the nodes.
+        around: The nodes that are not judged, and why.
+        total: The number of the model's nodes.
+        depths: The errors of some tensors, in the order of the nodes.
+        exposed: Why a pass came to nothing, or what making outputs of tensors changed.
+        together: The first node that the backend computes together with others, and so wrongly: its
+            outputs have to be the model's own for the model to be right. If a node is wrong by
+            itself, the model is the part that computes what that node reads.
+        branches: The number of Ifs that were replaced by the branch they take.
+        right_alone: The wrong node is right as a model of its own.
+        unjudged: The nodes without a verdict that wrong outputs are computed from, and why; those
+            that any output is computed from, if none is known to be wrong.
     """
 
     whole: LiveResult | None
@@ -84,7 +91,7 @@ class Located:
     depths: tuple[Depth, ...] = ()
     exposed: str = ""
     together: Part | None = None
-    taken: int = 0
+    branches: int = 0
     right_alone: bool = False
     unjudged: tuple[tuple[Part, str], ...] = ()
 

@@ -261,12 +261,18 @@ class BackendInfo:
 
 @dataclass(frozen=True)
 class Environment:
-    """The machine and the packages of a run."""
+    """The machine and the packages of a run.
+
+    `machine` has what changes verdicts of some engines, such as `locale`; `remarks` say what of it
+    matters for the run.
+    """
 
     opcheck: str
     python: str
     platform: str
     packages: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def attributes(attrs: model.Attrs) -> str:
 
 def _attribute(value: model.AttrValue | model.Typed) -> str:
     if isinstance(value, np.ndarray):
-        spec = model.TensorSpec("", grouping.sure(of(value)), value.shape, model.Given(value))
+        spec = model.TensorSpec("", grouping.not_none(of(value)), value.shape, model.Given(value))
         return tensor(spec).strip()
     if isinstance(value, tuple) and len(value) > 4 * _SHOWN:
         return f"{[*value[:_SHOWN]]}"[:-1] + f", … {len(value):,} in all]"

@@ -75,7 +75,7 @@ def _counts(found: Located) -> Iterator[str]:
         *_remarks(found),
     ):
         yield f"           {line}"
-    if found.taken:
+    if found.branches:
         yield f"branches   {_branches(found)}"
     for reason, count in Counter(why for _, why in found.around).most_common():
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
@@ -128,7 +128,7 @@ def _remarks(found: Located) -> Iterator[str]:
 
 def _branches(found: Located) -> str:
     """Say that branches of `If` were judged in place of it, and if it may itself be wrong."""
-    nodes = plain_text.plural(found.taken, "If")
+    nodes = plain_text.plural(found.branches, "If")
     line = f"{nodes}: the branch that is taken stands in place of the node"
     is_wrong = found.whole and found.whole.failure
     if found.nodes and is_wrong and not (found.wrong or found.together):

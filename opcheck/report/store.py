@@ -57,10 +57,10 @@ _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fal
 #: Another number where a reader of the number before would misread a file.
 FORMAT = 4
 #: One more with each field that is added to the lines of a format.
-MINOR = 0
+MINOR = 1
 #: Fields added in a minor format that decide nothing, such as "result.peak_memory": the header
 #: names them, so that a reader of an earlier minor format leaves them out.
-NOT_DECIDING: tuple[str, ...] = ()
+NOT_DECIDING = ("header.environment.machine", "header.environment.remarks")
 #: Fields of a run by the format from which they are required; earlier files lack them.
 ADDED: Mapping[str, Mapping[int, str]] = {
     "header": {

@@ -22,7 +22,7 @@ from opcheck.dtypes import content
 from opcheck.errors import UsageError
 from opcheck.graph.folders import DATA_SET, MODEL, read_whole
 from opcheck.graph.test_data import DATA, FileMessages
-from opcheck.model import Alternative, AnyOf, Case, Given, Rejected, Tolerance, Values
+from opcheck.model import Alternative, AnyOf, Case, Given, OneAnswer, Rejected, Tolerance, Values
 from opcheck.opset import weights
 from opcheck.reading import validation
 
@@ -30,6 +30,8 @@ from opcheck.reading import validation
 ManifestMethod: TypeAlias = Literal["exact", "bounded", "mpmath", "stated"]
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
+#: What is left out where a model that may be refused has no test of its legal twin.
+LEGAL_TWIN = "its legal twin"
 #: No manifest may be larger, in bytes: it may come from a stranger.
 LONGEST_MANIFEST = 1 << 28
 
@@ -90,6 +92,12 @@ class ManifestCase(ManifestFields):
     digest: str
     tests: tuple[TestFields, ...]
 
+    def kind_of(self, test: TestFields) -> str:
+        """Return the folder of one of the tests."""
+        if self.rule == "open":
+            return "must" if test.legal_twin else "open"
+        return "rejected" if test.refused else self.rule
+
 
 @pydantic.dataclasses.dataclass(config=ManifestFields.model_config)
 class LeftOut:
@@ -105,7 +113,8 @@ class Manifest(ManifestFields):
     """The manifest as a whole: the cases and their tests, and the cases without any."""
 
     type: Literal["opcheck golden files"]
-    format: Literal[4]
+    #: 4 lacks the legal twins of models that the text lets a backend refuse.
+    format: Literal[4, 5]
     opcheck: str
     packages: dict[str, str]
     selection: str
@@ -126,7 +135,7 @@ class Manifest(ManifestFields):
             if not case.tests:
                 raise ValueError(f"{case.id} has no test")
             for test in case.tests:
-                kind = "rejected" if test.refused and case.rule != "open" else case.rule
+                kind = case.kind_of(test)
                 if not test.folder.startswith(f"{kind}/"):
                     raise ValueError(f"{test.folder} belongs into {kind}/, by its rule")
                 if test.files.keys() != test.file_names():
@@ -182,7 +191,7 @@ def _first_fault(error: pydantic.ValidationError) -> str:
     """Return the first reason why a manifest is not valid."""
     first = error.errors(include_url=False)[0]
     if first["loc"] == ("format",) and isinstance(first["input"], int):
-        return f"has format {first['input']}; this opcheck reads 4"
+        return f"has format {first['input']}; this opcheck reads 4 and 5"
     message = first["msg"].removeprefix("Value error, ")
     if not first["loc"]:
         return f"is damaged: {message}"
@@ -325,14 +334,14 @@ def as_cases(
             continue
         case, test = listed[name]
         if test.alternative:
-            answers = [one for one in case.tests if one.alternative]
-            first = next(one for one in answers if one.folder in by_folder)
-            if test is first:
-                yield _undecided(test, answers, by_folder)
+            answers = _AnswersOfUndecided(manifest, case, by_folder)
+            if test is answers.first:
+                yield answers.case()
         elif test.refused:
             yield _refused(case, test, by_folder)
         else:
-            yield from (replace(one, rule=case.rule) for one in own_cases)
+            rule = "must" if test.legal_twin and case.rule == "open" else case.rule
+            yield from (replace(one, rule=rule) for one in own_cases)
 
 
 def _refused(case: ManifestCase, test: TestFields, by_folder: Mapping[str, list[Case]]) -> Case:
@@ -346,42 +355,78 @@ def _refused(case: ManifestCase, test: TestFields, by_folder: Mapping[str, list[
     return replace(refused, expect=Rejected(test.refused, legal[0]), rule=case.rule, beyond="")
 
 
-def _undecided(
-    test: TestFields, answers: Sequence[TestFields], by_folder: Mapping[str, list[Case]]
-) -> Case:
-    """Return a case of all answers that its text admits, by the widest of their tolerances.
+class _AnswersOfUndecided:
+    """The tests of all answers that a text admits, and of the legal twin if one is a refusal.
 
-    `test` is the first of the answers that is there.
+    `by_folder` has the cases of the tests that are there.
     """
-    first = by_folder[test.folder][0]
-    name = first.name.removesuffix(f"~{test.alternative}")
-    undecided = replace(first, id=name, name=name, rule="open")
-    cases = [by_folder[one.folder][0] for one in answers if one.folder in by_folder]
-    beyond = _why_not_undecided(answers, cases)
-    if beyond:
-        return replace(undecided, beyond=beyond)
-    expects = [case.expect for case in cases if isinstance(case.expect, Values)]
-    names = [one.alternative for one in answers]
-    alternatives = tuple(map(Alternative, names, expects))
-    stated = [case.tolerance or Tolerance() for case in cases]
-    rtol = max(one.rtol for one in stated)
-    atol = max(one.atol for one in stated)
-    tolerance = Tolerance(rtol=rtol, atol=atol)
-    return replace(undecided, expect=AnyOf(alternatives), tolerance=tolerance)
 
+    def __init__(
+        self, manifest: Manifest, stored: ManifestCase, by_folder: Mapping[str, list[Case]]
+    ) -> None:
+        self.manifest, self.stored, self.by_folder = manifest, stored, by_folder
+        self.all = [one for one in stored.tests if one.alternative]
+        self.present = [one for one in self.all if one.folder in by_folder]
 
-def _why_not_undecided(answers: Sequence[TestFields], cases: Sequence[Case]) -> str:
-    """Return why opcheck cannot judge these answers to an undecided text, or ""."""
-    if any(one.refused for one in answers):
-        return "one of its right answers is a refusal, and golden files hold no legal twin of that"
-    if len(cases) < len(answers):
-        return f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
-    for case in cases:
-        if case.beyond:
-            return case.beyond
-    if len({_asked(case) for case in cases}) > 1:
-        return "its right answers are of different models or inputs"
-    return ""
+    @property
+    def first(self) -> TestFields:
+        """The first of the answers that is there."""
+        return self.present[0]
+
+    def case(self) -> Case:
+        """Return a case of all the answers, by the widest of their tolerances."""
+        cases = [self.by_folder[one.folder][0] for one in self.present]
+        name = cases[0].name.removesuffix(f"~{self.first.alternative}")
+        undecided = replace(cases[0], id=name, name=name, rule="open")
+        beyond = self._why_not_judged(cases)
+        if beyond:
+            return replace(undecided, beyond=beyond)
+        stated = [case.tolerance or Tolerance() for case in cases]
+        tolerance = Tolerance(
+            rtol=max(one.rtol for one in stated), atol=max(one.atol for one in stated)
+        )
+        pairs = zip(self.present, cases, strict=True)
+        alternatives = tuple(
+            Alternative(test.alternative, self._expectation(test, case)) for test, case in pairs
+        )
+        return replace(undecided, expect=AnyOf(alternatives), tolerance=tolerance, beyond="")
+
+    def _expectation(self, test: TestFields, case: Case) -> OneAnswer:
+        if test.refused:
+            return Rejected(test.refused, self._legal_twin())
+        assert isinstance(case.expect, Values)
+        return case.expect
+
+    def _legal_twin(self) -> Case | None:
+        twins = [one.folder for one in self.stored.tests if one.legal_twin]
+        found = self.by_folder.get(twins[0]) if twins else None
+        return found[0] if found else None
+
+    def _why_not_judged(self, cases: Sequence[Case]) -> str:
+        """Return why opcheck cannot judge these answers, or ""."""
+        if any(one.refused for one in self.all) and (missing := self._why_no_legal_twin()):
+            return missing
+        if len(self.present) < len(self.all):
+            return f"some of its right answers, without the others: {_NAME_THE_WHOLE}"
+        for test, case in zip(self.present, cases, strict=True):
+            if case.beyond and not test.refused:
+                return case.beyond
+        if len({_asked(case) for case in cases}) > 1:
+            return "its right answers are of different models or inputs"
+        return ""
+
+    def _why_no_legal_twin(self) -> str:
+        """Return why the legal twin that the case had is not there, or ""."""
+        if any(one.legal_twin for one in self.stored.tests):
+            return "" if self._legal_twin() else f"no legal twin of its refusal: {_NAME_THE_WHOLE}"
+        if self.manifest.format < 5:
+            return "one of its right answers is a refusal, and this folder holds no legal twin"
+        left_out = [
+            one.reason
+            for one in self.manifest.left_out
+            if (one.case, one.what) == (self.stored.id, LEGAL_TWIN)
+        ]
+        return f"no legal twin of its refusal: {left_out[0]}" if left_out else ""
 
 
 def _asked(case: Case) -> tuple[object, ...]:

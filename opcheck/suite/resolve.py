@@ -157,7 +157,7 @@ class Resolver:
         newest = opset.newest(domain)
         first = min(opset.versions(domain, op))
         nearest = max(first, min(newest if number is None else number, newest))
-        schema = grouping.sure(opset.describe(domain, op, nearest))
+        schema = grouping.not_none(opset.describe(domain, op, nearest))
         if number is None:
             self.lacking(self.node.mark, "opset is not stated", "opset: 13, or matrix: {opset: …}")
             # What else is missing depends on it.
@@ -186,7 +186,7 @@ class Resolver:
         lists = {parameter.name: parameter for parameter in parameters if parameter.listed}
         has_length = any(parameter.constraint == opset.LENGTH for parameter in parameters)
         for name, fields in stated.items():
-            node = grouping.sure(self.node.get(*path, name))  # validated before
+            node = grouping.not_none(self.node.get(*path, name))  # validated before
             parameter = lists.get(name)
             if parameter is None or not self._is_list(parameter, fields, node):
                 tensors[name] = fields, node
@@ -412,7 +412,7 @@ class Resolver:
 
         What must come out of the twin does not matter, only that it runs.
         """
-        legal = grouping.sure(self.node.get(*path, "legal"))  # validated before
+        legal = grouping.not_none(self.node.get(*path, "legal"))  # validated before
         ((key, value),) = legal.entries.items()
         steps = f.parse_path(key)
         if steps is None:
@@ -499,7 +499,7 @@ class Resolver:
         op = self.schema.op
         bound: dict[str, DType] = {}
         for spec in inputs:
-            parameter = grouping.sure(_input(op, spec.name))
+            parameter = grouping.not_none(_input(op, spec.name))
             if parameter.option == "variadic" and not parameter.homogeneous:
                 continue
             first = bound.setdefault(parameter.constraint, spec.dtype)
@@ -610,7 +610,7 @@ class Resolver:
 
         A list of numbers may be stated by a tensor of rank 1, such as a fill.
         """
-        node = grouping.sure(self.node.get("attrs", attribute.name))
+        node = grouping.not_none(self.node.get("attrs", attribute.name))
         fields = value if isinstance(value, f.TensorFields) else None
         is_list = fields is not None and attribute.type in ("floats", "ints")
         held = opset.held(attribute) if is_list else None

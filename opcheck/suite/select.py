@@ -369,7 +369,7 @@ def _expectation(expect: model.Expectation) -> list[Any]:
         case model.Agreement():
             return ["agreement"]
         case model.Rejected(_, legal):
-            return ["rejected", _node(legal)]
+            return ["rejected", *([_node(legal)] if legal else [])]
         case model.AnyOf(alternatives):
             return ["any", *([one.name, _expectation(one.expect)] for one in alternatives)]
 

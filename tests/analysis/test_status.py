@@ -6,6 +6,7 @@ from opcheck.analysis import WAYS, causes, number_of, outcome, reds, status
 from opcheck.errors import Exit
 from opcheck.model import FAILURES, Diagnosis, Ending, Header, OpVersion, Record, Run, Verdict
 from tests.report.made import header, record
+from tests.wording import Wording
 
 ONE = replace(header("one"), named=True)
 BOTH = replace(header("one", "two"), named=True)
@@ -111,7 +112,9 @@ def test_nothing_was_judged_if_one_of_two_backends_supports_nothing() -> None:
     assert code_of(Verdict.PASS, also=(idle, Verdict.WARN))[0] is Exit.CONFORMS
 
 
-def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them() -> None:
+def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them(
+    wording: Wording,
+) -> None:
     results = [record(Verdict.PASS, "one"), record(Verdict.UNSUPPORTED, "two")]
 
     def unnamed(results: list[Record]) -> tuple[Exit, str]:
@@ -119,12 +122,12 @@ def test_backends_that_nobody_named_may_support_nothing_but_not_all_of_them() ->
 
     assert unnamed(results)[0] is Exit.CONFORMS
     idle = [replace(results[0], verdict=Verdict.UNSUPPORTED), results[1]]
-    assert unnamed(idle) == (Exit.NOTHING_JUDGED, "nothing was judged: one, two supported no case")
+    assert unnamed(idle) == (Exit.NOTHING_JUDGED, wording)
 
 
-def test_a_backend_without_any_result_was_not_judged_either() -> None:
+def test_a_backend_without_any_result_was_not_judged_either(wording: Wording) -> None:
     code, said = status(BOTH, [record(Verdict.PASS, "one")])
-    assert (code, said) == (Exit.NOTHING_JUDGED, "not all were judged: two supported no case")
+    assert (code, said) == (Exit.NOTHING_JUDGED, wording)
 
 
 def test_to_refuse_invalid_models_alone_is_nothing_where_legal_ones_are_unsupported() -> None:
@@ -143,7 +146,7 @@ def test_strict_makes_warnings_red() -> None:
     assert code_of(Verdict.KNOWN, Verdict.PASS, strict=True)[0] is Exit.CONFORMS
 
 
-def test_what_is_unsupported_is_red_where_support_is_required() -> None:
+def test_what_is_unsupported_is_red_where_support_is_required(wording: Wording) -> None:
     idle = Verdict.UNSUPPORTED
     assert code_of(idle, Verdict.PASS)[0] is Exit.CONFORMS
     red = Exit.NONCONFORMING, "does not conform: 1 unsupported"
@@ -152,7 +155,7 @@ def test_what_is_unsupported_is_red_where_support_is_required() -> None:
     assert code_of(idle, require_supported=True)[0] is Exit.NONCONFORMING
     assert code_of(Verdict.WARN, require_supported=True)[0] is Exit.CONFORMS
     both = code_of(idle, Verdict.WARN, require_supported=True, strict=True)
-    assert both == (Exit.NONCONFORMING, "does not conform: 1 warn, 1 unsupported")
+    assert both == (Exit.NONCONFORMING, wording)
     # No model states the case: nobody can support it. What opcheck cannot judge is not judged.
     for beyond, code in ((False, Exit.CONFORMS), (True, Exit.NONCONFORMING)):
         gap = replace(record(idle, "one"), inexpressible=True, beyond=beyond)
@@ -182,18 +185,18 @@ def stored(*verdicts: Verdict, about: Header = ONE, complete: bool = True) -> Ru
     return Run(about, records, Ending(complete, 0, ""))
 
 
-def test_a_stored_run_amounts_to_what_it_did() -> None:
+def test_a_stored_run_amounts_to_what_it_did(wording: Wording) -> None:
     assert outcome(stored(Verdict.PASS))[0] is Exit.CONFORMS
     assert outcome(stored(Verdict.PASS, Verdict.CRASH))[0] is Exit.NONCONFORMING
     assert outcome(stored(Verdict.WARN, about=replace(ONE, strict=True)))[0] is Exit.NONCONFORMING
     died = replace(stored(Verdict.PASS), ending=Ending(True, 1, "", accidents=("one: it died",)))
-    assert outcome(died) == (Exit.NONCONFORMING, "does not conform: one: it died")
+    assert outcome(died) == (Exit.NONCONFORMING, wording)
 
 
-def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is() -> None:
+def test_a_stored_run_that_was_cut_short_is_incomplete_whatever_there_is(wording: Wording) -> None:
     about = replace(header("one", "two", cases=3), named=True)
     short = stored(Verdict.PASS, Verdict.FAIL, about=about, complete=False)
-    assert outcome(short) == (Exit.UNUSABLE, "incomplete: 2 of 6 results; 1 fail")
+    assert outcome(short) == (Exit.UNUSABLE, wording)
     killed = replace(short, ending=None)
     assert outcome(killed) == outcome(short)
     assert outcome(replace(killed, records=())) == (Exit.UNUSABLE, "incomplete: 0 of 6 results")
@@ -205,27 +208,25 @@ def test_what_a_ledger_did_not_expect_is_red_whatever_the_verdict(verdict):
     assert status(ONE, records) == (Exit.NONCONFORMING, f"does not conform: 1 {verdict}")
 
 
-def test_what_is_known_to_be_unsupported_is_no_judgement():
+def test_what_is_known_to_be_unsupported_is_no_judgement(wording):
     unsupported = record(Verdict.KNOWN, "one", found=Verdict.UNSUPPORTED)
     assert status(replace(ONE, **LEDGER), [unsupported])[0] is Exit.NOTHING_JUDGED
     both = [unsupported, record(Verdict.PASS, "one")]
-    said = "conforms: 1 result, nothing unexpected; 1 unsupported"
-    assert status(replace(ONE, **LEDGER), both) == (Exit.CONFORMS, said)
+    assert status(replace(ONE, **LEDGER), both) == (Exit.CONFORMS, wording)
 
 
-def test_a_backend_that_passes_nothing_is_told():
+def test_a_backend_that_passes_nothing_is_told(wording):
     known = record(Verdict.KNOWN, "one", found=Verdict.FAIL)
     code, said = status(replace(ONE, **LEDGER), [known])
     assert code is Exit.CONFORMS
-    assert said.endswith("on 1 known case; one passed no case: all that it fails is listed")
+    assert said == wording
     assert status(ONE, [known])[1] == said
 
 
-def test_known_failures_are_counted_for_each_backend_as_what_they_are():
+def test_known_failures_are_counted_for_each_backend_as_what_they_are(wording):
     records = [record(Verdict.KNOWN, "one", found=found) for found in [*Verdict][2:10]]
     records += [record(Verdict.KNOWN, "two", found=Verdict.CRASH)] * 3
-    said = "nothing new: 11 results; one is wrong on 6 known cases, two on 3; 1 warn, 1 differ"
-    assert status(replace(BOTH, **LEDGER), records)[1].startswith(said)
+    assert status(replace(BOTH, **LEDGER), records)[1] == wording
 
 
 def failure(*mistakes: str, since: int = 13) -> Record:
@@ -233,20 +234,20 @@ def failure(*mistakes: str, since: int = 13) -> Record:
     return record(Verdict.FAIL, op=OpVersion("", "Hardmax", since), diagnoses=diagnoses)
 
 
-def test_the_first_diagnosis_is_the_cause() -> None:
+def test_the_first_diagnosis_is_the_cause(wording: Wording) -> None:
     found = causes([failure("b", "a"), failure("b", since=1), failure("b"), failure("a", "b")])
     assert [(one.looks, one.places, len(one.results)) for one in found] == [
-        ("as if b (b)", ("Hardmax-1", "Hardmax-13", "float32"), 3),
-        ("as if a (a)", ("Hardmax-13", "float32"), 1),
+        (wording, ("Hardmax-1", "Hardmax-13", "float32"), 3),
+        (wording, ("Hardmax-13", "float32"), 1),
     ]
 
 
-def test_what_is_left_over_comes_last_by_the_way_it_fails() -> None:
+def test_what_is_left_over_comes_last_by_the_way_it_fails(wording: Wording) -> None:
     numbers = record(Verdict.FAIL, failure="values", diagnoses=(Diagnosis(None, "like 2 times"),))
     found = causes([numbers, numbers, record(Verdict.CRASH, failure="crash"), failure("a")])
     assert [(one.looks, len(one.results), one.explained) for one in found] == [
-        ("as if a (a)", 1, True),
-        ("not explained: gives wrong values", 2, False),
+        (wording, 1, True),
+        (wording, 2, False),
         ("not explained: dies", 1, False),
     ]
 
@@ -259,7 +260,7 @@ def test_two_mistakes_made_at_once_are_two_causes() -> None:
     assert number_of(causes(several)) == 4
 
 
-def test_counts_of_several_operators_are_added() -> None:
+def test_counts_of_several_operators_are_added(wording: Wording) -> None:
     counts = {"Hardmax": (3, 3, 0, 10), "Softmax": (4, 4, 2, 1000)}
     results = [
         record(
@@ -271,7 +272,7 @@ def test_counts_of_several_operators_are_added() -> None:
         for since in (11, 13)
     ]
     (cause,) = causes(results)
-    assert cause.looks == "dies where it is dark: 7 of 7, but also 2 of 1,010 others"
+    assert cause.looks == wording
 
 
 def test_no_failure_no_cause() -> None:

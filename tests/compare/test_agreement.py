@@ -12,11 +12,11 @@ from opcheck import model
 from opcheck.compare.verdict import ALONE, Judgement, check_self_consistent, judge_among
 from opcheck.dtypes import DTYPES
 from tests.report.made import CASE
+from tests.wording import Wording
 
 Y = (model.OutputSpec("Y", DTYPES["float32"]),)
 NEAR = model.Tolerance(atol=0.1)
 NO = model.Raised("run", "InvalidGraph", "no such axis", documented=True)
-NO_AXIS = "InvalidGraph: no such axis"
 
 
 def says(*values: float, dtype: Any = np.float32) -> model.Produced:
@@ -43,19 +43,19 @@ def test_two_that_agree_pass_and_each_names_the_other() -> None:
     assert one.comparisons[0].used == pytest.approx(0.5, 1e-3)
 
 
-def test_of_two_that_differ_nobody_is_accused() -> None:
+def test_of_two_that_differ_nobody_is_accused(wording: Wording) -> None:
     one, other = among(says(1, 2, 3), says(1, 2, 4))
     assert (one.verdict, one.against) == (model.Verdict.DIFFER, ("B",))
-    assert one.reason == "differs from B: Y: 1 of 3 elements differ"
+    assert one.reason == wording
     assert (other.verdict, other.failure) == (model.Verdict.DIFFER, "values")
-    assert other.reason == "differs from A: Y: 1 of 3 elements differ"
+    assert other.reason == wording
     (worst,) = other.comparisons[0].worst
     assert (worst.index, worst.want, worst.got) == ((2,), 3, 4)
 
 
-def test_answers_of_different_shapes_differ() -> None:
+def test_answers_of_different_shapes_differ(wording: Wording) -> None:
     one, other = among(says(1), says(1, 1))
-    assert (one.failure, one.reason) == ("shape", "differs from B: Y: shape (1,), want (2,)")
+    assert (one.failure, one.reason) == ("shape", wording)
     assert verdicts([one, other]) == ["differ", "differ"]
 
 
@@ -78,10 +78,10 @@ def test_to_be_near_is_asked_of_both_sides() -> None:
     assert verdicts(among(says(1), says(1.05), tolerance=tenth)) == ["pass", "pass"]
 
 
-def test_two_majorities_are_none() -> None:
+def test_two_majorities_are_none(wording: Wording) -> None:
     found = among(says(1), says(1.08), says(1.09), says(1.16))
     assert verdicts(found) == ["differ", "pass", "pass", "differ"]
-    assert found[0].reason == "differs from D: Y: 1 of 1 elements differ; agrees with B and C"
+    assert found[0].reason == wording
 
 
 @pytest.mark.parametrize(("again", "is_steady"), [(None, True), (0.95, True), (0.5, False)])
@@ -98,27 +98,29 @@ def test_answers_to_the_same_data_lie_within_the_tolerance(again: Any, is_steady
         assert check_self_consistent(case, other) is other
 
 
-def test_the_odd_one_out_is_named_as_one_that_differs() -> None:
+def test_the_odd_one_out_is_named_as_one_that_differs(wording: Wording) -> None:
     a, b, c = among(says(1), says(5), says(1))
     assert verdicts([a, b, c]) == ["pass", "differ", "pass"]
-    assert b.reason == "differs from A and C, which agree: A: Y: 1 of 1 elements differ"
+    assert b.reason == wording
     assert (a.reason, a.against) == ("B differs", ("C",))
     a, *_ = among(says(1), says(5), says(1), says(1))
     assert (a.reason, a.against) == ("B differs", ("C", "D"))
 
 
-def test_without_a_majority_all_differ() -> None:
+def test_without_a_majority_all_differ(wording: Wording) -> None:
     assert verdicts(among(says(1), says(5), says(9))) == ["differ"] * 3
     a, *rest = among(says(1), says(5), says(1), says(5))
     assert verdicts([a, *rest]) == ["differ"] * 4
-    assert a.reason == "differs from B and D: B: Y: 1 of 1 elements differ; agrees with C"
+    assert a.reason == wording
 
 
-def test_who_lies_between_two_that_differ_agrees_with_both_and_makes_no_majority() -> None:
+def test_who_lies_between_two_that_differ_agrees_with_both_and_makes_no_majority(
+    wording: Wording,
+) -> None:
     low, middle, high = among(says(1), says(1.08), says(1.16))
     assert verdicts([low, middle, high]) == ["differ", "pass", "differ"]
-    assert middle.reason == "A and C differ from each other"
-    assert low.reason == "differs from C: Y: 1 of 1 elements differ; agrees with B"
+    assert middle.reason == wording
+    assert low.reason == wording
 
 
 @given(st.lists(st.sampled_from([0.0, 0.04, 0.08, 0.12, 5.0]), min_size=2, max_size=5))
@@ -140,29 +142,27 @@ def test_the_order_of_the_backends_is_no_matter(values: list[float]) -> None:
         assert verdicts(among(*(says(values[n]) for n in order))) == [found[n] for n in order]
 
 
-def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused() -> None:
+def test_to_refuse_what_another_answers_is_to_differ_and_nobody_is_accused(
+    wording: Wording,
+) -> None:
     one, other = among(says(1), NO)
-    assert (one.verdict, one.reason) == (model.Verdict.DIFFER, "B refuses what it answers")
+    assert (one.verdict, one.reason) == (model.Verdict.DIFFER, wording)
     assert (other.verdict, other.failure) == (model.Verdict.DIFFER, "raised")
-    assert other.reason == "refuses what A answers: InvalidGraph: no such axis"
+    assert other.reason == wording
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "wanted", "reason"),
+    ("outcomes", "wanted"),
     [
-        (
-            (NO, says(1), says(1)),
-            ["differ", "pass", "pass"],
-            f"refuses what B and C answer: {NO_AXIS}",
-        ),
-        ((says(1), NO, NO), ["differ"] * 3, "B and C refuse what it answers"),
-        ((NO, NO), ["error"] * 2, f"raised, and nobody answers: {NO_AXIS}"),
+        ((NO, says(1), says(1)), ["differ", "pass", "pass"]),
+        ((says(1), NO, NO), ["differ"] * 3),
+        ((NO, NO), ["error"] * 2),
     ],
     ids=["one refuses", "most refuse", "all refuse"],
 )
-def test_that_most_refuse_makes_no_refusal_right(outcomes, wanted, reason) -> None:
+def test_that_most_refuse_makes_no_refusal_right(outcomes, wanted, wording: Wording) -> None:
     found = among(*outcomes)
-    assert (verdicts(found), found[0].reason) == (wanted, reason)
+    assert (verdicts(found), found[0].reason) == (wanted, wording)
 
 
 @pytest.mark.parametrize(
@@ -185,20 +185,20 @@ def test_an_answer_that_there_is_none_to_compare_with_is_not_judged(other, verdi
 
 
 @pytest.mark.parametrize(
-    ("outputs", "reason"),
+    "outputs",
     [
-        ((), "Y: count 0 outputs, want 1"),
-        ((np.ones(1, np.float32),) * 2, "output 1: count 2 outputs, want 1"),
-        ((model.Foreign("builtins.str"),), "Y: type builtins.str, want a tensor"),
-        ((np.ones(1, np.float64),), "Y: dtype float64, want float32"),
-        ((np.array(["1"]),), "Y: dtype string, want float32"),
+        (),
+        (np.ones(1, np.float32),) * 2,
+        (model.Foreign("builtins.str"),),
+        (np.ones(1, np.float64),),
+        (np.array(["1"]),),
     ],
 )
-def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, reason: str) -> None:
+def test_what_no_answer_may_be_fails_though_all_agree_on_it(outputs: Any, wording: Wording) -> None:
     wrong = model.Produced(outputs, 0.1)
     found = among(wrong, wrong)
     assert verdicts(found) == ["fail", "fail"]
-    assert found[0].reason == reason
+    assert found[0].reason == wording
 
 
 def test_where_nobody_knows_the_dtype_answers_must_have_the_same() -> None:
@@ -233,9 +233,11 @@ def test_what_the_operator_may_flush_is_no_difference() -> None:
     assert verdicts(found) == ["differ", "differ"]
 
 
-def test_an_output_that_is_not_the_declared_one_fails_though_all_agree_on_it() -> None:
+def test_an_output_that_is_not_the_declared_one_fails_though_all_agree_on_it(
+    wording: Wording,
+) -> None:
     wrong = replace(says(1, 2), declared=(model.Declared("float32", (3,)),))
     found = among(wrong, says(1, 2), says(1, 2))
     assert verdicts(found) == ["fail", "pass", "pass"]
     assert found[0].failure == "declared"
-    assert found[0].reason == "Y: declared as float32[3], returned as float32[2]"
+    assert found[0].reason == wording

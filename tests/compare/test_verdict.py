@@ -17,6 +17,7 @@ from opcheck.dtypes import DTYPES
 from opcheck.engine import Tier
 from opcheck.model import Crashed, Declined, Outcome, OutOfMemory, Raised, Rule, TimedOut, Verdict
 from tests.compare.test_bounded import Fake, arithmetic
+from tests.wording import Wording
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 PASS, WARN, FAIL, ERROR = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.ERROR
@@ -220,7 +221,7 @@ def test_each_admitted_answer_passes_by_its_name() -> None:
     assert (found.verdict, found.alternative) == (PASS, "rejected")
 
 
-def test_anything_else_fails_and_is_compared_with_the_nearest() -> None:
+def test_anything_else_fails_and_is_compared_with_the_nearest(wording: Wording) -> None:
     nearly = [one_hot(0), one_hot(1) + one_hot(2)]
     admitted: list[Admitted] = [
         Answer((Want("y", DTYPES["float32"], values.astype(np.float64)),), f"with_{n}")
@@ -228,47 +229,45 @@ def test_anything_else_fails_and_is_compared_with_the_nearest() -> None:
     ]
     found = judged("open", admitted, made(one_hot(1)))
     assert (found.verdict, found.alternative) == (FAIL, None)
-    said = "none of the admitted answers (with_1, with_2); nearest with_2: y: 1 of 3 elements wrong"
-    assert found.reason == said
+    assert found.reason == wording
     assert [comparison.wrong for comparison in found.comparisons] == [1]
 
 
-def test_an_answer_of_the_right_shape_is_nearer_than_one_of_another() -> None:
+def test_an_answer_of_the_right_shape_is_nearer_than_one_of_another(wording: Wording) -> None:
     admitted: list[Admitted] = [
         Answer((Want("y", DTYPES["float32"], np.zeros((1, 3))),), "matrix"),
         Answer((Want("y", DTYPES["float32"], np.zeros(3)),), "vector"),
     ]
     found = judged("open", admitted, made(np.ones(3, np.float32)))
-    assert "nearest vector: y: 3 of 3 elements wrong" in found.reason
+    assert found.reason == wording
 
 
-def test_a_refusal_is_named_among_the_admitted_answers() -> None:
-    assert judged("open", [*answers(0), refusal("rejected")], made(one_hot(1))).reason == (
-        "none of the admitted answers (place_0, rejected); nearest place_0: "
-        "y: 2 of 3 elements wrong"
-    )
+def test_a_refusal_is_named_among_the_admitted_answers(wording: Wording) -> None:
+    assert judged("open", [*answers(0), refusal("rejected")], made(one_hot(1))).reason == (wording)
 
 
 @pytest.mark.parametrize(
-    ("documented", "detail", "said"),
+    ("documented", "detail"),
     [
-        (True, "axis 7", "Fail: axis 7"),
-        (False, "axis 7", "refused by accident: Fail: axis 7"),
-        (False, "", "refused by accident: Fail"),
+        (True, "axis 7"),
+        (False, "axis 7"),
+        (False, ""),
     ],
 )
-def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, said):
+def test_a_refusal_by_accident_counts_and_is_called_so(documented, detail, wording):
     found = judged("must", ILLEGAL, Raised("run", "Fail", detail, documented))
-    assert (found.verdict, found.reason) == (PASS, said)
+    assert (found.verdict, found.reason) == (PASS, wording)
 
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("first", [RIGHT, NEARLY])
 @pytest.mark.parametrize("again", [RIGHT, NEARLY])
-def test_right_answers_that_differ_are_a_remark(rule: Rule, first: Any, again: Any) -> None:
+def test_right_answers_that_differ_are_a_remark(
+    rule: Rule, first: Any, again: Any, wording: Wording
+) -> None:
     found = judged(rule, EITHER, made(first, again=(again,), differs="so"), QUARTER)
     assert (found.verdict, found.irreproducible) == (PASS, True)
-    assert found.reason == "not reproducible to the bit: so"
+    assert found.reason == wording
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -331,29 +330,25 @@ def test_a_wrong_answer_is_that_before_it_is_another_than_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("admitted", "outcome", "said"),
+    ("admitted", "outcome"),
     [
-        (LEGAL, made(RIGHT), ""),
-        (LEGAL, REFUSED, "raised on a legal model: Fail: axis 7"),
-        (ILLEGAL, made(RIGHT), "accepts an invalid model: axis is outside [-1, 0]"),
-        (LEGAL, Declined("no kernel"), "no kernel"),
-        (LEGAL, model.NotRun("cut short"), "cut short"),
-        (LEGAL, Crashed("exited with status 0"), "exited with status 0"),
-        (LEGAL, TimedOut(30), "no answer within 30 s"),
-        (LEGAL, TimedOut(0.25), "no answer within 0.25 s"),
-        (ILLEGAL, OutOfMemory("took all"), "took all"),
-        (
-            LEGAL,
-            UNSTABLE_OUTCOMES["raised later"],
-            "answered its first run, then raised on other data of the same shapes: Fail: gone",
-        ),
-        (LEGAL, UNSTABLE_OUTCOMES["contradicts itself"], "the run modified its input 0"),
-        (LEGAL, WRONG_OUTPUTS["dtype"], "y: dtype float64, want float32"),
-        (LEGAL, WRONG_OUTPUTS["too few"], "y: count 0 outputs, want 1"),
+        (LEGAL, made(RIGHT)),
+        (LEGAL, REFUSED),
+        (ILLEGAL, made(RIGHT)),
+        (LEGAL, Declined("no kernel")),
+        (LEGAL, model.NotRun("cut short")),
+        (LEGAL, Crashed("exited with status 0")),
+        (LEGAL, TimedOut(30)),
+        (LEGAL, TimedOut(0.25)),
+        (ILLEGAL, OutOfMemory("took all")),
+        (LEGAL, UNSTABLE_OUTCOMES["raised later"]),
+        (LEGAL, UNSTABLE_OUTCOMES["contradicts itself"]),
+        (LEGAL, WRONG_OUTPUTS["dtype"]),
+        (LEGAL, WRONG_OUTPUTS["too few"]),
     ],
 )
-def test_every_verdict_but_a_pass_says_why(admitted, outcome, said):
-    assert judged("must", admitted, outcome).reason == said
+def test_every_verdict_but_a_pass_says_why(admitted, outcome, wording):
+    assert judged("must", admitted, outcome).reason == wording
 
 
 @pytest.mark.parametrize(
@@ -384,18 +379,18 @@ def test_every_failure_says_in_what_way(outcome: Outcome, failure: str | None) -
 )
 @pytest.mark.parametrize("loss", [Crashed, OutOfMemory])
 def test_what_is_wrong_in_a_fresh_process_too_is_not_hidden_by_what_died_before(
-    loss, alone, failure
+    loss, alone, failure, wording
 ):
     found = judged("must", LEGAL, loss("it went", alone=alone))
     assert found.failure == failure
-    assert found.reason.endswith("; asked after others: it went")
+    assert found.reason == wording
 
 
-def test_of_several_outputs_each_wrong_one_is_named() -> None:
+def test_of_several_outputs_each_wrong_one_is_named(wording: Wording) -> None:
     wants = tuple(Want(name, DTYPES["float32"], np.zeros(2)) for name in ("a", "b", "c"))
     out = np.zeros(2, np.float32)
     found = judged("must", [Answer(wants)], made(out + 1, out, out[None]))
-    assert found.reason == "a: 2 of 2 elements wrong; c: shape (1, 2), want (2,)"
+    assert found.reason == wording
     assert [comparison.problem for comparison in found.comparisons] == ["values", None, "shape"]
     for first, last, verdict in ((0, 0, PASS), (0, 1, FAIL), (1, 0, FAIL)):
         assert (
@@ -425,10 +420,10 @@ def by_bound(rule: Rule, factor: float, declared=(), tiers: tuple[Tier, ...] = P
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_poorer_arithmetic_is_warned_of_whatever_the_rule(rule: Rule) -> None:
+def test_a_poorer_arithmetic_is_warned_of_whatever_the_rule(rule: Rule, wording: Wording) -> None:
     found = by_bound(rule, 1.001)
     assert (found.verdict, found.failure) == (WARN, "precision")
-    assert found.reason == "y: in float16; 2 of 2 elements need it"
+    assert found.reason == wording
     assert by_bound(rule, 1.001, declared=("float16",)).verdict is PASS
 
 
@@ -438,19 +433,16 @@ def test_what_no_arithmetic_explains_fails() -> None:
     assert by_bound("should", 1.1).verdict is WARN
 
 
-def test_a_case_that_decides_too_little_is_a_bad_case() -> None:
+def test_a_case_that_decides_too_little_is_a_bad_case(wording: Wording) -> None:
     found = by_bound("must", 1.0, tiers=(Tier("plain", arithmetic(0.6)),))
     assert found.verdict is Verdict.BAD_CASE
-    assert found.reason == (
-        "y: 2 of 2 elements unjudged: a correct implementation may miss most of its elements by"
-        " half of their value"
-    )
+    assert found.reason == (wording)
 
 
-def test_a_wrong_output_beside_a_poor_one_decides() -> None:
+def test_a_wrong_output_beside_a_poor_one_decides(wording: Wording) -> None:
     bound: Any = Fake(POOR, values=THIRD)
     wants = tuple(Want(name, DTYPES["float32"], THIRD, 0, 1, bound) for name in ("poor", "wrong"))
     got = made(*((THIRD * factor).astype(np.float32) for factor in (1.001, 1.1)))
     found = judge("must", [Answer(wants)], got, None)
     assert (found.verdict, found.failure) == (FAIL, "values")
-    assert found.reason.startswith("poor: in float16; 2 of 2 elements need it; wrong: 2 of 2")
+    assert found.reason == wording

@@ -13,7 +13,7 @@ from opcheck.analysis import causes
 from opcheck.diagnose import Suspects
 from opcheck.engine.mutants import Mutant, mutants_of
 from opcheck.execution import mutate
-from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, evidence, recall
+from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, evidence, evidence_of_pass
 from opcheck.execution.expected import node_of
 from opcheck.execution.workers import run_here
 from opcheck.model import Cell, LiveResult, OpVersion, Question, Verdict
@@ -31,7 +31,7 @@ LONG, FIRST = [0, 3, *[1] * 37, 3], [0, 1, *[0] * 38]
 FAR = f"- {{name: far, inputs: {{input: [{LONG}]}}, expect: {{output: [{FIRST}]}}}}\n"
 #: Each mutant is made once on a node, whichever of the others is the backend's mistake.
 made_on = lru_cache(1 << 16)(Mutant.made_on)
-remembered = cache(recall)
+remembered = cache(evidence_of_pass)
 
 
 def by_name(name: str) -> Mutant:
@@ -94,7 +94,7 @@ def answers(evaluation: CaseEvaluation, mutant: Mutant) -> EvaluatedCase | None:
     if mutate.same_outputs(answer(evaluation.question), mutate.right_of(evaluation.node)):
         return None
     return run_here(
-        evaluation.on(mutate.CANNED), lambda question: mutate.canned_outcome(answer(question))
+        evaluation.judge(mutate.CANNED), lambda question: mutate.canned_outcome(answer(question))
     )
 
 
@@ -104,8 +104,8 @@ def failures(op: OpVersion, mutant: Mutant) -> Iterator[LiveResult]:
         seen_in = answers(evaluation, mutant)
         if seen_in is None or seen_in.result.verdict is Verdict.PASS:
             suspects.passed(evaluation.case)
-        elif seen_in.result.verdict in mutate.RED and seen_in.failed:
-            seen = evidence(evaluation, *seen_in.failed)
+        elif seen_in.result.verdict in mutate.RED and seen_in.wrong:
+            seen = evidence(evaluation, seen_in.wrong)
             assert seen is not None
             yield replace(seen_in.result, diagnoses=suspects.diagnose(seen))
 

@@ -110,7 +110,7 @@ def inquiry(
     case: model.Case, *replies: Outcome | Reply
 ) -> tuple[list[model.Question], model.LiveResult]:
     """What is asked of a backend that replies so, and its result."""
-    going = CaseEvaluation(case).on(INFO)
+    going = CaseEvaluation(case).judge(INFO)
     asked = [next(going)]
     for reply in replies:
         try:
@@ -406,7 +406,7 @@ def test_who_died_of_earlier_questions_is_held_to_what_came_of_other_data_alone(
         return lost("killed by SIGSEGV", outcome if survives else None)
 
     def judged_by(survives: bool) -> model.LiveResult:
-        inquiry = CaseEvaluation(one(tmp_path, "{name: made}")).on(backend.info)
+        inquiry = CaseEvaluation(one(tmp_path, "{name: made}")).judge(backend.info)
         return run_here(inquiry, partial(asked, survives)).result
 
     assert judged_by(survives=True).verdict is Verdict.PASS

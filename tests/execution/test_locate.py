@@ -536,7 +536,7 @@ def test_the_branches_that_are_taken_are_judged_node_by_node(wrong, tmp_path):
 
     (case,) = load_all((path,), {}, inputs=tmp_path)
     found = found_in(case, Rewriting(change))
-    assert found.taken == 3
+    assert found.branches == 3
     assert {"outer/same", "outer/inner/wide", "outer/Exp_2", "open/else"} <= {
         one.part.name for one in found.judged
     }
@@ -567,7 +567,7 @@ def test_names_in_a_branch_mean_what_they_did(name, tmp_path):
         [a] y = If (big) <then_branch = t () => (float[4] p) {{ {branch} }},
                           else_branch = e () => (float[4] p) {{ p = Neg (x) }}> }}"""
     found = found_by(saved(tmp_path, text, zero=0, one=1), Rewriting())
-    assert (found.taken, found.failing, found.exposed) == (taken, [], "")
+    assert (found.branches, found.failing, found.exposed) == (taken, [], "")
     assert found.whole.verdict is Verdict.PASS
 
 

@@ -23,6 +23,7 @@ from tests import brute
 from tests.asking import asking, dml_problem, dtype_of, output_of, task_of
 from tests.examples import examples
 from tests.expecting import error_of
+from tests.wording import Wording
 
 NEWEST = defs.onnx_opset_version()
 IMAGE = np.ones((1, 2, 5, 5), np.float32)
@@ -335,22 +336,23 @@ def test_what_has_no_axes_takes_neither_them_nor_another_effective_rank(name: st
 
 
 @pytest.mark.parametrize(
-    ("x", "axes", "said"),
+    ("x", "axes"),
     [
-        (np.ones((2, 3), np.float32), (2,), "Axes [2] holds 2"),
-        (np.ones((2, 3), np.float32), (-1,), "Axes [-1] holds -1"),
-        (np.ones((2, 3), np.float32), (), "Axes is empty"),
-        (np.ones((2, 3), np.float32), (0, 0), "repeats an axis"),
-        (np.ones((1,) * 9, np.float32), (0,), "9 dimensions"),
-        (np.array(1, np.float32), (0,), "0 dimensions"),
-        (np.ones((2, 3)), (0,), "float64 is no data type of DML_ACTIVATION_HARDMAX1"),
-        (np.ones((2, 3), np.int32), (0,), "int32 is no data type of DML_ACTIVATION_HARDMAX1"),
+        (np.ones((2, 3), np.float32), (2,)),
+        (np.ones((2, 3), np.float32), (-1,)),
+        (np.ones((2, 3), np.float32), ()),
+        (np.ones((2, 3), np.float32), (0, 0)),
+        (np.ones((1,) * 9, np.float32), (0,)),
+        (np.array(1, np.float32), (0,)),
+        (np.ones((2, 3)), (0,)),
+        (np.ones((2, 3), np.int32), (0,)),
     ],
 )
-def test_an_invalid_descriptor_is_not_expressible(x: Any, axes: tuple[int, ...], said: str) -> None:
+def test_an_invalid_descriptor_is_not_expressible(
+    x: Any, axes: tuple[int, ...], wording: Wording
+) -> None:
     error = error_of(NotExpressible, model_of, dml_problem(axes, x))
-    assert str(error).startswith("not expressible as an ONNX graph: ")
-    assert said in str(error)
+    assert str(error) == wording
     for backend in BACKENDS:
         assert isinstance(attempt(backend, asking(dml_problem(axes, x), x)), Declined)
 
@@ -432,11 +434,12 @@ def test_ones_are_left_out_of_indices_and_of_what_is_gathered() -> None:
 
 
 @pytest.mark.parametrize("index", [-3, 2, 2**40])
-def test_what_an_index_out_of_range_reads_is_not_said(index: int) -> None:
+def test_what_an_index_out_of_range_reads_is_not_said(index: int, wording: Wording) -> None:
     arrays = np.ones((2, 3), np.float32), np.array([[0, index]])
     task = of_direct_ml("GATHER", {"Axis": 0, "IndexDimensions": 1}, *arrays)
-    with pytest.raises(NotSupported, match="what an index out of range reads"):
+    with pytest.raises(NotSupported) as raised:
         evaluate(node_of(task, arrays))
+    assert raised.value == wording
 
 
 def test_what_a_scale_of_0_gives_is_not_said() -> None:
@@ -467,20 +470,20 @@ def test_what_a_page_of_directml_leaves_open_is_no_model(name, attrs, shapes) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "attrs", "x", "said"),
+    ("name", "attrs", "x"),
     [
-        ("LP_POOLING1", WINDOWS | {"P": 1}, IMAGE[0], "has sizes [1, 4, 4]; allowed: 4 to 5"),
-        ("LP_POOLING1", WINDOWS | {"P": 1, "Strides": (1,)}, IMAGE, "allowed: 2 numbers"),
-        ("MAX_POOLING2", WINDOWS | {"WindowSize": (4, 3)}, IMAGE, "allowed: windows that fit"),
-        ("MAX_POOLING2", WINDOWS, IMAGE.astype(np.int32), "ONNX has no MaxPool of int32"),
-        ("MAX_POOLING2", WINDOWS, IMAGE.astype(bool), "bool is no data type of DML_MAX_POOLING2"),
-        ("MAX_POOLING2", {"Strides": (1, 1)}, IMAGE, "Strides (1, 1)"),
-        ("ELEMENT_WISE_ABS", {}, IMAGE[:0], "has sizes [0, 1, 4, 4]"),
-        ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_ZERO"}, IMAGE, "rounds halves to even"),
+        ("LP_POOLING1", WINDOWS | {"P": 1}, IMAGE[0]),
+        ("LP_POOLING1", WINDOWS | {"P": 1, "Strides": (1,)}, IMAGE),
+        ("MAX_POOLING2", WINDOWS | {"WindowSize": (4, 3)}, IMAGE),
+        ("MAX_POOLING2", WINDOWS, IMAGE.astype(np.int32)),
+        ("MAX_POOLING2", WINDOWS, IMAGE.astype(bool)),
+        ("MAX_POOLING2", {"Strides": (1, 1)}, IMAGE),
+        ("ELEMENT_WISE_ABS", {}, IMAGE[:0]),
+        ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_ZERO"}, IMAGE),
     ],
 )
-def test_what_is_no_descriptor_is_no_node(name: str, attrs: Any, x: Any, said: str) -> None:
-    assert said in str(error_of(NotExpressible, model_of, of_direct_ml(name, attrs, x)))
+def test_what_is_no_descriptor_is_no_node(name: str, attrs: Any, x: Any, wording: Wording) -> None:
+    assert str(error_of(NotExpressible, model_of, of_direct_ml(name, attrs, x))) == wording
 
 
 def test_a_size_that_is_fed_takes_the_place_of_its_symbol_everywhere() -> None:

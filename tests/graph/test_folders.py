@@ -35,6 +35,7 @@ from opcheck.graph.folders import (
 from opcheck.model import BackendInfo, OutputSpec, Raised
 from tests.asking import shipped_cases, task_of
 from tests.expecting import error_of
+from tests.wording import Wording
 
 pytestmark = pytest.mark.reads_all_suites
 
@@ -144,30 +145,25 @@ def test_inputs_are_the_case_s_bit_for_bit(tmp_path: Path, inputs: list[Any], to
     assert other_question(tmp_path, model_of(HARDMAX), HARDMAX, inputs) == told
 
 
-def test_an_input_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_input_that_cannot_be_read_is_told(tmp_path: Path, wording: Wording) -> None:
     write_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
     (tmp_path / DATA_SET / "input_0.pb").write_bytes(b"")
-    assert "input_0.pb holds no readable value" in str(
-        other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
-    )
+    assert str(other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])) == wording
 
 
-def test_a_model_is_the_case_s_whoever_wrote_it(tmp_path: Path) -> None:
+def test_a_model_is_the_case_s_whoever_wrote_it(tmp_path: Path, wording: Wording) -> None:
     model = model_of(HARDMAX)
     write_question(tmp_path, model, HARDMAX, [X])
     model.producer_name, model.producer_version, model.doc_string = "a converter", "7", "a line"
     assert other_question(tmp_path, model, HARDMAX, [X]) is None
     model.graph.node[0].attribute[0].i = 1
-    assert other_question(tmp_path, model, HARDMAX, [X]) == "computed for another model"
+    assert other_question(tmp_path, model, HARDMAX, [X]) == wording
     assert other_question(tmp_path, None, HARDMAX, [X]) is None
 
 
-def test_a_damaged_model_is_no_model(tmp_path: Path) -> None:
+def test_a_damaged_model_is_no_model(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / MODEL).write_bytes(b"\x07damaged")
-    assert (
-        other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X])
-        == "its model.onnx is not readable"
-    )
+    assert other_question(tmp_path, model_of(HARDMAX), HARDMAX, [X]) == wording
 
 
 # ── outputs ───────────────────────────────────────────────────────────────────────────────────
@@ -188,12 +184,12 @@ def test_outputs_are_read_bit_for_bit_from_either_format(tmp_path, dtype, shape)
         assert (found.dtype, found.shape, found.tobytes()) == (array.dtype, shape, array.tobytes())
 
 
-def test_a_missing_output_is_told_with_what_is_there_instead(tmp_path: Path) -> None:
+def test_a_missing_output_is_told_with_what_is_there_instead(
+    tmp_path: Path, wording: Wording
+) -> None:
     for name in ("input_0.pb", "log.txt", "output0.pb", "result.npy"):
         (tmp_path / name).write_bytes(b"")
-    assert str(error_of(NotDelivered, read_outputs, tmp_path, Y)) == (
-        "there is no output_0.pb, and no output_0.npy; there is output0.pb, result.npy"
-    )
+    assert str(error_of(NotDelivered, read_outputs, tmp_path, Y)) == (wording)
     with pytest.raises(NotDelivered, match=r"no output_0\.npy$"):
         read_outputs(tmp_path / "nowhere", Y)
 
@@ -205,17 +201,19 @@ def failure(folder: Path) -> str:
     return str(error.value)
 
 
-def test_an_output_in_both_formats_is_ambiguous(tmp_path: Path) -> None:
+def test_an_output_in_both_formats_is_ambiguous(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
     np.save(tmp_path / "output_0.npy", X)
-    assert "output_0.pb and output_0.npy are both there" in failure(tmp_path)
+    assert failure(tmp_path) == wording
 
 
 @pytest.mark.parametrize("name", ["output_1.pb", "output_00.pb", "Output_0.PB", "y.npy"])
-def test_more_outputs_than_the_node_has_are_an_error(tmp_path: Path, name: str) -> None:
+def test_more_outputs_than_the_node_has_are_an_error(
+    tmp_path: Path, name: str, wording: Wording
+) -> None:
     (tmp_path / "output_0.pb").write_bytes(tensor_bytes(X, "y"))
     (tmp_path / name).write_bytes(b"")
-    assert failure(tmp_path) == f"more than the 1 expected: {name}"
+    assert failure(tmp_path) == wording
 
 
 def test_other_files_are_nobody_s_business(tmp_path: Path) -> None:
@@ -271,8 +269,10 @@ def refusal(folder: Path, text: str) -> str:
     "text",
     ["", "[]", "{}", '{"format": 1}', "[" * 100_000, '{"format": 2, "backend": null}'],
 )
-def test_another_file_of_that_name_is_none_of_ours(tmp_path: Path, text: str) -> None:
-    assert refusal(tmp_path, text) == "opcheck.json is damaged, or not of format 1"
+def test_another_file_of_that_name_is_none_of_ours(
+    tmp_path: Path, text: str, wording: Wording
+) -> None:
+    assert refusal(tmp_path, text) == wording
 
 
 @pytest.mark.parametrize(

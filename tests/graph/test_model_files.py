@@ -12,6 +12,7 @@ from opcheck.graph.test_data import invalid, read_model
 from opcheck.model import OutputSpec
 from tests.asking import task_of
 from tests.models import model, relu, tensor
+from tests.wording import Wording
 
 W = np.arange(3, dtype=np.float32)
 X = np.zeros((2, 3), np.float32)
@@ -56,13 +57,14 @@ def test_data_of_constants_in_graphs_within_graphs_too(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["../secret", "/etc/passwd", "sub/../../secret", "link", ""])
-def test_no_path_leads_out_of_the_folder(tmp_path, where):
+def test_no_path_leads_out_of_the_folder(tmp_path, where, wording):
     folder = tmp_path / "case"
     folder.mkdir()
     (tmp_path / "secret").write_bytes(W.tobytes())
     (folder / "link").symlink_to(tmp_path / "secret")
-    with pytest.raises(ValueError, match=r"data of 'w' in .*leads out of the model's folder"):
+    with pytest.raises(ValueError, match="data of 'w'") as raised:
         read(folder, with_weights(where))
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(
@@ -80,28 +82,31 @@ def test_places_outside_the_file_are_errors(tmp_path, entries, told):
         read(tmp_path, with_weights("w.bin", **entries))
 
 
-def test_a_missing_file_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match="there is no such file"):
+def test_a_missing_file_is_an_error(tmp_path, wording):
+    with pytest.raises(ValueError, match="there is no") as raised:
         read(tmp_path, with_weights("w.bin"))
+    assert raised.value == wording
 
 
-def test_an_invalid_model_is_one_only_where_it_may_be(tmp_path):
+def test_an_invalid_model_is_one_only_where_it_may_be(tmp_path, wording):
     misspelt, empty, path = relu(), ModelProto(), tmp_path / "model.onnx"
     misspelt.graph.node[0].op_type = "Rleu"
-    for proto, why in ((misspelt, "No Op registered for Rleu"), (empty, "The model does not have")):
+    for proto, why in ((misspelt, "Rleu"), (empty, "ir_version")):
         path.write_bytes(proto.SerializeToString())
-        with pytest.raises(ValueError, match=f"this is not a valid model: {why}"):
+        with pytest.raises(ValueError, match=why) as raised:
             read_model(path)
+        assert raised.value == wording
         assert read_model(path, valid=False) == proto
 
 
 @pytest.mark.parametrize("valid", [True, False])
-def test_names_that_are_no_texts_are_refused(tmp_path, valid):
+def test_names_that_are_no_texts_are_refused(tmp_path, valid, wording):
     path = tmp_path / "model.onnx"
     for proto, name in ((relu(), b"Relu"), (with_weights("w.bin"), b"w.bin")):
         path.write_bytes(proto.SerializeToString().replace(name, b"\xff" + name[1:]))
-        with pytest.raises(ValueError, match="a name in it is not text in UTF-8"):
+        with pytest.raises(ValueError, match="a name in") as raised:
             read_model(path, valid=valid)
+        assert raised.value == wording
 
 
 def test_a_model_that_is_written_states_its_task_and_is_valid(tmp_path: Path) -> None:
@@ -145,8 +150,11 @@ def test_models_of_different_tasks_differ(other) -> None:
         *(b"\xff" * 100_000, bytes(100_000), b"\x3a\xff\xff\xff\x7f" * 20_000),
     ],
 )
-def test_what_is_no_model_is_told(tmp_path: Path, data: bytes, valid: bool) -> None:
+def test_what_is_no_model_is_told(
+    tmp_path: Path, data: bytes, valid: bool, wording: Wording
+) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match="this is not a readable model"):
+    with pytest.raises(ValueError, match="this is not") as raised:
         read_model(path, valid=valid)
+    assert raised.value == wording

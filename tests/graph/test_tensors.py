@@ -14,6 +14,7 @@ from opcheck.graph.folders import read_npy, read_tensor, read_value, tensor_byte
 from tests.examples import examples
 from tests.expecting import error_of
 from tests.models import FLOAT, X, optional_of, sequence_of
+from tests.wording import Wording
 
 WHOLE = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3)).SerializeToString()
 TENSOR = helper.make_tensor_type_proto(FLOAT, None)
@@ -109,10 +110,10 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     refusal(saved(tmp_path, np.array([Trap()]), allow_pickle=True), read_npy)
 
 
-def test_an_archive_is_no_array(tmp_path: Path) -> None:
+def test_an_archive_is_no_array(tmp_path: Path, wording: Wording) -> None:
     np.savez(tmp_path / "a.npz", x=np.zeros(3))
     (tmp_path / "a.npz").rename(tmp_path / "output_0.npy")
-    assert "the magic string is not correct" in refusal(tmp_path / "output_0.npy", read_npy)
+    assert refusal(tmp_path / "output_0.npy", read_npy) == wording
 
 
 def test_an_array_larger_than_its_file_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_the_byte_order_of_an_array_is_not_written(tmp_path: Path) -> None:
 
 def test_what_no_tensor_file_can_hold_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     dates = np.array(["2020-01-01"], "datetime64[D]")
-    with pytest.raises(ValueError, match="no tensor file can hold datetime64"):
+    with pytest.raises(ValueError, match="can hold datetime64"):
         (tmp_path / "a.pb").write_bytes(tensor_bytes(dates, "y"))
     assert not [*tmp_path.iterdir()]
 
@@ -196,10 +197,11 @@ def test_what_is_neither_fed_nor_judged_is_refused_by_name(declared, name):
         folders.tensor_type(declared)
 
 
-def test_element_types_that_onnx_does_not_have_are_an_error():
+def test_element_types_that_onnx_does_not_have_are_an_error(wording):
     for code in (0, 999):
-        with pytest.raises(ValueError, match=f"no element type has the number {code}"):
+        with pytest.raises(ValueError, match="no element type") as raised:
             folders.element(code)
+        assert raised.value == wording
 
 
 #: Too few bytes, too many, and more axes than NumPy has.
@@ -239,13 +241,15 @@ def test_damaged_tensors_are_errors_that_name_the_file(tmp_path, proto, told):
         read_value(written(tmp_path, proto.SerializeToString()), TENSOR)
 
 
-def test_other_values_than_declared_are_errors(tmp_path):
+def test_other_values_than_declared_are_errors(tmp_path, wording):
     maps = SequenceProto(elem_type=SequenceProto.MAP).SerializeToString()
-    with pytest.raises(ValueError, match="a sequence of MAP, not of tensors"):
+    with pytest.raises(ValueError, match="a sequence of MAP,") as raised:
         read_value(written(tmp_path, maps), sequence_of())
+    assert raised.value == wording
     maps = OptionalProto(elem_type=OptionalProto.MAP).SerializeToString()
-    with pytest.raises(ValueError, match="an optional of something else"):
+    with pytest.raises(ValueError, match="an optional of") as raised:
         read_value(written(tmp_path, maps), optional_of(TENSOR))
+    assert raised.value == wording
     with pytest.raises(ValueError, match="no readable value"):
         read_value(written(tmp_path, b"\xff" * 9), TENSOR)
     with pytest.raises(ValueError, match="no such file"):

@@ -69,20 +69,22 @@ def test_the_digest_is_that_of_the_whole_model_wherever_it_lies(form, tmp_path):
     assert weights.digest(found) == whole
 
 
-def test_a_file_that_has_changed_is_told_from_the_one_that_was_read(tmp_path):
+def test_a_file_that_has_changed_is_told_from_the_one_that_was_read(tmp_path, wording):
     path = written(net(), tmp_path)
     data = held(path)
     body = onnx_defs.model_body(data)
     other = net()
     other.graph.initializer[0].raw_data = other.graph.initializer[0].raw_data[::-1]
     written(other, tmp_path.parent).replace(path)
-    with pytest.raises(UsageError, match="has changed since it was read"):
+    with pytest.raises(UsageError) as raised:
         weights.digest(data)
+    assert raised.value == wording
     again = held(path)
     assert not np.array_equal(onnx_defs.model_body(again).constants["w"], body.constants["w"])
     path.unlink()
-    with pytest.raises(UsageError, match="cannot be read any more: No such file"):
+    with pytest.raises(UsageError) as raised:
         weights.are_outside(again)
+    assert raised.value == wording
 
 
 def test_weights_in_a_file_of_their_own_stay_there(tmp_path):
@@ -111,11 +113,12 @@ def test_a_graph_in_two_parts_is_one(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [WIDE, 1000, 100_000, -1])
-def test_a_file_that_is_cut_off_is_no_model(keep, tmp_path):
+def test_a_file_that_is_cut_off_is_no_model(keep, tmp_path, wording):
     path = written(net(), tmp_path)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(ValueError, match="not a readable model"):
+    with pytest.raises(ValueError, match="not a readable") as raised:
         test_data.read_model(path)
+    assert raised.value == wording
 
 
 REFUSED = {
@@ -134,11 +137,11 @@ REFUSED = {
 def test_what_onnx_refuses_of_an_initializer_is_no_valid_model_wherever_it_lies(change, tmp_path):
     model = net()
     REFUSED[change](model)
-    with pytest.raises(ValueError, match="not a valid model"):
+    with pytest.raises(ValueError, match="not a valid"):
         test_data.read_model(written(model, tmp_path))
 
 
-def test_a_model_beyond_two_gib_is_told(tmp_path):
+def test_a_model_beyond_two_gib_is_told(tmp_path, wording):
     """Protobuf has no larger ones; the files here are sparse."""
     path = written(net(), tmp_path, save_as_external_data=True, size_threshold=1024)
     (own,) = (one for one in tmp_path.iterdir() if one != path)
@@ -149,22 +152,25 @@ def test_a_model_beyond_two_gib_is_told(tmp_path):
     path.write_bytes(model.SerializeToString())
     with own.open("r+b") as file:
         file.truncate(2**31)
-    with pytest.raises(ValueError, match="with it the model is larger than 2 GiB"):
+    with pytest.raises(ValueError, match=own.name) as raised:
         test_data.read_model(path)
+    assert str(raised.value).replace(own.name, "NAME") == wording
     with path.open("r+b") as file:
         file.truncate(2**31)
-    with pytest.raises(ValueError, match="it is larger than 2048 MiB"):
+    with pytest.raises(ValueError, match="it is larger") as raised:
         test_data.read_model(path)
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_weights_of_a_type_that_is_none_are_no_valid_model(large, tmp_path):
+def test_weights_of_a_type_that_is_none_are_no_valid_model(large, tmp_path, wording):
     path = written(net(), tmp_path, save_as_external_data=large, size_threshold=1024)
     model = onnx.load(path, load_external_data=False)
     model.graph.initializer[0].data_type = 77
     path.write_bytes(model.SerializeToString())
-    with pytest.raises(ValueError, match="not a valid model: the tensor 'w' is damaged: 77"):
+    with pytest.raises(ValueError, match="not a valid") as raised:
         test_data.read_model(path)
+    assert raised.value == wording
 
 
 def test_a_field_that_nobody_knows_is_left_to_protobuf(tmp_path):

@@ -49,7 +49,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("how", DIFFERENT)
-def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, how):
+def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, how, wording):
     said = ledger(tmp_path, entry(looks="last_of_ties", reason="'no kernel'"))
     as_listed = {"reason": "there is no kernel", "looks": ["last_of_ties"]}
     fields: dict[str, Any] = {**as_listed, **DIFFERENT[how]}
@@ -60,27 +60,22 @@ def test_what_fails_otherwise_than_listed_is_red_and_tells_the_entry(tmp_path, h
     assert found.unexpected
     assert is_red_now(found)
     assert found.known is not None
-    assert (
-        found.known.expected == "fail (values) that looks like last_of_ties because of 'no kernel'"
-    )
+    assert found.known.expected == wording
 
 
 @pytest.mark.parametrize(
-    ("stated", "words"),
+    "stated",
     [
-        ({"verdict": "fail"}, "fail"),
-        ({"failure": "values"}, "values"),
-        ({"verdict": "crash", "failure": "crash"}, "crash"),
-        (
-            {"verdict": ["fail", "error"], "failure": ["shape", "raised"]},
-            "fail or error (shape or raised)",
-        ),
-        ({"verdict": "fail", "looks": ["a", "b"]}, "fail that looks like a or b"),
+        {"verdict": "fail"},
+        {"failure": "values"},
+        {"verdict": "crash", "failure": "crash"},
+        {"verdict": ["fail", "error"], "failure": ["shape", "raised"]},
+        {"verdict": "fail", "looks": ["a", "b"]},
     ],
 )
-def test_what_is_expected_is_told_in_words(stated, words):
+def test_what_is_expected_is_told_in_words(stated, wording):
     said = {"cause": "Because.", "where": [{"op": "Relu"}], **stated}
-    assert LedgerEntry.model_validate(said).expected == words
+    assert LedgerEntry.model_validate(said).expected == wording
 
 
 def test_a_ledger_knows_whether_its_file_is_as_it_was_read(tmp_path):
@@ -229,17 +224,16 @@ def test_a_mistake_is_told_with_its_place(tmp_path, text, place, words):
     assert any(f"mine.yaml{place}" in told and words in told for told in caught.lines())
 
 
-def test_every_mistake_of_every_ledger_is_told(tmp_path):
+def test_every_mistake_of_every_ledger_is_told(tmp_path, wording):
     one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
     one.write_text("backend: []\nknown: []\n")
     other.write_text(f"backends: acme\nknown:\n- {entry(verdict='pass')}\n- {entry('[{}]')}\n")
     caught = error_of(CaseFileError, load_user_ledgers, [one, other, tmp_path / "gone.yaml"])
     told = "\n".join(caught.lines())
-    assert "one.yaml:1:10: backend: must hold at least 1" in told
-    assert "other.yaml:1:1: unknown key 'backends' (did you mean 'backend'?)" in told
+    assert told == wording
     assert "other.yaml:3:13: " in told
     assert "other.yaml:4:" in told
-    assert "gone.yaml:1:1: there is no such file" in told
+    assert told == wording
 
 
 def test_a_ledger_that_is_named_twice_is_one(tmp_path, monkeypatch):
@@ -301,37 +295,37 @@ def test_what_is_somewhere_may_be_listed(tmp_path, where):
 
 
 @pytest.mark.parametrize(
-    ("where", "column", "words"),
+    ("where", "column"),
     [
-        ("[{op: Hardmx}]", 66, "unknown operator 'Hardmx' (did you mean 'Hardmax'"),
-        ("[{op: '*'}]", 66, "unknown operator '*' (wildcards are not supported: "),
-        ("[{op: 'Hard*'}]", 66, "wildcards are not supported"),
-        ("[{op: Hardmax, name: tie}]", 81, "has the name 'tie' (did you mean 'ties'?)"),
-        ("[{op: Hardmax, name: '*'}]", 81, "has the name '*' (there are axes, ties)"),
-        ("[{op: Hardmax, name: [ties, axis]}]", 88, "has the name 'axis' (did you mean 'axes'?)"),
-        ("[{op: Hardmax, name: axes, row: frist}]", 92, "has the row 'frist' (did you mean"),
-        ("[{op: Hardmax, name: ties, row: first}]", 92, "has the row 'first'"),
-        ("[{op: Hardmax, opset: 12}]", 82, "has the opset 12 (there are 11, 13)"),
-        ("[{op: Hardmax, opset: [11, 13, 15]}]", 91, "has the opset 15"),
-        ("[{op: Hardmax, dtype: float64}]", 82, "has the dtype 'float64'"),
+        ("[{op: Hardmx}]", 66),
+        ("[{op: '*'}]", 66),
+        ("[{op: 'Hard*'}]", 66),
+        ("[{op: Hardmax, name: tie}]", 81),
+        ("[{op: Hardmax, name: '*'}]", 81),
+        ("[{op: Hardmax, name: [ties, axis]}]", 88),
+        ("[{op: Hardmax, name: axes, row: frist}]", 92),
+        ("[{op: Hardmax, name: ties, row: first}]", 92),
+        ("[{op: Hardmax, opset: 12}]", 82),
+        ("[{op: Hardmax, opset: [11, 13, 15]}]", 91),
+        ("[{op: Hardmax, dtype: float64}]", 82),
         # Each is somewhere, but not all of them together.
-        ("[{op: Hardmax, name: [ties, axes], opset: 11}]", 88, "has the name 'axes' and what"),
-        ("[{op: Relu}]", 66, "none of the cases that were read has the op 'Relu'"),
-        ("[{op: Hardmax, attrs: {axis: 7}}]", 82, "with this op has these attributes"),
-        ("[{case: Hardmax/ties}]", 68, "has the case 'Hardmax/ties'"),
+        ("[{op: Hardmax, name: [ties, axes], opset: 11}]", 88),
+        ("[{op: Relu}]", 66),
+        ("[{op: Hardmax, attrs: {axis: 7}}]", 82),
+        ("[{case: Hardmax/ties}]", 68),
     ],
 )
-def test_what_is_nowhere_is_told_with_its_place(tmp_path, where, column, words):
+def test_what_is_nowhere_is_told_with_its_place(tmp_path, where, column, wording):
     (said,) = told(ledger(tmp_path, entry(where)))
     assert said.startswith(f"mine.yaml:3:{column}: ")
-    assert words in said
+    assert said == wording
 
 
-@pytest.mark.parametrize(("names", "end"), [("stuvwxyz", ""), ("stuvwxyz~", ", …")])
-def test_of_many_names_a_hint_lists_eight(tmp_path, names, end):
+@pytest.mark.parametrize("names", ["stuvwxyz", "stuvwxyz~"])
+def test_of_many_names_a_hint_lists_eight(tmp_path, names, wording):
     said = ledger(tmp_path, entry("[{op: Hardmax, name: '*'}]"))
     (found,) = told(said, cases=[*map(case, names)])
-    assert found.endswith(f"(there are s, t, u, v, w, x, y, z{end})")
+    assert found == wording
 
 
 def test_what_is_nowhere_may_be_pruned(tmp_path):
@@ -364,35 +358,35 @@ def test_two_entries_of_versions_that_exclude_each_other_list_no_case_twice(tmp_
     assert told(said) == []
 
 
-def test_a_ledger_has_to_be_about_a_backend_of_the_run(tmp_path):
+def test_a_ledger_has_to_be_about_a_backend_of_the_run(tmp_path, wording):
     said = ledger(tmp_path, entry(), backend="bolt")
-    assert told(said) == ["mine.yaml:1:10: this ledger is about no backend of the run, 'acme'"]
+    assert told(said) == [wording]
     assert told(said, ledger(tmp_path, entry(), name="acme.yaml")) == []
 
 
-def test_a_backend_that_cannot_be_is_told(tmp_path):
+def test_a_backend_that_cannot_be_is_told(tmp_path, wording):
     said = ledger(tmp_path, entry(), backend="[acme, acne]")
-    assert told(said) == ["mine.yaml:1:17: 'acne' is not a backend: no such kind"]
+    assert told(said) == [wording]
 
 
-def test_versions_of_a_backend_that_has_none_are_told(tmp_path):
+def test_versions_of_a_backend_that_has_none_are_told(tmp_path, wording):
     said = ledger(tmp_path, entry(), entry("[{op: Softmax}]", versions="'>=1'"))
     for version in ("", "unknown"):
         (found,) = told(said, backends=[INFO.__class__("acme", "acme", version)])
-        assert found.startswith("mine.yaml:4:53: acme has a version that lies in no range: ")
+        assert found == wording
         assert found.endswith("(leave 'versions' out)")
 
 
 @pytest.mark.parametrize(
-    ("op", "name", "words"),
+    ("op", "name"),
     [
-        ("Hardmax", "last_of_tie", "'last_of_tie' of Hardmax (did you mean 'last_of_ties'?)"),
-        ("Softmax", "last_of_ties", "there is no mistake 'last_of_ties' of Softmax"),
+        ("Hardmax", "last_of_tie"),
+        ("Softmax", "last_of_ties"),
     ],
 )
-def test_a_mistake_that_nobody_knows_is_told(tmp_path, op, name, words):
+def test_a_mistake_that_nobody_knows_is_told(tmp_path, op, name, wording):
     (said,) = told(ledger(tmp_path, entry(f"[{{op: {op}}}]", looks=name)))
-    assert words in said
+    assert said == wording
 
 
 def test_all_is_told_at_once(tmp_path):

@@ -13,6 +13,7 @@ from opcheck import reading
 from opcheck.errors import CaseFileError, Problem
 from tests.expecting import error_of
 from tests.reading.trees import read
+from tests.wording import Wording
 
 both_parsers = pytest.mark.usefixtures("parser")
 per_parser = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -151,10 +152,10 @@ def test_every_duplicate_key_is_reported_with_both_places() -> None:
 
 @both_parsers
 @pytest.mark.parametrize("key", ["13", "-1.5", "null", "~", "true", ".nan", "!!int '1'"])
-def test_a_key_that_is_no_word_is_refused_and_its_value_dropped(key: str) -> None:
+def test_a_key_that_is_no_word_is_refused_and_its_value_dropped(key: str, wording: Wording) -> None:
     node, (problem,) = attempt(f"a: 1\n{key}: {{b: 2}}\nc: 3\n")
     assert (problem.line, problem.column) == (2, 1)
-    assert "a key must be a word" in problem.message
+    assert problem.message == wording
     assert "quotes" in str(problem.hint)
     assert node is not None
     assert node.plain() == {"a": 1, "c": 3}
@@ -212,9 +213,12 @@ def test_numbers_that_no_float64_or_integer_holds_are_reported_each() -> None:
         ("!!evil%1bx 1", "!!evil\\x1bx"),
     ],
 )
-def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(text: str, tag: str) -> None:
+def test_any_other_tag_is_refused_by_name_and_nothing_is_constructed(
+    text: str, tag: str, wording: Wording
+) -> None:
     problem = the_problem(f"a: {text}\n")
-    assert f"the tag {tag} is not allowed" in problem.message
+    assert tag in problem.message
+    assert problem.message == wording
     assert (problem.line, problem.column) == (1, 4)
 
 
@@ -249,9 +253,9 @@ def test_an_anchor_given_again_names_the_later_value() -> None:
 
 
 @both_parsers
-def test_an_alias_may_be_a_key_if_it_is_a_word() -> None:
+def test_an_alias_may_be_a_key_if_it_is_a_word(wording: Wording) -> None:
     assert read("[&x word, {*x : 1}]").plain() == ["word", {"word": 1}]
-    assert "a key must be a word" in the_problem("[&x 3, {*x : 1}]").message
+    assert the_problem("[&x 3, {*x : 1}]").message == wording
     assert "is a list" in the_problem("[&x [3], {*x : 1}]").message
 
 
@@ -317,14 +321,16 @@ def test_the_number_of_problems_is_limited() -> None:
     assert "more than 1,000 problems" in problems[-1].message
 
 
-def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(tmp_path, monkeypatch):
+def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(tmp_path, monkeypatch, wording):
     path = tmp_path / "f.yaml"
     path.write_bytes(b"a: 1\n" + b"#" * (reading.FILE_LIMIT - 5))
     assert read(path).plain() == {"a": 1}
     path.write_bytes(b"[" * (10 * 2**20))
     # By its size alone: to read ten million lists takes half a minute.
-    monkeypatch.setattr(Path, "open", None)
-    assert "the file has 10.0 MiB, more than 2 MiB" in attempt_file(path).message
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", None)
+        problem = attempt_file(path)
+    assert problem.message == wording
 
 
 def test_a_long_text_is_refused_like_a_large_file() -> None:
@@ -467,12 +473,13 @@ def test_bytes_that_are_no_text_are_refused_at_their_place(tmp_path, content, pl
     assert (problem.line, problem.column) == place
 
 
-def test_read_raises_with_every_problem(tmp_path: Path) -> None:
+def test_read_raises_with_every_problem(tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "f.yaml"
     path.write_text("a: 1\na: 2\nb: !x 1\n13: 4\n")
     assert [problem.line for problem in error_of(CaseFileError, read, path).problems] == [2, 3, 4]
-    with pytest.raises(CaseFileError, match="<text>:1:1: the file is empty"):
+    with pytest.raises(CaseFileError) as raised:
         read("")
+    assert raised.value == wording
 
 
 def test_importing_the_package_does_not_import_yaml() -> None:
@@ -577,9 +584,12 @@ def test_the_longest_number_is_the_exact_decimal_of_any_float64() -> None:
 
 
 @pytest.mark.parametrize("word", ["-0", "-00"])
-def test_minus_zero_without_a_point_would_lose_its_sign_and_is_refused(word: str) -> None:
-    with pytest.raises(reading.BadScalar, match="is the integer 0, without a sign") as caught:
+def test_minus_zero_without_a_point_would_lose_its_sign_and_is_refused(
+    word: str, wording: Wording
+) -> None:
+    with pytest.raises(reading.BadScalar) as caught:
         reading.resolve(word)
+    assert caught.value == wording
     assert caught.value.hint == "write 0, or -0.0"
     assert repr(reading.tagged("tag:yaml.org,2002:float", word)) == "-0.0"
     assert reading.resolve("-01") == -1

@@ -4,6 +4,7 @@ import pytest
 
 from opcheck.backends.profile_fields import parse_toml
 from opcheck.reading import Problems
+from tests.wording import Wording
 
 TEXT = dedent("""\
     # a comment
@@ -60,14 +61,14 @@ def test_the_values_are_those_of_the_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    "text",
     [
-        ("a = 1\nb =", "x.toml:2:4: no TOML: Invalid value (texts stand in quotes)"),
-        ("a = 1\na = 2", "x.toml:2:6: no TOML: Cannot overwrite a value"),
-        ("a = @", "x.toml:1:5: no TOML: Invalid value (texts stand in quotes)"),
+        "a = 1\nb =",
+        "a = 1\na = 2",
+        "a = @",
     ],
 )
-def test_what_is_no_toml_is_a_problem_with_its_place(text: str, problem: str) -> None:
+def test_what_is_no_toml_is_a_problem_with_its_place(text: str, wording: Wording) -> None:
     problems = Problems()
     assert parse_toml(text, "x.toml", problems) is None
-    assert [str(found) for found in problems] == [problem]
+    assert [str(found) for found in problems] == [wording]

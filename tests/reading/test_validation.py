@@ -8,6 +8,7 @@ from opcheck.errors import Problem
 from opcheck.reading import Problems
 from opcheck.reading.validation import aliases, check, shown
 from tests.reading.trees import read
+from tests.wording import Wording
 
 
 class Strict(BaseModel):
@@ -61,76 +62,46 @@ def test_a_node_of_the_form_becomes_an_instance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "message", "hint"),
+    ("text", "place"),
     [
-        ("must: x", "1:7", "must: must be a whole number, got 'x'", None),
-        ("must: 1.0", "1:7", "must: must be a whole number, got 1.0", None),
-        ("must: true", "1:7", "must: must be a whole number, got true", None),
-        ("must:", "1:6", "must: must be a whole number, got null", None),
-        ("must: [1]", "1:7", "must: must be a whole number, got a list", None),
-        ("{}", "1:1", "'must' is missing", None),
-        ("[1]", "1:1", "must be a mapping, got a list", None),
-        ("7", "1:1", "must be a mapping, got 7", None),
-        (
-            "{must: 1, word: frist}",
-            "1:17",
-            "word: must be 'first' or 'second', got 'frist'",
-            "did you mean 'first'?",
-        ),
-        ("{must: 1, word: 3}", "1:17", "word: must be 'first' or 'second', got 3", None),
-        ("{must: 1, ratio: x}", "1:18", "ratio: must be a number, got 'x'", None),
-        ("{must: 1, ratio: .nan}", "1:18", "ratio: must be finite, got .nan", None),
-        ("{must: 1, part: 0}", "1:17", "part: must be greater than 0, got 0", None),
-        ("{must: 1, part: 1e9}", "1:17", "part: must be at most 86400, got 1000000000.0", None),
-        ("{must: 1, flag: 1}", "1:17", "flag: must be true or false, got 1", None),
-        ("{must: 1, numbers: 3}", "1:20", "numbers: must be a list, got 3", None),
-        ("{must: 1, numbers: []}", "1:20", "numbers: must hold at least 1", None),
-        ("{must: 1, numbers: [1, 2, 3, 4]}", "1:20", "numbers: must hold at most 3", None),
-        (
-            "{must: 1, numbers: [1, x]}",
-            "1:24",
-            "an item of numbers: must be a whole number, got 'x'",
-            None,
-        ),
-        ("{must: 1, inner: 3}", "1:18", "inner: must be a mapping, got 3", None),
-        ("{must: 1, inner: {size: -1}}", "1:25", "inner.size: must be at least 0, got -1", None),
-        ("{must: 1, inner: {as: A}}", "1:23", "inner.as: must match ^[a-z]+$, got 'A'", None),
-        ("{must: 1, inner: {as: ''}}", "1:23", "inner.as: must not be empty, got ''", None),
-        ("{must: 1, inner: {as: 3}}", "1:23", "inner.as: must be a text, got 3", None),
-        (
-            "{must: 1, inners: [{size: 0}, {size: x}]}",
-            "1:38",
-            "inners.size: must be a whole number, got 'x'",
-            None,
-        ),
-        ("{must: 1, inners: [7]}", "1:20", "an item of inners: must be a mapping, got 7", None),
-        (
-            "{must: 1, either: {size: x}}",
-            "1:26",
-            "either.size: must be a whole number, got 'x'",
-            None,
-        ),
-        ("{must: 1, either: x}", "1:19", "either: must be a whole number, got 'x'", None),
-        ("{must: 1, even: 3}", "1:17", "even: 3 is odd", None),
-        ("{must: 1, numebrs: []}", "1:11", "unknown key 'numebrs'", "did you mean 'numbers'?"),
-        (
-            "{must: 1, zzz: 2}",
-            "1:11",
-            "unknown key 'zzz'",
-            "known: must, word, ratio, flag, numbers, inner, inners, either, by_name, part, even",
-        ),
-        (
-            "{must: 1, by_name: {'a b': {size: x}}}",
-            "1:35",
-            "by_name.'a b'.size: must be a whole number, got 'x'",
-            None,
-        ),
+        ("must: x", "1:7"),
+        ("must: 1.0", "1:7"),
+        ("must: true", "1:7"),
+        ("must:", "1:6"),
+        ("must: [1]", "1:7"),
+        ("{}", "1:1"),
+        ("[1]", "1:1"),
+        ("7", "1:1"),
+        ("{must: 1, word: frist}", "1:17"),
+        ("{must: 1, word: 3}", "1:17"),
+        ("{must: 1, ratio: x}", "1:18"),
+        ("{must: 1, ratio: .nan}", "1:18"),
+        ("{must: 1, part: 0}", "1:17"),
+        ("{must: 1, part: 1e9}", "1:17"),
+        ("{must: 1, flag: 1}", "1:17"),
+        ("{must: 1, numbers: 3}", "1:20"),
+        ("{must: 1, numbers: []}", "1:20"),
+        ("{must: 1, numbers: [1, 2, 3, 4]}", "1:20"),
+        ("{must: 1, numbers: [1, x]}", "1:24"),
+        ("{must: 1, inner: 3}", "1:18"),
+        ("{must: 1, inner: {size: -1}}", "1:25"),
+        ("{must: 1, inner: {as: A}}", "1:23"),
+        ("{must: 1, inner: {as: ''}}", "1:23"),
+        ("{must: 1, inner: {as: 3}}", "1:23"),
+        ("{must: 1, inners: [{size: 0}, {size: x}]}", "1:38"),
+        ("{must: 1, inners: [7]}", "1:20"),
+        ("{must: 1, either: {size: x}}", "1:26"),
+        ("{must: 1, either: x}", "1:19"),
+        ("{must: 1, even: 3}", "1:17"),
+        ("{must: 1, numebrs: []}", "1:11"),
+        ("{must: 1, zzz: 2}", "1:11"),
+        ("{must: 1, by_name: {'a b': {size: x}}}", "1:35"),
     ],
 )
-def test_a_fault_is_told_at_its_place(text, place, message, hint):
+def test_a_fault_is_told_at_its_place(text, place, wording):
     (problem,) = told(text)
-    assert (f"{problem.line}:{problem.column}", problem.message) == (place, message)
-    assert problem.hint == hint
+    assert (f"{problem.line}:{problem.column}", problem.message) == (place, wording)
+    assert problem.hint == wording
 
 
 def test_every_fault_is_told() -> None:
@@ -182,10 +153,10 @@ def test_keys_are_spelt_as_files_spell_them() -> None:
     assert aliases(Inner) == ["size", "as"]
 
 
-def test_the_caller_may_know_which_keys_belong_where() -> None:
+def test_the_caller_may_know_which_keys_belong_where(wording: Wording) -> None:
     problems = Problems()
     check(Model, read("{must: 1, inner: {ass: a}}"), "f.yaml", problems, {"inner": aliases(Inner)})
-    assert [problem.hint for problem in problems] == ["did you mean 'as'?"]
+    assert [problem.hint for problem in problems] == [wording]
 
 
 @pytest.mark.parametrize(

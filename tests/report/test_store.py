@@ -25,13 +25,15 @@ def test_the_header_tells_format_machine_and_backends():
     assert strict(store.header(header("acme", "bolt", cases=3))) == {
         "type": "header",
         "format": 4,
-        "minor": 0,
-        "not_deciding": [],
+        "minor": 1,
+        "not_deciding": ["header.environment.machine", "header.environment.remarks"],
         "environment": {
             "opcheck": "0.0",
             "python": "3.11",
             "platform": "somewhere",
             "packages": {"numpy": "2.0"},
+            "machine": {},
+            "remarks": [],
         },
         "backends": [
             {

@@ -7,6 +7,7 @@ import pytest
 from opcheck.errors import CaseFileError
 from opcheck.execution.bench import why_not
 from opcheck.suite import load, load_bench
+from tests.wording import Wording
 
 HEAD = "op: Hardmax\nopset: 13\ndtype: float32\nmatrix: {attrs.axis: [0, 1]}\n"
 CASE = "- name: {}\n  inputs: {{input: {{shape: [2, 3], normal: [0, 1]}}}}\n"
@@ -68,15 +69,15 @@ def test_the_shipped_lists_can_all_be_timed_and_are_of_every_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "reason"),
+    "field",
     [
-        ("expect: {rejected: no, legal: {attrs.axis: 1}}", "it expects, or admits, a refusal"),
-        ("inputs: {input: {shape: [0, 3], constant: 0}}", "a tensor of it has no element"),
+        "expect: {rejected: no, legal: {attrs.axis: 1}}",
+        "inputs: {input: {shape: [0, 3], constant: 0}}",
     ],
 )
-def test_what_cannot_be_timed_says_why(tmp_path: Path, field: str, reason: str) -> None:
+def test_what_cannot_be_timed_says_why(tmp_path: Path, field: str, wording: Wording) -> None:
     entry = CASE.format("a") if "inputs" not in field else "- name: a\n"
     axis = "attrs: {axis: 7}" if "expect" in field else "attrs: {axis: 0}"
     text = f"{HEAD.replace('matrix: {attrs.axis: [0, 1]}', axis)}bench:\n{entry}  {field}\n"
     [case] = load_bench([file(tmp_path, text)])
-    assert why_not(case) == reason
+    assert why_not(case) == wording

@@ -18,6 +18,7 @@ from opcheck.suite import load_all
 from opcheck.suite.golden_files import MANIFEST, SUMS
 from tests.asking import at, places_in
 from tests.execution.golden.made import RANDOM, WRITTEN_OUT, findings, golden, rewrite
+from tests.wording import Wording
 
 INPUT, OUTPUT = (f"{RANDOM}/test_data_set_0/{name}_0.pb" for name in ("input", "output"))
 MODEL = f"{RANDOM}/model.onnx"
@@ -36,14 +37,8 @@ def folder(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "golden"))
 
 
-def all_tests(data: Any) -> list[Any]:
-    return [test for case in data["cases"] for test in case["tests"]]
-
-
-def test_everything_is_told_at_once(folder: Path) -> None:
+def test_everything_is_told_at_once(folder: Path, wording: Wording) -> None:
     (folder / INPUT).unlink()
-    written = json.loads((folder / MANIFEST).read_bytes())
-    (sha,) = (t["files"]["model.onnx"][:12] for t in all_tests(written) if t["folder"] == RANDOM)
     (folder / MODEL).write_bytes(b"")
     unlisted = {"must/more", f"{WRITTEN_OUT}/notes.txt"}
     (folder / "must" / "more").mkdir()
@@ -53,8 +48,8 @@ def test_everything_is_told_at_once(folder: Path) -> None:
     assert found.keys() == {INPUT, MODEL, *unlisted}
     assert found[INPUT] == "is missing"
     # The SHA-256 of nothing.
-    assert found[MODEL] == f"was changed: its SHA-256 is e3b0c44298fc…, not {sha}…"
-    assert {found[path] for path in unlisted} == {"is not in the manifest.json"}
+    assert found[MODEL] == wording
+    assert [found[path] for path in sorted(unlisted)] == wording
 
 
 @pytest.mark.parametrize("name", [MANIFEST, SUMS])
@@ -79,7 +74,7 @@ def test_damages_drawn_at_random_are_found_each(tmp_path: Path) -> None:
     assert sum(count for (_, what), count in found.items() if what == "found") > 5 * len(DAMAGES)
 
 
-def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
+def test_links_are_not_followed(folder: Path, tmp_path: Path, wording: Wording) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_bytes((folder / INPUT).read_bytes())
@@ -87,15 +82,15 @@ def test_links_are_not_followed(folder: Path, tmp_path: Path) -> None:
     (folder / INPUT).symlink_to(outside / "secret")
     (folder / "must" / "up").symlink_to(outside, target_is_directory=True)
     found = findings(folder)
-    assert found[INPUT] == "is not a plain file"
-    assert found["must/up"] == "is not in the manifest.json"
+    assert found[INPUT] == wording
+    assert found["must/up"] == wording
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes")
-def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+def test_a_pipe_is_not_waited_for(folder: Path, wording: Wording) -> None:
     (folder / OUTPUT).unlink()
     os.mkfifo(folder / OUTPUT)
-    assert findings(folder)[OUTPUT] == "is not a plain file"
+    assert findings(folder)[OUTPUT] == wording
     (folder / MANIFEST).unlink()
     os.mkfifo(folder / MANIFEST)
     assert findings(folder).keys() == {MANIFEST}
@@ -120,17 +115,17 @@ def told(folder: Path) -> str:
     return "\n".join(problem.message for problem in caught.value.problems)
 
 
-def test_a_tensor_that_is_kept_elsewhere_is_not_read(folder: Path) -> None:
+def test_a_tensor_that_is_kept_elsewhere_is_not_read(folder: Path, wording: Wording) -> None:
     stored = TensorProto.FromString((folder / INPUT).read_bytes())
     stored.ClearField("raw_data")
     stored.data_location = TensorProto.EXTERNAL
     stored.external_data.add(key="location", value="../../../../../etc/passwd")
     (folder / INPUT).write_bytes(stored.SerializeToString())
-    assert "it keeps its data in another file" in told(folder)
+    assert told(folder) == wording
     model = onnx.load(folder / MODEL)
     model.graph.initializer.append(stored)
     (folder / MODEL).write_bytes(model.SerializeToString())
-    assert "this path leads out of the model's folder" in told(folder)
+    assert told(folder) == wording
 
 
 @pytest.mark.parametrize("dims", [[1 << 40], [1 << 31, 1 << 31], [0, 1 << 62], [-1, 10]])
@@ -163,61 +158,51 @@ def spoilt(change: Callable[[Any, Any], object]) -> Callable[[Any], object]:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        (
-            lambda data: data["cases"].append(data["cases"][0]),
-            "softmax/written_out is there 2 times",
+        lambda data: data["cases"].append(data["cases"][0]),
+        spoilt(lambda _, test: test.update(folder=WRITTEN_OUT.replace("must/", "should/"))),
+        spoilt(
+            lambda _, test: test.update(
+                files={
+                    name: sha
+                    for name, sha in test["files"].items()
+                    if "input" in name or not name.endswith("_0.pb")
+                }
+            )
         ),
-        (
-            spoilt(lambda _, test: test.update(folder=WRITTEN_OUT.replace("must/", "should/"))),
-            "belongs into must/, by its rule",
-        ),
-        (
-            spoilt(
-                lambda _, test: test.update(
-                    files={
-                        name: sha
-                        for name, sha in test["files"].items()
-                        if "input" in name or not name.endswith("_0.pb")
-                    }
-                )
-            ),
-            "lists other files than such a test has",
-        ),
-        (spoilt(lambda case, _: case["tests"].clear()), "Softmax/written_out has no test"),
-        (
-            spoilt(lambda _, test: test["files"].update(other=test["files"].pop("model.onnx"))),
-            "lists other files than such a test has",
-        ),
+        spoilt(lambda case, _: case["tests"].clear()),
+        spoilt(lambda _, test: test["files"].update(other=test["files"].pop("model.onnx"))),
     ],
 )
-def test_a_manifest_that_contradicts_itself_is_told(folder, change, told):
+def test_a_manifest_that_contradicts_itself_is_told(folder, change, wording):
     rewrite(folder, change)
     assert findings(folder).keys() == {MANIFEST}
-    assert told in findings(folder)[MANIFEST]
+    assert findings(folder)[MANIFEST] == wording
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    "data",
     [
-        (b"", "is damaged: Invalid JSON: "),
-        (b"\xff", "is damaged: Invalid JSON: "),
-        (b"{}", "is damaged: type: Field required"),
-        (b'{"type": "x"}', "is damaged: type: Input"),
-        (b'{"a": 1, "a": 2}', "is damaged: type: "),
-        (b"[" * 100_000, "is damaged: "),
+        b"",
+        b"\xff",
+        b"{}",
+        b'{"type": "x"}',
+        b'{"a": 1, "a": 2}',
+        b"[" * 100_000,
     ],
 )
-def test_a_manifest_that_is_none_is_told_without_more(folder: Path, data: bytes, told: str) -> None:
+def test_a_manifest_that_is_none_is_told_without_more(
+    folder: Path, data: bytes, wording: Wording
+) -> None:
     (folder / MANIFEST).write_bytes(data)
     assert [*findings(folder)] == [MANIFEST]
-    assert findings(folder)[MANIFEST].startswith(told)
+    assert findings(folder)[MANIFEST] == wording
 
 
-def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path) -> None:
+def test_a_manifest_of_a_later_format_is_told_as_that(folder: Path, wording: Wording) -> None:
     text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": 5'))
-    assert "has format 5; this opcheck reads 4" in findings(folder)[MANIFEST]
-    (folder / MANIFEST).write_text(text.replace('"format": 4', '"format": "4"'))
+    (folder / MANIFEST).write_text(text.replace('"format": 5', '"format": 6'))
+    assert findings(folder)[MANIFEST] == wording
+    (folder / MANIFEST).write_text(text.replace('"format": 5', '"format": "5"'))
     assert findings(folder)[MANIFEST].startswith("is damaged: format: ")

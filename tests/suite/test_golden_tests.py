@@ -55,7 +55,7 @@ def test_every_kind_is_judged(golden):
 
 
 @pytest.mark.parametrize("kind", ["open", "rejected"])
-def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind):
+def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind, wording):
     """There, each of several right answers would be the only one."""
     whole = by_kind(golden)[kind][0]
     for folder in (golden / kind, next((golden / kind).iterdir())):
@@ -65,7 +65,7 @@ def test_a_part_of_them_is_not_taken_for_any_folder_of_tests(golden, kind):
     assert golden_above(golden / RANDOM, []) is not None
     assert golden_above(golden / RANDOM / "test_data_set_0", []) is None
     (alone,) = load_all([next((golden / kind).iterdir())])
-    assert alone.beyond.endswith("name the folder of manifest.json")
+    assert alone.beyond == wording
 
 
 def test_should_is_kept_where_the_folder_alone_is_named(golden):
@@ -81,13 +81,13 @@ def _moved(data):
             test["folder"] = test["folder"].replace("must/", "should/")
 
 
-def test_answers_to_different_questions_are_not_joined(golden):
+def test_answers_to_different_questions_are_not_joined(golden, wording):
     path = next((golden / "open").iterdir()) / "test_data_set_0" / "input_0.pb"
     array = numpy_helper.to_array(type(numpy_helper.from_array(X)).FromString(path.read_bytes()))
     path.write_bytes(numpy_helper.from_array(np.zeros_like(array)).SerializeToString())
     rewrite(golden, lambda data: None)
     (case,) = by_kind(golden)["open"]
-    assert case.beyond == "its right answers are of different models or inputs"
+    assert case.beyond == wording
 
 
 OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
@@ -98,13 +98,13 @@ OUTPUT = f"{RANDOM}/test_data_set_0/output_0.pb"
     ("change", "said"),
     [
         (lambda folder: (folder / OUTPUT).unlink(), "is missing"),
-        (lambda folder: flip(folder / OUTPUT), "was changed: its SHA-256 is "),
-        (lambda folder: flip(folder / RANDOM / "model.onnx"), "was changed: its SHA-256 is "),
+        (lambda folder: flip(folder / OUTPUT), "was changed"),
+        (lambda folder: flip(folder / RANDOM / "model.onnx"), "was changed"),
         (lambda folder: os.truncate(folder / MANIFEST, 0), "is damaged: "),
         (lambda folder: os.truncate(folder / MANIFEST, 900), "is damaged: "),
-        (lambda folder: (folder / MANIFEST).unlink(), "there is no such file"),
+        (lambda folder: (folder / MANIFEST).unlink(), "no such file"),
         (lambda folder: (folder / SUMS).unlink(), "is missing"),
-        (lambda folder: flip(folder / SUMS), "does not agree with manifest.json"),
+        (lambda folder: flip(folder / SUMS), "does not agree"),
         (lambda folder: (folder / "must").rename(folder / "elsewhere"), "is missing"),
         (lambda folder: (folder / RANDOM / "data.json").unlink(), "is missing"),
         (lambda folder: [(folder / name).unlink() for name in (MANIFEST, SUMS)], "opcheck wrote"),
@@ -174,6 +174,6 @@ def test_a_manifest_of_somebody_else_is_nobody_s_business(golden):
         assert {case.rule for case in load_all([golden])} == {"must"}
 
 
-def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch):
+def test_a_manifest_that_is_too_large_is_told(golden, monkeypatch, wording):
     monkeypatch.setattr("opcheck.suite.golden_files.LONGEST_MANIFEST", 100)
-    assert "it is larger than" in told(golden)
+    assert told(golden) == wording

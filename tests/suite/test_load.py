@@ -29,6 +29,7 @@ from tests.examples import examples
 from tests.suite.conftest import Mistake, ProblemsOf
 from tests.suite.test_expand import EXAMPLE
 from tests.suite.test_expectation import TOPK
+from tests.wording import Wording
 
 pytestmark = pytest.mark.reads_all_suites
 
@@ -179,12 +180,12 @@ def test_a_link_in_a_folder_that_leads_nowhere_is_told(tmp_path: Path, name: str
     assert refused(tmp_path) == [f"{tmp_path / name}: {message}"]
 
 
-def test_a_pipe_in_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_pipe_in_a_folder_is_told(tmp_path: Path, wording: Wording) -> None:
     os.mkfifo(tmp_path / "x.yaml")
-    assert refused(tmp_path) == [f"{tmp_path / 'x.yaml'}:1:1: this is no regular file"]
+    assert refused(tmp_path) == [wording]
 
 
-def test_a_folder_below_that_cannot_be_read_is_told(tmp_path, monkeypatch):
+def test_a_folder_below_that_cannot_be_read_is_told(tmp_path, monkeypatch, wording):
     write(tmp_path / "a.yaml", "one")
     locked = tmp_path / "locked"
     locked.mkdir()
@@ -197,7 +198,7 @@ def test_a_folder_below_that_cannot_be_read_is_told(tmp_path, monkeypatch):
 
     # Root may read every folder, so the system is made to refuse this one.
     monkeypatch.setattr(os, "scandir", refusing)
-    assert refused(tmp_path) == [f"{locked}: this folder cannot be read: Permission denied"]
+    assert refused(tmp_path) == [wording]
 
 
 def test_paths_keep_their_order_and_any_ending_will_do_for_a_file(tmp_path: Path) -> None:
@@ -212,16 +213,14 @@ def test_a_file_named_twice_is_loaded_once(tmp_path: Path) -> None:
     assert len(load(paths)) == 1
 
 
-def test_ids_are_unique_across_files_whatever_their_capitals(tmp_path: Path) -> None:
+def test_ids_are_unique_across_files_whatever_their_capitals(
+    tmp_path: Path, wording: Wording
+) -> None:
     write(tmp_path / "a.yaml", "one")
     rows = "rows: [{label: X}, {label: x}]"
     (tmp_path / "b.yaml").write_text(ONE.replace("{name: NAME", f"{{name: one, {rows}"))
     write(tmp_path / "c.yaml", "one")
-    a, b, c = (tmp_path / f"{name}.yaml" for name in "abc")
-    assert refused(tmp_path) == [
-        f"{b}:7:34: two cases have the id Hardmax/one#x (the other is at {b}:7:22)",
-        f"{c}:7:3: two cases have the id Hardmax/one (the other is at {a}:7:3)",
-    ]
+    assert refused(tmp_path) == [wording, wording]
 
 
 @pytest.mark.parametrize("wrong", ["rule: maybe", "opset: 99", "matrix: {dtype: [x]}"])
@@ -243,31 +242,31 @@ def test_a_folder_without_case_files_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path) == [f"{tmp_path}: {message}"]
 
 
-def test_paths_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+def test_paths_that_no_file_can_have_are_refused(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     for path in (tmp_path / "loop.yaml", Path("a" * 5000), Path("a\0b")):
         (problem,) = refused(path)
-        assert "this file cannot be read" in problem
+        assert problem == wording
 
 
 # What else is no YAML is told in tests/reading/test_reader.py.
 @pytest.mark.parametrize(
-    ("data", "place", "message"),
+    ("data", "place"),
     [
-        (b"", "1:1", "the file is empty"),
-        (b"[1]", "1:1", "must be a mapping, got a list (write op: NAME and cases:)"),
-        (b"just words", "1:1", "must be a mapping, got 'just words'"),
-        (b"op: a\0b", "1:6", "this is a binary file (it holds a NUL byte)"),
-        (b"op: Hardmax\nop: Relu\ncases: []", "2:1", "the key 'op' stands here again"),
-        (b"op: {]", "1:6", "want a value, not ']'"),
+        (b"", "1:1"),
+        (b"[1]", "1:1"),
+        (b"just words", "1:1"),
+        (b"op: a\0b", "1:6"),
+        (b"op: Hardmax\nop: Relu\ncases: []", "2:1"),
+        (b"op: {]", "1:6"),
     ],
 )
-def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, message):
+def test_a_file_that_is_no_case_file_is_refused(tmp_path, data, place, wording):
     path = tmp_path / "f.yaml"
     path.write_bytes(data)
     first = refused(path)[0]
     assert first.startswith(f"{path}:{place}: ")
-    assert message in first
+    assert first == wording
 
 
 @pytest.mark.parametrize(
@@ -335,10 +334,10 @@ def test_one_mistake_is_one_problem_at_its_place(mistake: Mistake, text: str, me
     mistake(text, message)
 
 
-def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf) -> None:
+def test_an_unknown_domain_is_told_the_known_ones(problems: ProblemsOf, wording: Wording) -> None:
     text = f"op: Hardmax\ndomain: com.microsoft.dm\ncases: [{{name: a, {OF_HARDMAX}}}]"
     problem, other = problems(text.replace("axis", "axes"))
-    assert other.endswith(AXES)
+    assert other == wording
     assert problem.startswith("2:9: unknown domain 'com.microsoft.dm' (known: \"\", ")
     assert problem.endswith("(did you mean 'com.microsoft.dml'?)")
 
@@ -565,7 +564,9 @@ def test_ctrl_c_ends_reading_with_the_next_file(tmp_path, monkeypatch):
         load([tmp_path])
 
 
-def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: Path) -> None:
+def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(
+    tmp_path: Path, wording: Wording
+) -> None:
     file = tmp_path / "family.yaml"
     file.write_text(FAMILY, encoding="utf-8")
     assert [case.id.replace("@opset=13", "") for case in load([file])] == [
@@ -577,10 +578,10 @@ def test_cases_and_rows_of_a_file_are_of_all_its_operators_or_of_some(tmp_path: 
     ]
     file.write_text(FAMILY.replace("op: Neg,", "op: Ngg,").replace("X: [0]", "X: [0], Y: 1"))
     unknown, other = refused(file)
-    assert unknown == f"{file}:8:15: 'Ngg' is not an operator of this file (did you mean 'Neg'?)"
-    assert other == f"{file}:9:34: 'Y' is not an input of Neg-13 (has: X)"
+    assert unknown == wording
+    assert other == wording
     file.write_text(FAMILY.replace("zeros,", "zeros, op: Abs,"), encoding="utf-8")
-    assert refused(file) == [f"{file}:1:16: no case of this file is of 'Floor'"]
+    assert refused(file) == [wording]
 
 
 def test_a_mistake_of_the_file_is_not_told_for_each_of_its_cases(problems: ProblemsOf) -> None:

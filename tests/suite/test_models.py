@@ -102,13 +102,13 @@ def test_sequences_and_optionals_are_tensors_in_a_row(tmp_path):
     assert question(case).task.values([]) == {"o": None}
 
 
-def test_maps_are_counted_and_named(tmp_path):
+def test_maps_are_counted_and_named(tmp_path, wording):
     words = helper.make_tensor_type_proto(TensorProto.STRING, None)
     maps = helper.make_sequence_type_proto(helper.make_map_type_proto(TensorProto.INT64, words))
     labels = {"domain": "ai.onnx.ml", "classlabels_int64s": [1, 2, 3]}
     node = helper.make_node("ZipMap", ["x"], ["z"], **labels)
     proto = model([node], [tensor("x")], [typed("z", maps)], opset=1, domain="ai.onnx.ml")
-    assert one(write(tmp_path / "a", proto, [X], [b"whatever"])).beyond == "map values (output 'z')"
+    assert one(write(tmp_path / "a", proto, [X], [b"whatever"])).beyond == wording
 
 
 def test_a_node_of_the_engine_is_stated_and_others_are_graphs(tmp_path):
@@ -208,15 +208,13 @@ def test_any_damage_is_told_or_read_but_never_a_crash(folder):
     assert min(ends["read"], ends["told"]) > 20
 
 
-def test_a_gap_and_two_files_for_one_value_are_told(folder):
+def test_a_gap_and_two_files_for_one_value_are_told(folder, wording):
     data = folder / "test_data_set_0"
     np.save(data / "input_0.npy", X)
-    assert told(folder) == [
-        "test_data_set_0: input_0.pb and input_0.npy are both there: which one is meant?"
-    ]
+    assert told(folder) == [wording]
     (data / "input_0.npy").unlink()
     (data / "input_0.pb").rename(data / "input_1.pb")
-    assert told(folder) == ["test_data_set_0: there is input_1.pb, and no input_0.pb"]
+    assert told(folder) == [wording]
 
 
 def test_npy_files_are_read(folder):
@@ -226,72 +224,72 @@ def test_npy_files_are_read(folder):
     assert question(one(folder)).inputs[0].tolist() == X.tolist()
 
 
-def test_links_that_lead_out_are_refused(folder, tmp_path):
+def test_links_that_lead_out_are_refused(folder, tmp_path, wording):
     target = folder / "test_data_set_0" / "input_0.pb"
     (tmp_path / "elsewhere.pb").write_bytes(target.read_bytes())
     target.unlink()
     target.symlink_to(tmp_path / "elsewhere.pb")
-    assert told(folder) == ["input_0.pb: this link leads out of the test's folder"]
+    assert told(folder) == [wording]
     target.unlink()
     target.symlink_to(target)
-    assert told(folder) == ["input_0.pb: this link leads out of the test's folder"]
+    assert told(folder) == [wording]
 
 
-def test_folders_that_are_links_are_not_passed_over_in_silence(tmp_path):
+def test_folders_that_are_links_are_not_passed_over_in_silence(tmp_path, wording):
     write(tmp_path / "data" / "test_a", relu(), [X], [Y])
     write(tmp_path / "elsewhere" / "test_b", relu(), [X], [Y])
     (tmp_path / "data" / "test_b").symlink_to(tmp_path / "elsewhere" / "test_b")
-    assert told(tmp_path / "data") == ["test_b: links to folders are not followed"]
+    assert told(tmp_path / "data") == [wording]
 
 
-def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch):
+def test_more_than_memory_may_hold_is_refused(tmp_path, monkeypatch, wording):
     write(tmp_path / "test_a", relu(), [X], [Y])
     write(tmp_path / "test_b", relu(), [X], [Y])
     assert len(load_all([tmp_path])) == 2
     monkeypatch.setattr(sys.modules["opcheck.suite.models"], "MAX_HELD", 150)
     (found,) = told(tmp_path)
-    assert found.endswith(": tests of more than 0 GiB: name fewer of them at once")
+    assert found == wording
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    "names",
     [
-        (["test_A", "test_a"], "two cases have the id test_a"),
-        (["test_\x1b[2J"], "must be printable ASCII"),
+        ["test_A", "test_a"],
+        ["test_\x1b[2J"],
     ],
 )
-def test_names_that_differ_by_case_only_or_that_a_terminal_obeys_are_told(tmp_path, names, said):
+def test_names_that_differ_by_case_only_or_that_a_terminal_obeys_are_told(tmp_path, names, wording):
     for name in names:
         write(tmp_path / name, relu(), [X], [Y])
     (found,) = told(tmp_path)
-    assert said in found
+    assert found == wording
 
 
-def test_a_folder_of_both_kinds_and_one_of_neither_are_told(tmp_path):
+def test_a_folder_of_both_kinds_and_one_of_neither_are_told(tmp_path, wording):
     (tmp_path / "readme").touch()
-    assert told(tmp_path) == [f"{tmp_path.name}: neither case files nor test data in this folder"]
+    assert told(tmp_path) == [wording]
     write(tmp_path / "test_a", relu(), [X], [Y])
     (tmp_path / "mine.yaml").write_text("op: Relu\ncases: []\n")
-    with pytest.raises(UsageError, match=r"holds both case files .*mine\.yaml.* and test data"):
+    with pytest.raises(UsageError) as raised:
         load_all([tmp_path])
+    assert raised.value == wording
 
 
-def test_a_model_without_data_is_told(tmp_path):
+def test_a_model_without_data_is_told(tmp_path, wording):
     folder = tmp_path / "test_a"
     folder.mkdir()
     (folder / "model.onnx").write_bytes(relu().SerializeToString())
-    assert told(folder) == ["test_a: there is a model, and no test_data_set_0"]
+    assert told(folder) == [wording]
     (folder / "model.onnx").unlink()
     (folder / "test_data_set_0").mkdir()
-    assert told(folder)[0].startswith("model.onnx: this is not a readable model")
+    assert told(folder)[0] == wording
 
 
-def test_a_data_set_without_outputs_is_damaged(folder):
+def test_a_data_set_without_outputs_is_damaged(folder, wording):
     shutil.copytree(folder / "test_data_set_0", folder / "test_data_set_1")
     for number in (1, 0):
         (folder / f"test_data_set_{number}" / "output_0.pb").unlink()
-        wrong = f"test_data_set_{number}: there are no outputs, so nothing is known to be right"
-        assert wrong in told(folder)
+        assert told(folder) == wording
 
 
 @pytest.mark.gate
@@ -311,7 +309,7 @@ def test_node_tests_are_those_of_the_package_every_one_of_them():
         assert [port.count for port in ports] == fed
 
 
-def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error(monkeypatch):
+def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error(monkeypatch, wording):
     data = (test_data.DataSet(0, (X,), (Y,)),)
     names = ("test_a", "test_softmax_b", "test_softmax_c")
     tests = tuple(test_data.ModelTest(name, relu(), relu().graph.input, data) for name in names)
@@ -325,16 +323,17 @@ def test_a_pattern_selects_some_and_one_that_selects_none_is_an_error(monkeypatc
         ("nothing_alike", "such as 'onnx-node/test_soft"),
     ):
         caught = error_of(UsageError, load_all, [Path("onnx-node") / pattern])
-        assert caught.message == f"no node test of the onnx package is called {pattern!r}"
+        assert caught.message == wording
         assert hint in caught.hint
     assert not is_node_tests(Path("onnx-node/a/b"))
 
 
-def test_a_folder_of_that_name_is_not_guessed_at(tmp_path, monkeypatch):
+def test_a_folder_of_that_name_is_not_guessed_at(tmp_path, monkeypatch, wording):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "onnx-node").mkdir()
-    with pytest.raises(UsageError, match="and of a folder here"):
+    with pytest.raises(UsageError) as raised:
         load_all([Path("onnx-node")])
+    assert raised.value == wording
 
 
 def at(path, proto):
@@ -366,16 +365,10 @@ def open_size(axis: int, option: str) -> str:
     return f"input 'x': the size of axis {axis} is not fixed by the model: add {option}"
 
 
-def test_sizes_go_by_name_or_by_place(tmp_path):
+def test_sizes_go_by_name_or_by_place(tmp_path, wording):
     path = at(tmp_path / "m.onnx", relu([None, "n"]))
-    assert (
-        problem(path, n=2)
-        == "input 'x': the size of axis 0 is not fixed by the model: add --dim 'x[0]'=N"
-    )
-    assert (
-        problem(path, **{"x[0]": 2})
-        == "input 'x': the size of axis 1 is not fixed by the model: add --dim n=N"
-    )
+    assert problem(path, n=2) == wording
+    assert problem(path, **{"x[0]": 2}) == wording
     shapes = {"x": [None, 1 << 40], "w": [1 << 27], "z": [None]}
     inputs = [tensor(name, shape=shape) for name, shape in shapes.items()]
     node = helper.make_node("Sum", [*shapes], ["y"])
@@ -386,43 +379,46 @@ def test_sizes_go_by_name_or_by_place(tmp_path):
     assert problem(odd, **{"x[0]": 2}).endswith("--dim 'x[1]'=N")
     (case,) = load_all([path], {"x[0]": 2, "x[1]": 5})
     assert case.inputs[0].shape == (2, 5)
-    with pytest.raises(UsageError, match=r"two sizes: x\[1\] is 5 and n is 7"):
+    with pytest.raises(UsageError) as raised:
         load_all([path], {"x[0]": 2, "x[1]": 5, "n": 7})
+    assert raised.value == wording
 
 
-def test_sizes_that_no_model_has_are_an_error(tmp_path):
+def test_sizes_that_no_model_has_are_an_error(tmp_path, wording):
     path = at(tmp_path / "m.onnx", relu(["batch", 3]))
-    with pytest.raises(UsageError, match="--dim bach: no model here") as caught:
+    with pytest.raises(UsageError) as caught:
         load_all([path], {"bach": 4})
-    assert caught.value.hint == "did you mean 'batch'?"
+    assert caught.value == wording
 
 
-def test_a_size_that_only_follows_from_inputs_cannot_be_given(tmp_path):
+def test_a_size_that_only_follows_from_inputs_cannot_be_given(tmp_path, wording):
     node = helper.make_node("NonZero", ["x"], ["y"])
     proto = model([node], [tensor("x")], [tensor("y", TensorProto.INT64, (2, "found"))])
-    with pytest.raises(UsageError, match="no input has a size of that name"):
+    with pytest.raises(UsageError) as raised:
         load_all([at(tmp_path / "m.onnx", proto)], {"found": 4})
+    assert raised.value == wording
 
 
-def test_a_right_size_hides_no_other_reason(tmp_path):
+def test_a_right_size_hides_no_other_reason(tmp_path, wording):
     noise = [helper.make_node("RandomNormalLike", ["x"], ["y"])]
     open_size = [tensor("x", shape=["b", 3])], [tensor("y", shape=["b", 3])]
     path = at(tmp_path / "noise.onnx", model(noise, *open_size))
     (case,) = load_all([path], {"b": 2})
-    assert case.beyond == "outputs that are drawn at random: y"
-    with pytest.raises(UsageError, match="--dim c: no model here") as caught:
+    assert case.beyond == wording
+    with pytest.raises(UsageError) as caught:
         load_all([path], {"c": 2})
+    assert caught.value == wording
     assert caught.value.hint == "there are b, x[0]"
     unknown = [helper.make_node("NotOfOnnx", ["x"], ["y"])]
     path = at(tmp_path / "unknown.onnx", model(unknown, *open_size))
-    assert "No Op registered for NotOfOnnx" in problem(path, b=2)
+    assert problem(path, b=2) == wording
 
 
-def test_a_model_that_cannot_be_read_is_named_and_not_the_folder_of_its_inputs(tmp_path):
+def test_a_model_that_cannot_be_read_is_named_and_not_the_folder_of_its_inputs(tmp_path, wording):
     path = tmp_path / "m.onnx"
     path.write_bytes(b"no model")
     caught = error_of(UsageError, load_all, [path], {}, inputs=tmp_path)
-    assert caught.message.startswith(f"{path}: this is not a readable model")
+    assert caught.message == wording
 
 
 def test_integers_are_small_and_booleans_either(tmp_path):
@@ -436,18 +432,15 @@ def test_integers_are_small_and_booleans_either(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [[1 << 40, 1 << 20], [1 << 27], [-2], [-5, -5]])
-def test_absurd_shapes_are_told_before_anything_is_made(tmp_path, shape):
+def test_absurd_shapes_are_told_before_anything_is_made(tmp_path, shape, wording):
     found = problem(at(tmp_path / "m.onnx", relu(shape)))
     assert "is declared as float32[" in found
-    assert "at most 67,108,864 elements are made up" in found
+    assert found == wording
 
 
-def test_a_size_of_minus_one_is_open(tmp_path):
+def test_a_size_of_minus_one_is_open(tmp_path, wording):
     path = at(tmp_path / "m.onnx", relu([-1, 3]))
-    assert (
-        problem(path)
-        == "input 'x': the size of axis 0 is not fixed by the model: add --dim 'x[0]'=N"
-    )
+    assert problem(path) == wording
     (case,) = load_all([path], {"x[0]": 2})
     assert case.inputs[0].shape == (2, 3)
 
@@ -463,30 +456,30 @@ def test_shapes_that_are_not_declared_are_told(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"op: Relu"])
-def test_what_is_no_model_is_told(tmp_path, data):
-    assert problem(at(tmp_path / "m.onnx", data)).startswith("this is not a ")
+def test_what_is_no_model_is_told(tmp_path, data, wording):
+    assert problem(at(tmp_path / "m.onnx", data)) == wording
 
 
-def test_a_missing_model_is_told(tmp_path):
-    assert problem(at(tmp_path / "ü.onnx", relu())) == "the name must be printable ASCII"
-    assert problem(tmp_path / "m.onnx").endswith("there is no such file")
+def test_a_missing_model_is_told(tmp_path, wording):
+    assert problem(at(tmp_path / "ü.onnx", relu())) == wording
+    assert problem(tmp_path / "m.onnx") == wording
 
 
-def test_what_cannot_be_made_up_or_compared_is_counted_and_named(tmp_path):
+def test_what_cannot_be_made_up_or_compared_is_counted_and_named(tmp_path, wording):
     node = helper.make_node("SequenceLength", ["s"], ["y"])
     proto = model([node], [typed("s", sequence_of())], [tensor("y", TensorProto.INT64, [])])
     (case,) = load_all([at(tmp_path / "s.onnx", proto)])
-    assert case.beyond == "no values are made up for a sequence or an optional (input 's')"
+    assert case.beyond == wording
     node = helper.make_node("Bernoulli", ["x"], ["y"])
     proto = model([node], [tensor("x")], [tensor("y")])
     (case,) = load_all([at(tmp_path / "b.onnx", proto)])
-    assert case.beyond == "outputs that are drawn at random: y"
+    assert case.beyond == wording
     assert case.tolerance == Tolerance(rtol=1e-3, atol=1e-4)
     node = helper.make_node("Identity", ["x"], ["y"])
     words = TensorProto.STRING
     proto = model([node], [tensor("x", words)], [tensor("y", words)])
     (case,) = load_all([at(tmp_path / "w.onnx", proto)])
-    assert case.beyond == "no values are made up for string (input 'x')"
+    assert case.beyond == wording
     # The engine computes it, and yet nobody can be asked.
     assert isinstance(case.expect, Agreement)
     one = numpy_helper.from_array(np.ones(1, np.float32), "v")
@@ -502,7 +495,7 @@ def test_what_cannot_be_made_up_or_compared_is_counted_and_named(tmp_path):
     assert not case.beyond
 
 
-def test_a_model_may_be_fed_from_files(tmp_path):
+def test_a_model_may_be_fed_from_files(tmp_path, wording):
     node = helper.make_node("Gather", ["x", "w"], ["y"])
     inputs = [tensor("x", shape=["n", 3]), tensor("w", TensorProto.INT64, [None])]
     path = at(tmp_path / "m.onnx", model([node], inputs, [tensor("y", shape=None)]))
@@ -528,14 +521,16 @@ def test_a_model_may_be_fed_from_files(tmp_path):
         (np.zeros(1, "M8[s]"), "datetime64[s][1]"),
     ):
         np.save(folder / "x.npy", array)
-        assert told() == f": input 'x' is {held}, and float32[n, 3] is asked for"
+        message = told()
+        assert held in message
+        assert message == wording
     np.save(folder / "x.npy", np.ones((4, 3), np.float32))
     at(folder / "input_1.pb", numpy_helper.from_array(np.array(0)))
-    assert told() == ": input 'w' is int64[], and int64[?] is asked for"
+    assert told() == wording
     at(folder / "input_0.pb", places)
     assert told() == " has both x.npy and input_0.pb"
     (folder / "x.npy").rename(folder / "z.npy")
-    assert told() == ": no input has the name of z.npy"
+    assert told() == wording
     (folder / "z.npy").unlink()
     (folder / "input_0.pb").unlink()
     assert told() == " has neither x.npy nor input_0.pb"

@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError
 from opcheck.model import Case
 from opcheck.suite import Selection, select, shard
@@ -11,6 +10,7 @@ from opcheck.suite.select import choose, keyword_matcher
 from tests.expecting import error_of
 from tests.report.made import CASE
 from tests.suite.conftest import Cases
+from tests.wording import Wording
 
 CASES = """
 op: Hardmax
@@ -67,34 +67,22 @@ def test_what_begins_like_an_unknown_id_is_told(suite: tuple[Case, ...]) -> None
 
 
 @pytest.mark.parametrize(
-    ("asked", "message", "hint"),
+    "asked",
     [
-        ({"ids": ("Hardmax/tie",)}, "no case 'Hardmax/tie'", "did you mean 'Hardmax/ties'?"),
-        ({"ids": ("Relu/a",)}, "no case 'Relu/a'", None),
-        (
-            {"ids": ("Hardmax/tes*",)},
-            "no case matches 'Hardmax/tes*'",
-            "did you mean 'Hardmax/ties'?",
-        ),
-        (
-            {"ids": ("Hardmx/qqqqqqqqqqqqqqqq",)},
-            "no case 'Hardmx/qqqqqqqqqqqqqqqq'",
-            "did you mean 'Hardmax'?",
-        ),
-        ({"ops": ("Hardmx",)}, "no case of operator 'Hardmx'", "did you mean 'Hardmax'?"),
-        ({"ops": ("x",)}, "no case of operator 'x'", "there are cases of Hardmax"),
-        (
-            {"ops": ("hardmax", "Relu")},
-            "no case of operator 'Relu'",
-            "Relu is an operator of ONNX without cases here: name a file that has some",
-        ),
-        ({"opsets": (13, 12)}, "no case at opset 12", "opsets: 1, 11, 13"),
-        ({"dtypes": ("x",)}, "unknown dtype 'x'", f"known: {', '.join(DTYPES)}"),
+        {"ids": ("Hardmax/tie",)},
+        {"ids": ("Relu/a",)},
+        {"ids": ("Hardmax/tes*",)},
+        {"ids": ("Hardmx/qqqqqqqqqqqqqqqq",)},
+        {"ops": ("Hardmx",)},
+        {"ops": ("x",)},
+        {"ops": ("hardmax", "Relu")},
+        {"opsets": (13, 12)},
+        {"dtypes": ("x",)},
     ],
 )
-def test_what_is_not_there_cannot_be_chosen(suite, asked, message, hint):
+def test_what_is_not_there_cannot_be_chosen(suite, asked, wording):
     caught = error_of(UsageError, choose, suite, Selection(level="deep", **asked))
-    assert (caught.message, caught.hint) == (message, hint)
+    assert caught == wording
 
 
 def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -> None:
@@ -108,11 +96,12 @@ def test_parts_of_a_selection_narrow_each_other(suite: tuple[Case, ...]) -> None
     assert select(suite, Selection(opsets=(1,), keywords="nan", level="deep")) == ()
 
 
-def test_an_operator_without_a_selected_case_is_an_error_next_to_others(suite, cases):
+def test_an_operator_without_a_selected_case_is_an_error_next_to_others(suite, cases, wording):
     case = "{name: a, opset: 11, inputs: {input: [1]}}"
     other = cases(f"{{op: Softmax, dtype: float32, cases: [{case}]}}")
-    with pytest.raises(UsageError, match="'Softmax' for opset 13, level core") as raised:
+    with pytest.raises(UsageError) as raised:
         choose((*suite, *other), Selection(ops=("hardmax", "Softmax"), opsets=(13,)))
+    assert raised.value == wording
     assert raised.value.hint == "opsets: 11"
     found = choose((*suite, *other), Selection(ops=("hardmax", "Softmax"), keywords="ties"))
     assert names(found) == ["ties"]
@@ -122,12 +111,12 @@ def test_a_case_without_dtype_has_those_of_its_inputs(suite: tuple[Case, ...]) -
     assert names(select(suite, Selection(dtypes=("bfloat16",)))) == ["mixed"]
 
 
-def test_a_selection_says_what_it_asks_for() -> None:
+def test_a_selection_says_what_it_asks_for(wording: Wording) -> None:
     assert str(Selection()) == "level core"
     assert [*Selection(("a/b", "c/d")).operators] == ["a", "c"]
     assert [*Selection(("a/b",), ops=("e",)).operators] == ["e"]
     full = Selection(("a/b",), "x or y", ("Hardmax",), (11, 13), ("float16",), "deep")
-    assert str(full) == "case a/b, keywords x or y, op Hardmax, opset 11 13, dtype float16"
+    assert str(full) == wording
 
 
 # -k

@@ -70,50 +70,41 @@ def test_a_wrong_input_is_told_with_its_place(problems, text, told):
 
 
 @pytest.mark.parametrize(
-    ("expect", "told"),
+    "expect",
     [
-        ("", "5:3: expect must state how many tensors output_sequence has"),
-        (
-            "  expect: {output_sequence: [[1], 2, [3]], output_sequence_0: [1]}\n",
-            "7:44: 'output_sequence_0' is not an output of SequenceInsert-11 ",
-        ),
-        ("  expect: {output_sequence: 3}\n", "7:29: output_sequence must be a list of tensors"),
-        (
-            "  rule: open\n  expect: {any_of: [{as: a, output_sequence: [[1], 2]}, "
-            "{as: b, output_sequence: [2]}]}\n",
-            "8:57: expect lacks output 'output_sequence_1'",
-        ),
+        "",
+        "  expect: {output_sequence: [[1], 2, [3]], output_sequence_0: [1]}\n",
+        "  expect: {output_sequence: 3}\n",
+        "  rule: open\n  expect: {any_of: [{as: a, output_sequence: [[1], 2]}, "
+        "{as: b, output_sequence: [2]}]}\n",
     ],
 )
-def test_a_wrong_output_is_told_with_its_place(problems, expect, told):
-    assert problems(HEAD + FINE + expect)[0].startswith(told)
+def test_a_wrong_output_is_told_with_its_place(problems, expect, wording):
+    assert problems(HEAD + FINE + expect)[0] == wording
 
 
 @pytest.mark.parametrize(
-    ("tensors", "told"),
+    "tensors",
     [
-        ("[]", "4:3: the dtype of an empty sequence is not stated"),
-        ("[[1]]", "6:29: input_sequence_0: its dtype is not stated (state dtype for the case)"),
+        "[]",
+        "[[1]]",
     ],
 )
-def test_a_sequence_needs_a_dtype(problems, tensors, told):
+def test_a_sequence_needs_a_dtype(problems, tensors, wording):
     text = "op: SequenceLength\nopset: 11\ncases:\n- name: a\n  expect: {length: 0}\n"
-    assert problems(f"{text}  inputs: {{input_sequence: {tensors}}}\n") == [told]
+    assert problems(f"{text}  inputs: {{input_sequence: {tensors}}}\n") == [wording]
 
 
 @pytest.mark.parametrize(
-    ("inputs", "told"),
+    "inputs",
     [
-        ("{input: [[1], [2]]}", "6:19: input is an optional, which has one tensor or none, got 2"),
-        (
-            "{input: [[1]], input_tensor: [1]}",
-            "6:3: input and input_tensor are the same input of OptionalHasElement-18: state one",
-        ),
+        "{input: [[1], [2]]}",
+        "{input: [[1]], input_tensor: [1]}",
     ],
 )
-def test_an_optional_has_one_tensor_and_one_name(problems, inputs, told):
+def test_an_optional_has_one_tensor_and_one_name(problems, inputs, wording):
     text = "op: OptionalHasElement\nopset: 18\ndtype: float32\ncases:\n- name: a\n"
-    assert problems(f"{text}  inputs: {inputs}\n") == [told]
+    assert problems(f"{text}  inputs: {inputs}\n") == [wording]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +129,7 @@ def test_an_optional_has_one_tensor_and_one_name(problems, inputs, told):
         ),
     ],
 )
-def test_an_operator_on_sequences_is_that_of_onnx_in_a_model(cases, op, nodes):
+def test_an_operator_on_sequences_is_that_of_onnx_in_a_model(cases, op, nodes, wording):
     text = "inputs: {input: [[1], 2]}, expect: {output: [[1], 2]}"
     (case,) = cases(f"{{op: {op}, opset: 18, dtype: float32, cases: [{{name: a, {text}}}]}}")
     assert [node.op_type for node in model_of(question(case).task).graph.node] == nodes.split()
@@ -147,8 +138,9 @@ def test_an_operator_on_sequences_is_that_of_onnx_in_a_model(cases, op, nodes):
         "expect: {output: []}}]}"
     )
     if op == "Optional_of_sequences":
-        with pytest.raises(NotExpressible, match="no tensors is one without an element"):
+        with pytest.raises(NotExpressible) as raised:
             model_of(question(case).task)
+        assert raised.value == wording
     else:
         held = {node.op_type for node in model_of(question(case).task).graph.node}
         assert "SequenceConstruct" not in held

@@ -20,6 +20,7 @@ from opcheck.model import Fill, FromFile, Given, Put, TensorSpec
 from opcheck.suite import materialize, unrounded
 from opcheck.suite.tensors import load_npy
 from tests.suite.conftest import Cases, Mistake
+from tests.wording import Wording
 
 FILE = """
 op: Identity
@@ -463,11 +464,12 @@ def test_a_file_of_python_2_is_read_without_a_warning(tmp_path: Path) -> None:
         assert load_npy(tmp_path / "x.npy").tolist() == [1]
 
 
-def test_folders_pipes_and_missing_files_are_refused(tmp_path: Path) -> None:
+def test_folders_pipes_and_missing_files_are_refused(tmp_path: Path, wording: Wording) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", tmp_path / "missing"):
-        with pytest.raises(ValueError, match="is not a file"):
+        with pytest.raises(ValueError, match="is not a") as raised:
             load_npy(path)
+        assert raised.value == wording
 
 
 def test_any_damage_is_refused_or_read_but_never_a_crash(tmp_path: Path) -> None:
@@ -623,12 +625,11 @@ def test_two_tensors_share_no_memory() -> None:
     assert materialize(spec).tolist() == [1, 2]
 
 
-def test_a_permutation_with_ties_in_its_dtype_says_so() -> None:
+def test_a_permutation_with_ties_in_its_dtype_says_so(wording: Wording) -> None:
     # bfloat16 has 8 bits: above 256 it skips every other whole number.
-    with pytest.raises(
-        ValueError, match="permutation of 300 has no ties, but in bfloat16 only 279"
-    ):
+    with pytest.raises(ValueError, match="permutation of 300 has") as raised:
         materialize(filled("permutation", 0, 1, dtype="bfloat16", shape=(300,)))
+    assert raised.value == wording
     assert materialize(filled("permutation", 0, 1, dtype="bfloat16", shape=(256,))).size == 256
 
 
@@ -675,12 +676,13 @@ def test_elements_are_put_into_what_a_file_holds(tmp_path: Path) -> None:
     assert np.load(tmp_path / "x.npy").tolist() == [[0, 0], [0, 0]]
 
 
-def test_a_file_that_is_gone_since_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_since_says_so(tmp_path: Path, wording: Wording) -> None:
     np.save(tmp_path / "x.npy", np.zeros(2, np.float32))
     spec = from_file(tmp_path / "x.npy", "float32")
     (tmp_path / "x.npy").write_bytes(b"other")
-    with pytest.raises(ValueError, match=r"is not a \.npy file"):
+    with pytest.raises(ValueError, match=r"is not a \.npy") as raised:
         materialize(spec)
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """One file a kind of backend, named like it; the third-party import stands inside `connect`."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from opcheck.backends.execute import message_of
+from opcheck.backends.missing import missing
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, did_you_mean
 
 #: Options of every kind: they change how a backend is judged, not the backend.
@@ -49,16 +49,13 @@ def importing(about: About, kind: str) -> Iterator[None]:
 
 
 @contextmanager
-def declining(words: re.Pattern[str], *kinds: type[BaseException]) -> Iterator[None]:
-    """Around a call of a backend: raise NotSupported if a line of its error has these `words`."""
-    # They are the backend's own words for a missing operator, type, rank or mode. A sentence that
-    # calls the model wrong, or asks for other values, is a refusal: its reader would change a
-    # model that is right.
+def declining(*kinds: type[BaseException]) -> Iterator[None]:
+    """Around a call of a backend: raise NotSupported if its error names what is missing."""
     try:
         yield
     except kinds as error:
-        for line in filter(words.search, message_of(error).splitlines()):
-            raise NotSupported(line.strip(" -")) from error
+        if sentence := missing(message_of(error)):
+            raise NotSupported(sentence) from error
         raise
 
 

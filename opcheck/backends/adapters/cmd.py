@@ -35,7 +35,7 @@ from opcheck.backends.isolation.cleanup import SCRATCH, how_it_ended
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError, decline, did_you_mean
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, read_outputs, write_question
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import Array, BackendInfo, Task, Tensors
 
 ABOUT = About(
@@ -181,7 +181,7 @@ def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors)
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise BackendUnavailable(f"{command[0]} cannot be started: {error.strerror}") from error
-        out, err = Tail(sure(process.stdout)), Tail(sure(process.stderr))
+        out, err = Tail(not_none(process.stdout)), Tail(not_none(process.stderr))
         try:
             status = process.wait()
         except BaseException:  # also Ctrl-C, which leaves no program behind
@@ -270,7 +270,7 @@ class Persistent:
         number = next(self._numbers)
         try:
             try:
-                stdin = sure(self._process.stdin)
+                stdin = not_none(self._process.stdin)
                 stdin.write(json.dumps({"id": number, **request}).encode() + b"\n")
                 stdin.flush()
             except OSError:
@@ -286,7 +286,7 @@ class Persistent:
 
     def _line(self) -> bytes:
         # No line of a program is longer: base64 of what a tensor's file may hold, and some.
-        if not (line := sure(self._process.stdout).readline(3 << 29)):
+        if not (line := not_none(self._process.stdout).readline(3 << 29)):
             raise self._died()
         return line
 
@@ -339,7 +339,7 @@ class Persistent:
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
     with folder, process:
         with suppress(OSError):
-            sure(process.stdin).close()
+            not_none(process.stdin).close()
         with suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)
         process.kill()  # which is nothing to one that has ended
@@ -402,7 +402,7 @@ def _shown(line: bytes) -> str:
 
 def to_json(name: str, array: Array) -> dict[str, Any]:
     """Encode `array` as a JSON object; its elements in row-major order."""
-    dtype = sure(dtypes.of(array))
+    dtype = not_none(dtypes.of(array))
     data = base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
     return {"name": name, "dtype": dtype.name, "shape": list(array.shape), "data": data}
 

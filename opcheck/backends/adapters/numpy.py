@@ -12,7 +12,7 @@ from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.graphs import graph_of
 from opcheck.errors import InvalidNode, NotSupported, decline
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import GRAPH, Array, BackendInfo, Task
 from opcheck.opset import onnx_defs
 
@@ -52,7 +52,7 @@ def _model(task: Task) -> Callable[[Sequence[Array]], Any]:
     """A model as a function: every node in the plain arithmetic of its tensors."""
     with own_part():
         try:
-            graph, optionals = graph_of(task), onnx_defs.optional_inputs(sure(task.model))
+            graph, optionals = graph_of(task), onnx_defs.optional_inputs(not_none(task.model))
         except ValueError as error:
             raise NotSupported(str(error)) from None
 

@@ -1,7 +1,6 @@
 """`onnxruntime[:ProviderName]`: ONNX Runtime, on exactly the requested execution provider."""
 
 import ctypes
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from opcheck import dtypes, grouping, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
+from opcheck.backends.execute import message_of
+from opcheck.backends.missing import missing
 from opcheck.errors import BackendUnavailable, NotCarried, NotSupported, UsageError, did_you_mean
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
@@ -24,22 +25,6 @@ ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registr
 _CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
 _RAW = {t: d for t, d in dtypes.BY_TEXT.items() if dtypes.is_raw(d)}
-#: ONNX Runtime's sentences for a node that only the CPU has a kernel for, an unknown operator or
-#: type of ONNX, a kernel without a rank or a mode, and a model of a later release of ONNX. They are
-#: whole, because a name in a model may have some of their words. "Pad should be smaller than
-#: kernel." and "Only N can be zero." are not among them: they call a legal model wrong.
-_TYPES = "|".join(str(code) for code in TensorProto.DataType.values() if code)
-_NOT_IMPLEMENTED = re.compile(
-    r"assigned to the default CPU EP, but fallback to CPU EP has been explicitly disabled"
-    r"|Fatal error: \S+\(-?\d+\) is not a registered function/op"
-    r"|MLDataType for: .{1,200} is not currently registered or supported"
-    rf"|Invalid tensor data type ({_TYPES})(?!\d)"
-    r"|Unsupported model IR version: \d+, max supported IR version: \d+"
-    r"|Status Message: Unsupported (kernel dimension : \d|pooling size :)"
-    r"|Status Message: Dilation not supported for AutoPadType::"
-    r"|was false\. [^:]*\b(is|are) not supported\b"
-    r"|Opset \d+ is under development and support for this is limited"
-)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
@@ -94,7 +79,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     versions = {entry.domain: entry.version for entry in model.opset_import}
 
     def has_kernel(node: Any) -> bool:
-        schema = grouping.sure(opset.describe(node.domain, node.op_type, versions[node.domain]))
+        schema = grouping.not_none(opset.describe(node.domain, node.op_type, versions[node.domain]))
         return any(
             kernel.provider == provider
             and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
@@ -130,14 +115,10 @@ def _declining() -> Iterator[None]:
     except Exception as error:
         from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
-        message = str(error)
-        if isinstance(error, NoKernel):
-            raise NotSupported(message) from error
-        if found := _NOT_IMPLEMENTED.search(message):
-            # From its sentence on, without the C++ that it may begin with.
-            heads = (message[: found.start()].rpartition(end) for end in (". ", "&) ", " : "))
-            begin = max(len(head) + len(end) for head, end, _ in heads)
-            raise NotSupported(message[begin:]) from error
+        message = message_of(error)
+        reason = message if isinstance(error, NoKernel) else missing(message)
+        if reason:
+            raise NotSupported(reason) from error
         raise
 
 

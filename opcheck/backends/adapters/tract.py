@@ -1,6 +1,5 @@
 """`tract`: the engine tract on the CPU, by its own Python bindings."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +12,6 @@ from opcheck.graph import ModelProto, model_of, sized
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("tract", "tract", extra=True)
-#: tract's sentences for a missing operator, element type or mode; every error is a TractError.
-_NOT_IMPLEMENTED = re.compile(
-    r"Unimplemented\(|Unknown DatumType |unknown ONNX TensorProto.DataType|^[ \d:]*Unsupported |"
-    r"\bis not supported\b|\bdoes not support (?:Bool|String|[FIU]\d+)\b"
-)
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
@@ -39,7 +33,7 @@ def prepared(loader: Any, failure: type[Exception], task: Task) -> "Runnable":
         # It runs no model whose sizes are open, and reads from files only.
         return sized(model_of(task, whole=False), task.inputs)
 
-    with handed_over(made, as_file=True) as path, declining(_NOT_IMPLEMENTED, failure):
+    with handed_over(made, as_file=True) as path, declining(failure):
         read = loader.load(path).into_model()
         facts = [str(read.output_fact(n)) for n in range(read.output_count())]
         return Runnable(read.into_runnable(), facts)
@@ -61,7 +55,7 @@ class Runnable:
         """Return copies of the outputs."""
         from tract import TractError
 
-        with declining(_NOT_IMPLEMENTED, TractError):
+        with declining(TractError):
             return _arrays(self.runnable.run(list(inputs)))
 
     def repeated(self, inputs: Sequence[Array]) -> Bare:

@@ -21,7 +21,7 @@ from opcheck.backends.execute import Observed, outcome
 from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.process import BackendSettings, Loss, Process, kill
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
 
@@ -246,7 +246,7 @@ class Pool:
         first = self._slots[0]
         while first.info is None:
             interrupt.safe_place()
-            sure(first.process).connection.poll(0.05)
+            not_none(first.process).connection.poll(0.05)
             first.connect()
         return first.info
 
@@ -264,7 +264,7 @@ class Pool:
     @property
     def info(self) -> BackendInfo:
         """The backend, once it has `connected`."""
-        return sure(self._slots[0].info)
+        return not_none(self._slots[0].info)
 
     @property
     def has_room(self) -> bool:

@@ -3,7 +3,7 @@
 from opcheck import dtypes
 from opcheck.engine.operators import operator
 from opcheck.errors import NotSupported, reject
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare
 
@@ -13,8 +13,8 @@ OP = operator("BitCast", exact=True)
 @OP.formula(26)
 def bit_cast(input: Array, *, to: int) -> Array:
     """Return the bits of `input` in the type `to`, an ONNX code; refuse another width."""
-    dtype = sure(dtypes.named(to))
-    own = sure(dtypes.of(bare(input)))
+    dtype = not_none(dtypes.named(to))
+    own = not_none(dtypes.of(bare(input)))
     if dtype == own:
         return input
     if not (dtype.bits and own.bits):

@@ -27,7 +27,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Array
 
 Reals: TypeAlias = NDArray[np.float64]
@@ -152,7 +152,7 @@ def of_bands(
     width = np.maximum(np.where(is_rising, peak - left, right - peak), 1)
     height = np.maximum(np.where(is_rising, j - left, right - j), 0)
     height = mark(np.where(j == peak, width, height), left, right)
-    return as_type(height, width, sure(dtypes.named(output_datatype)))
+    return as_type(height, width, not_none(dtypes.named(output_datatype)))
 
 
 MEL = operator("MelWeightMatrix", of_integers=True, of_scalars=("int32", "int64"))

@@ -22,7 +22,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import Formula, Operator, formula_builder, operator, raise_unspecified
 from opcheck.errors import decline, reject
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Array
 
 NAMES = """Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
@@ -135,8 +135,8 @@ DROPOUT = operator(
 def output_type(input: Array, dtype: int | None) -> DType:
     """Return the output's type: "if not specified, … the data type of the input tensor"."""
     if dtype is None:
-        return sure(dtypes.of(np.empty(0, input.dtype)))
-    return sure(dtypes.named(dtype))
+        return not_none(dtypes.of(np.empty(0, input.dtype)))
+    return not_none(dtypes.named(dtype))
 
 
 @formula_builder(1, 22)

@@ -18,7 +18,7 @@ from opcheck.engine.operators import Formula, leave_open, operator, raise_unspec
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NEGATIVE_AXIS, flag
 from opcheck.errors import reject
-from opcheck.grouping import sure
+from opcheck.grouping import not_none
 from opcheck.numbers import Array
 
 NAMES = """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
@@ -167,19 +167,19 @@ def has_no_values(x: Array, axis: Axes) -> bool:
 
 def largest_of(x: Array) -> float:
     """Return the largest finite number of a tensor's type."""
-    _, largest = dtypes.limits(sure(dtypes.of(x)))
+    _, largest = dtypes.limits(not_none(dtypes.of(x)))
     return largest
 
 
 def logarithm_of_half_the_smallest(x: Array) -> float:
     """Return the logarithm of what a floating type rounds to 0: half its smallest number."""
-    return (sure(dtypes.of(x)).min_exponent - 1) * log(2)
+    return (not_none(dtypes.of(x)).min_exponent - 1) * log(2)
 
 
 def ends_of(x: Array) -> tuple[float, float]:
     """Return the ends of the range of a type: of floats the infinities."""
     if x.dtype.kind in "iub":
-        return dtypes.limits(sure(dtypes.of(x)))
+        return dtypes.limits(not_none(dtypes.of(x)))
     return -inf, inf
 
 

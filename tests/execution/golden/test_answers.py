@@ -6,14 +6,14 @@ import pytest
 
 from opcheck.engine.rounding import Unrounded
 from opcheck.execution import golden
-from opcheck.execution.golden import Made, made_of
+from opcheck.execution.golden import CaseTests, golden_tests
 from opcheck.model import Case
 from tests.asking import cases_in, shipped_cases
 from tests.execution.golden.made import FOUR
 
 
-def made(folder: Path, text: str = FOUR) -> dict[str, Made]:
-    return {case.name: made_of(case) for case in cases_in(folder, text)}
+def made(folder: Path, text: str = FOUR) -> dict[str, CaseTests]:
+    return {case.name: golden_tests(case) for case in cases_in(folder, text)}
 
 
 def softmax(folder: Path, text: str) -> Case:
@@ -41,7 +41,7 @@ def test_a_case_is_a_test_of_its_rule(tmp_path: Path) -> None:
 
 def test_a_case_of_rule_should_is_not_among_those_that_must_pass(tmp_path: Path) -> None:
     case = softmax(tmp_path, "{name: a, rule: should, inputs: {input: [0, 1]}, empty: it is}")
-    assert [test.kind for test in made_of(case).tests] == ["should"]
+    assert [test.kind for test in golden_tests(case).tests] == ["should"]
 
 
 def test_what_is_to_be_refused_has_a_reason_and_no_outputs(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_what_is_to_be_refused_has_a_reason_and_no_outputs(tmp_path: Path) -> No
 def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     text = "{name: a, inputs: {input: [0, 1]}, expect: {output: [0.268941, 0.731059]}}"
     case = softmax(tmp_path, text.replace("expect", "tolerance: {rtol: 1.e-5, atol: 0}, expect"))
-    (output,) = made_of(case).tests[0].outputs
+    (output,) = golden_tests(case).tests[0].outputs
     assert output.written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
 
 
@@ -72,7 +72,7 @@ def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text, told):
-    found = made_of(softmax(tmp_path, f"{{name: a, {text}}}"))
+    found = golden_tests(softmax(tmp_path, f"{{name: a, {text}}}"))
     assert found.tests == ()
     (left,) = found.left_out
     assert left.wrong
@@ -116,7 +116,7 @@ def test_what_is_not_certain_is_not_written(tmp_path, monkeypatch):
 def test_a_computed_answer_to_an_open_question_is_correctly_rounded(tmp_path: Path) -> None:
     text = "{name: a, rule: open, inputs: {input: [0, 1]}, expect: {any_of: ["
     text += "{as: engine}, {as: none, output: [1, 0]}]}, tolerance: {ulp: 1}}"
-    computed, stated = made_of(softmax(tmp_path, text)).tests
+    computed, stated = golden_tests(softmax(tmp_path, text)).tests
     assert computed.method == "bounded"
     assert computed.outputs[0].written.tolist() == np.float32([0.26894143, 0.7310586]).tolist()
     assert stated.method == "stated"
@@ -133,7 +133,7 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
         - {name: a, inputs: {X: [-1, 2]}, expect: {Y: [0, 2]}}
     """
     (case,) = cases_in(tmp_path, text)
-    (test,) = made_of(case).tests
+    (test,) = golden_tests(case).tests
     assert test.method == "stated"
     assert test.outputs[0].written.tolist() == [0, 2]
 
@@ -141,13 +141,13 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
 def test_no_file_can_hold_what_is_drawn_at_random(tmp_path: Path) -> None:
     text = "{op: RandomUniform, opset: 22, cases: [{name: a, attrs: {shape: [2]}}]}"
     (case,) = cases_in(tmp_path, text)
-    (left,) = made_of(case).left_out
+    (left,) = golden_tests(case).left_out
     assert left.reason == "its outputs are drawn at random"
 
 
 @pytest.mark.gate
 def test_the_shipped_cases_agree_with_their_precise_answers() -> None:
     smoke = [case for case in shipped_cases() if case.level == "smoke"]
-    wrong = [one for case in smoke for one in made_of(case).left_out if one.wrong]
+    wrong = [one for case in smoke for one in golden_tests(case).left_out if one.wrong]
     assert len(smoke) > 800
     assert wrong == []

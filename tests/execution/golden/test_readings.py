@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import opcheck
-from opcheck.execution.golden import made_of
+from opcheck.execution import golden
 
 RELU = "op: Relu\ncases: [{name: a, opset: 14, dtype: float32, inputs: {X: [.nan, 2, -3]}}]"
 TOO_MANY_ACTIVATIONS = """
@@ -27,7 +27,7 @@ def tests_of(tmp_path):
         file = tmp_path / "case.yaml"
         file.write_text(text)
         (case,) = opcheck.load(file)
-        return made_of(case).tests
+        return golden.golden_tests(case).tests
 
     return made
 

@@ -1,0 +1,349 @@
+"""Tests compare codes, fields and classes; the product's wording is in snapshots alone.
+
+A sentence can then be written better without a change of any test: `pytest --update-snapshots`
+writes it anew. What counts is a text of more than three words in a comparison, in `match=` of
+`pytest.raises`, or in `startswith`, `endswith` and `re.search`, written there or given there by the
+name of a local variable, of a constant of the module or of a parameter of the test.
+
+`python -m tests.test_wording_is_in_snapshots` prints how many tests of which files have one.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.wording import read, test_of as name_of_test
+
+TESTS = Path(__file__).parent
+MOST_WORDS = 3
+#: Files with texts that are not the product's wording, each with the reason.
+EXCEPTIONS = {
+    "test_wording_is_in_snapshots.py": "the examples below",
+}
+#: Files that still compare wording. A file without such tests leaves the list.
+NOT_YET: tuple[str, ...] = (
+    "analysis/test_merging.py",
+    "analysis/test_status.py",
+    "backends/adapters/test_cmd.py",
+    "backends/adapters/test_importing.py",
+    "backends/adapters/test_numpy.py",
+    "backends/adapters/test_onnx.py",
+    "backends/adapters/test_onnxruntime.py",
+    "backends/adapters/test_openvino.py",
+    "backends/adapters/test_py.py",
+    "backends/adapters/test_reference.py",
+    "backends/adapters/test_saved.py",
+    "backends/adapters/test_torch.py",
+    "backends/adapters/test_tract.py",
+    "backends/isolation/test_cleanup.py",
+    "backends/isolation/test_pool.py",
+    "backends/isolation/test_stopwatch.py",
+    "backends/runners/test_lines.py",
+    "backends/runners/test_one_shot.py",
+    "backends/runners/test_persistent.py",
+    "backends/runners/test_tensors.py",
+    "backends/test_address.py",
+    "backends/test_connect.py",
+    "backends/test_declarations.py",
+    "backends/test_execute.py",
+    "backends/test_floating_point.py",
+    "backends/test_outcome.py",
+    "backends/test_profiles.py",
+    "bounds/lp_pool/test_honest.py",
+    "bounds/lp_pool/test_narrow.py",
+    "bounds/softmax/test_tight.py",
+    "bounds/test_conv.py",
+    "bounds/test_scatter.py",
+    "clauses/test_pages.py",
+    "cli/test_backends.py",
+    "cli/test_bad_input.py",
+    "cli/test_bench.py",
+    "cli/test_builds.py",
+    "cli/test_cluster.py",
+    "cli/test_diff.py",
+    "cli/test_golden.py",
+    "cli/test_judges.py",
+    "cli/test_known.py",
+    "cli/test_list.py",
+    "cli/test_merge.py",
+    "cli/test_models.py",
+    "cli/test_mutate.py",
+    "cli/test_nothing_passes_by_accident.py",
+    "cli/test_oracles.py",
+    "cli/test_outputs.py",
+    "cli/test_package.py",
+    "cli/test_process.py",
+    "cli/test_report.py",
+    "cli/test_run.py",
+    "cli/test_shipped.py",
+    "cli/test_subset.py",
+    "cli/test_support.py",
+    "cli/test_workers.py",
+    "compare/test_verdict.py",
+    "compare/test_where.py",
+    "compare/test_whole_models.py",
+    "diagnose/test_numbers.py",
+    "diagnose/test_rules.py",
+    "diagnose/test_suspects.py",
+    "engine/mutants/test_general.py",
+    "engine/ops/test_control_flow.py",
+    "engine/ops/test_einsum.py",
+    "engine/ops/test_gelu.py",
+    "engine/ops/test_image_decoder.py",
+    "engine/ops/test_indexing.py",
+    "engine/ops/test_indexing_gather.py",
+    "engine/ops/test_layer_normalization.py",
+    "engine/ops/test_pools.py",
+    "engine/ops/test_powers.py",
+    "engine/ops/test_quantization_cast.py",
+    "engine/ops/test_random.py",
+    "engine/ops/test_resampling.py",
+    "engine/ops/test_sequences.py",
+    "engine/ops/test_strings.py",
+    "engine/ops/test_tf_idf_vectorizer.py",
+    "engine/ops/test_tree_ensembles.py",
+    "engine/test_evaluate.py",
+    "engine/test_node.py",
+    "engine/test_operators.py",
+    "engine/test_sizes.py",
+    "engine/test_windows.py",
+    "execution/bench/test_session.py",
+    "execution/golden/test_answers.py",
+    "execution/golden/test_writing.py",
+    "execution/test_diagnosis.py",
+    "execution/test_equivalent.py",
+    "execution/test_evaluation.py",
+    "execution/test_expected.py",
+    "execution/test_gate.py",
+    "execution/test_locate.py",
+    "execution/test_models.py",
+    "execution/test_mutate.py",
+    "execution/test_oracle_backend.py",
+    "execution/test_saving.py",
+    "execution/test_scheduler.py",
+    "execution/test_support.py",
+    "execution/test_whole_answers.py",
+    "graph/test_folders.py",
+    "graph/test_model_files.py",
+    "known/test_shipped.py",
+    "known/test_writing.py",
+    "numbers/test_choice.py",
+    "numbers/test_kinds.py",
+    "numbers/test_machine.py",
+    "opset/test_opset.py",
+    "precise/test_golden_values.py",
+    "reading/test_reader.py",
+    "report/html/test_browser.py",
+    "report/html/test_plots.py",
+    "report/html/test_run_page.py",
+    "report/test_changes.py",
+    "report/test_clauses.py",
+    "report/test_diff.py",
+    "report/test_failure.py",
+    "report/test_github.py",
+    "report/test_json_lines.py",
+    "report/test_junit.py",
+    "report/test_listing.py",
+    "report/test_markdown.py",
+    "report/test_pretty.py",
+    "report/test_store_reading.py",
+    "report/test_stored_formats.py",
+    "report/test_summary.py",
+    "report/test_support.py",
+    "report/test_timing_store.py",
+    "report/test_timings.py",
+    "suite/test_expand.py",
+    "suite/test_golden_damage.py",
+    "suite/test_load.py",
+    "suite/test_models.py",
+    "suite/test_resolve.py",
+    "suite/test_sequences.py",
+    "suite/test_tensors.py",
+    "suite/test_writing.py",
+    "test_api.py",
+    "test_ci_files.py",
+    "test_docs.py",
+    "test_dtypes.py",
+    "test_errors.py",
+    "test_gate_page.py",
+    "test_golden_files_page.py",
+    "test_packaging.py",
+    "test_power_of_the_suites.py",
+    "test_pytest_plugin.py",
+    "test_readme.py",
+    "test_reports.py",
+    "test_stored_runs_page.py",
+)
+
+#: Methods and functions whose arguments are compared with a text.
+_COMPARING = ("startswith", "endswith", "removeprefix", "removesuffix", "search", "fullmatch")
+_WORD = re.compile(r"[(\"'`]*[A-Za-z][a-z]*(['-][a-z]+)?[)\"'`,.;:!?]*")
+
+Names = dict[str, list[ast.expr]]
+
+
+def words(text: str) -> int:
+    """Return how many words of a text are words of a language: no numbers, codes or paths."""
+    return sum(_WORD.fullmatch(word) is not None for word in text.replace("\\", "").split())
+
+
+def _text(node: ast.AST) -> str | None:
+    """Return the text of a literal, with `{}` for what an f-string computes."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = (str(one.value) if isinstance(one, ast.Constant) else " {} " for one in node.values)
+        return "".join(parts)
+    return None
+
+
+def _texts(node: ast.AST, names: Names) -> Iterator[str]:
+    """Yield the literals in a compared expression, but not what is given to functions there."""
+    text = _text(node)
+    if text is not None:
+        yield text
+    elif isinstance(node, ast.Name):
+        for value in names.get(node.id, ()):
+            yield from _texts(value, {})
+    elif not isinstance(node, ast.Call | ast.Subscript):
+        for child in ast.iter_child_nodes(node):
+            yield from _texts(child, names)
+
+
+def _name(function: ast.expr) -> str:
+    """Return the name of a called function, without what it belongs to."""
+    return ast.unparse(function).rpartition(".")[2]
+
+
+def _compared(function: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions that are compared in the assertions of a function."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            for part in ast.walk(node.test):
+                if isinstance(part, ast.Compare):
+                    yield from (part.left, *part.comparators)
+                elif isinstance(part, ast.Call) and _name(part.func) in _COMPARING:
+                    yield from part.args
+        elif isinstance(node, ast.Call):
+            yield from (keyword.value for keyword in node.keywords if keyword.arg == "match")
+
+
+def _assigned(node: ast.AST) -> Names:
+    """Return what is assigned to each name directly in a module or function."""
+    found: Names = {}
+    for statement in ast.walk(node) if isinstance(node, ast.FunctionDef) else node.body:  # type: ignore[attr-defined]
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(statement.value)
+    return found
+
+
+def _parameters(function: ast.FunctionDef) -> Names:
+    """Return what `pytest.mark.parametrize` gives to each parameter."""
+    found: Names = {}
+    for mark in function.decorator_list:
+        if not isinstance(mark, ast.Call) or not ast.unparse(mark.func).endswith("parametrize"):
+            continue
+        stated, table = mark.args[:2]
+        if isinstance(stated, ast.Constant):
+            names = [name.strip() for name in str(stated.value).split(",")]
+        else:
+            names = [str(name.value) for name in ast.walk(stated) if isinstance(name, ast.Constant)]
+        for row in getattr(table, "elts", ()):
+            cells = _cells(row, len(names))
+            for name, cell in zip(names, cells, strict=False):
+                found.setdefault(name, []).append(cell)
+    return found
+
+
+def _cells(row: ast.expr, count: int) -> list[ast.expr]:
+    """Return the values of a row of parameters."""
+    if isinstance(row, ast.Call) and ast.unparse(row.func) == "pytest.param":
+        return row.args
+    if count > 1 and isinstance(row, ast.Tuple | ast.List):
+        return row.elts
+    return [row]
+
+
+def wordy(source: str) -> dict[str, list[str]]:
+    """Return the texts of too many words that each function of a file compares."""
+    module = ast.parse(source)
+    constants = _assigned(module)
+    found: dict[str, list[str]] = {}
+    for function in module.body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        names = constants | _assigned(function) | _parameters(function)
+        texts = [text for part in _compared(function) for text in _texts(part, names)]
+        if long := [text for text in texts if words(text) > MOST_WORDS]:
+            found[function.name] = long
+    return found
+
+
+@cache
+def wordy_files() -> dict[str, dict[str, list[str]]]:
+    """Return `wordy` of each file of tests that has any."""
+    found = {}
+    for file in sorted(TESTS.rglob("test_*.py")):
+        name = file.relative_to(TESTS).as_posix()
+        texts = wordy(file.read_text(encoding="utf-8"))
+        if texts and name not in EXCEPTIONS:
+            found[name] = texts
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("assert 'no such file is there' in out", 1),
+        ("assert 'no such file' in out", 0),
+        ("assert out == ['a', 'no such file is there']", 1),
+        ("assert (code, out) == (2, f'{name}: no such file is there')", 1),
+        ("assert out.startswith('no such file is there')", 1),
+        ("said = 'no such file is there'\n    assert out == said", 1),
+        ("with pytest.raises(ValueError, match='no such file is there'):\n        pass", 1),
+        ("assert out == CONSTANT", 1),
+        ("assert out == given", 1),
+        ("assert out == f('no such file is there')", 0),
+        ("assert out == 'a.yaml:3:7: Hardmax/ties@opset=13 1 2 3 4'", 0),
+        ("write('no such file is there')", 0),
+    ],
+)
+def test_every_kind_of_comparison_counts(source, count):
+    text = "CONSTANT = 'no such file is there'\n"
+    text += "@pytest.mark.parametrize('given', ['no such file is there'])\n"
+    text += f"def test_it():\n    {source}\n"
+    assert len(wordy(text)) == count
+
+
+def test_no_test_compares_wording():
+    found = {name: texts for name, texts in wordy_files().items() if name not in NOT_YET}
+    assert found == {}, "compare these with the fixture `wording`"
+
+
+def test_files_still_to_be_changed_compare_wording():
+    assert {*NOT_YET} - wordy_files().keys() == set(), "take these off NOT_YET"
+
+
+def test_each_stored_text_is_of_a_test():
+    for file in TESTS.rglob("snapshots/test_*.txt"):
+        source = file.parent.parent / f"{file.stem}.py"
+        tests = {
+            node.name
+            for node in ast.parse(source.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        assert {name_of_test(heading) for heading in read(file)} <= tests, file
+
+
+if __name__ == "__main__":
+    counts = Counter({name: len(texts) for name, texts in wordy_files().items()})
+    print(f"{counts.total()} tests of {len(counts)} files compare wording")
+    for name, count in counts.most_common():
+        print(f"{count:4} {name}")

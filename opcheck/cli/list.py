@@ -215,7 +215,7 @@ def mutate(given: MutateOptions) -> None:
 
             cluster = stack.enter_context(hired(given.cluster))
             processes = max(1, cluster.threads())
-            spread = cluster.found
+            spread = cluster.run_jobs
         with console.counted("trying mutants", work.count(cases, settings)) as each:
             mutations: tuple[Mutation, ...] = tuple(
                 each(work.mutations(cases, settings, processes, spread))

@@ -495,7 +495,7 @@ def diff(given: DiffOptions) -> NoReturn:
     the same file, 4 a run is incomplete, NEW covers less than OLD, or the output cannot be written,
     5 nothing could be compared.
     """
-    from opcheck.analysis import compare, hours_apart, judged
+    from opcheck.analysis import compare, diff_status, hours_apart
     from opcheck.report import diff as shown
 
     old_path, new_path = given.old_path, given.new_path
@@ -514,7 +514,7 @@ def diff(given: DiffOptions) -> NoReturn:
     else:
         page = shown.markdown_lines(old, new, difference, common=given.common)
         console.write_lines(given.out, page)
-    code, _ = judged(old, new, difference, common=given.common)
+    code, _ = diff_status(old, new, difference, common=given.common)
     console.exit_with(code)
 
 

@@ -298,6 +298,16 @@ class Evaluation:
         poorer = {dtype for dtype in every if dtype.name != "float64"}
         return (of_inputs & poorer) or poorer or of_inputs
 
+    @cached_property
+    def _halves_inside(self) -> tuple[DType, ...]:
+        """The 16-bit types of a part of a graph whose other parts are of wider types."""
+        if self.node.op != GRAPH:
+            return ()
+        graph: Any = self.node.attrs["graph"]
+        of_inputs = map(dtypes.of, self.node.given)
+        floats = {one for one in of_inputs if one and one.kind == "float"} | graph.body.floats
+        return _halves(floats - {self.dtype})
+
     def tiers(
         self, declared: Collection[str] = (), output: DType | None = None
     ) -> tuple[Tier, ...]:
@@ -309,14 +319,13 @@ class Evaluation:
         # The nodes of a graph have types of their own, which `dtype` takes into account.
         if self.node.op != GRAPH and output is not None:
             types.add(output)
-        short = [dtype for dtype in types if dtype.numpy.itemsize == _BYTES_OF_HALF]
-        short.sort(key=lambda dtype: -dtype.precision)
         return tiers_of(
             operator=self.bound.operator,
             since=self.node.op.since,
             dtype=self.dtype,
-            short=tuple(short),
+            short=_halves(types),
             declared=frozenset(declared),
+            inside=self._halves_inside,
         )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
@@ -396,7 +405,26 @@ def _lift_to(arithmetic: Arithmetic, width: int) -> Lift:
 
 def _bounded_if_real(arithmetic: Arithmetic, array: Array | None) -> Any:
     """Return a floating tensor as bounded numbers; others as they are."""
-    return bounded(array, arithmetic) if is_real(array) else array
+    if not is_real(array):
+        return array
+    half = arithmetic.half
+    if half is not None and array.dtype.itemsize == _BYTES_OF_HALF:
+        arithmetic = replace(
+            half,
+            flushes=arithmetic.flushes,
+            scatters=arithmetic.scatters,
+            cut=arithmetic.cut,
+            everywhere=arithmetic.everywhere,
+            values=arithmetic.values,
+            half=half,
+        )
+    return bounded(array, arithmetic)
+
+
+def _halves(types: Iterable[DType]) -> tuple[DType, ...]:
+    """Return the types of 16 bits, those of more digits first."""
+    short = [dtype for dtype in types if dtype.numpy.itemsize == _BYTES_OF_HALF]
+    return tuple(sorted(short, key=lambda dtype: -dtype.precision))
 
 
 def _has_large(outputs: Sequence[Any]) -> bool:

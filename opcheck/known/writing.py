@@ -123,9 +123,9 @@ class _Sheet:
 
     def mend(self, key: Mark, *, empty: bool) -> None:
         """Write the list of entries as empty, or no longer so."""
-        head, colon, rest = self.lines[key.line - 1].partition(":")
-        rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
-        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{' []' * empty}{rest}"]))
+        head, colon, value = self.lines[key.line - 1].partition(":")
+        value = re.sub(r"^\s*(\[\s*\]|~|null)", "", value, flags=re.IGNORECASE)
+        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{' []' * empty}{value}"]))
 
     def text(self) -> str:
         lines = [*self.lines]

@@ -150,18 +150,18 @@ def _indices(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     leaves out and its text does not.
     """
     (data, indices), Axis, IndexDimensions = shapes, attrs["Axis"], attrs["IndexDimensions"]
-    rank, said = len(data), f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
-    reject(len(indices) != rank, f"{said}; allowed: as many sizes")
+    rank, shapes_text = len(data), f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
+    reject(len(indices) != rank, f"{shapes_text}; allowed: as many sizes")
     reject(not 0 <= Axis < rank, f"Axis {Axis}; allowed: 0 to {rank - 1}")
     reject(
         not 0 <= IndexDimensions <= rank, f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}"
     )
     first, more = rank - IndexDimensions, IndexDimensions - 1
-    reject({*indices[:first]} - {1}, f"{said}; allowed: 1 before {IndexDimensions} sizes")
+    reject({*indices[:first]} - {1}, f"{shapes_text}; allowed: 1 before {IndexDimensions} sizes")
     sizes = (*data[:Axis], *indices[first:], *data[Axis + 1 :])
     wrong = more > 0 and (more > Axis or {*data[:more]} - {1})
-    decline(wrong and sizes.count(1) >= more, f"{said}: which ones are left out")
-    reject(wrong, f"{said}; allowed: an output of {rank} sizes")
+    decline(wrong and sizes.count(1) >= more, f"{shapes_text}: which ones are left out")
+    reject(wrong, f"{shapes_text}; allowed: an output of {rank} sizes")
     return {1: indices[first:], -1: (1, *sizes) if more < 0 else sizes[more:]}
 
 

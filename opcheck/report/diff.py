@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from opcheck.analysis import REGRESSIONS, Change, ChangeKind, Difference, differences, judged
+from opcheck.analysis import REGRESSIONS, Change, ChangeKind, Difference, diff_status, differences
 from opcheck.model import Run, Verdict
 from opcheck.report import summary
 from opcheck.report.markdown import Section, code, fitting, table, text
@@ -45,7 +45,7 @@ def show(
     if found.left_out:
         console.print(Text(f"Left out: {left_out(found)}", "yellow"), soft_wrap=True)
         console.print()
-    put_exit(console, *judged(old, new, found, common=common))
+    put_exit(console, *diff_status(old, new, found, common=common))
 
 
 def left_out(found: Difference) -> str:
@@ -86,7 +86,7 @@ def markdown_lines(old: Run, new: Run, found: Difference, *, common: bool) -> It
 
 
 def _parts(old: Run, new: Run, found: Difference, common: bool) -> Iterator[Section]:
-    status, meaning = judged(old, new, found, common=common)
+    status, meaning = diff_status(old, new, found, common=common)
     unlike_ = differences(old.header, new.header).items()
     rows = [(text(name), *(text(brief(one)) for one in both)) for name, both in unlike_]
     yield from (f"## opcheck diff: {text(meaning)}", "", f"exit code {int(status)}", "")

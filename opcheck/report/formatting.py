@@ -49,8 +49,8 @@ def bits(value: model.Element, dtype: DType) -> str:
 
 def attributes(attrs: model.Attrs) -> str:
     """`axis=1 pads=[0, 1]`, or "no attributes"."""
-    said = (f"{name}={_attribute(value)}" for name, value in attrs.items())
-    return " ".join(said) or "no attributes"
+    parts = (f"{name}={_attribute(value)}" for name, value in attrs.items())
+    return " ".join(parts) or "no attributes"
 
 
 def _attribute(value: model.AttrValue | model.Typed) -> str:
@@ -104,8 +104,8 @@ def question(case: model.Case) -> str:
     """Describe the case's question in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
     # A model's attributes may be graphs or tensors, which are not known here.
-    said = [attributes(case.attrs)] if case.attrs or not case.model else []
-    return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
+    parts = [attributes(case.attrs)] if case.attrs or not case.model else []
+    return ", ".join([f"{case.op} at opset {case.opset}", *parts, *([tensors] if tensors else [])])
 
 
 def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:

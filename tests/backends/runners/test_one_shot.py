@@ -142,7 +142,7 @@ def test_arguments_pass_no_shell(tmp_path: Path) -> None:
 
 def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     words = "--m={model} {inputs}:{outputs} {outputs}{model} {x} { }{model a{{model}}".split()
-    assert cmd.filled(words, ["M", "{outputs}", "O"]) == [
+    assert cmd.filled(words, {"model": "M", "inputs": "{outputs}", "outputs": "O"}) == [
         "--m=M",
         "{outputs}:O",
         "OM",

@@ -147,7 +147,8 @@ def _headline(runs: Sequence[Published]) -> Iterator[str]:
 def _scoreboard(site: Site) -> Iterator[str]:
     rows = []
     for one in site.runs:
-        states, used = score.counts(one), one.use(site.shares)
+        states = score.counts(one)
+        used = one.use(site.shares)
         invalid = sum(all(d.line.kind == "invalid model" for d in group) for group in one.real)
         rows.append(
             [
@@ -185,7 +186,8 @@ def _scoreboard(site: Site) -> Iterator[str]:
 
 
 def _of(states: Counter[State], *, percent: bool = False) -> str:
-    of, right = score.judged(states), states[State.RIGHT]
+    of = score.judged(states)
+    right = states[State.RIGHT]
     if not of:
         return "–"
     return f"{right:,} of {of:,}" + (f" ({score.percent(states)}\u00a0%)" if percent else "")
@@ -629,7 +631,8 @@ def _bench(stored: timings.Stored) -> Iterator[str]:
 
 
 def _time(row: Timed, backend: str, bench: Bench) -> str:
-    timing, base = row.timing(backend), row.timing(bench.baseline)
+    timing = row.timing(backend)
+    base = row.timing(bench.baseline)
     found = spread(timing.samples) if timing else None
     if timing is None or found is None:
         return "–"

@@ -22,8 +22,6 @@ MAX_EXCEPTIONS = 10
 
 #: Functions that may be more complex, as "file:function", each with the reason.
 EXCEPTIONS: dict[str, str] = {}
-#: Modules that still have functions which are to be divided. A module without them leaves the list.
-NOT_YET = ("cli",)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _ONE_BRANCH = (
@@ -48,11 +46,6 @@ class Function(NamedTuple):
     def name(self) -> str:
         """The file, relative to the package, and the function."""
         return f"{self.path.relative_to(PACKAGE).as_posix()}:{self.node.name}"
-
-    @property
-    def module(self) -> str:
-        """The module or package directly in `opcheck`."""
-        return self.path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def complexity(function: ast.AST) -> int:
@@ -112,7 +105,7 @@ def test_no_function_is_too_complex():
     assert [
         f"{function.name}: {complexity(function.node)}"
         for function in complex_functions()
-        if function.module not in NOT_YET and function.name not in EXCEPTIONS
+        if function.name not in EXCEPTIONS
     ] == []
 
 
@@ -120,14 +113,6 @@ def test_exceptions_are_few_and_needed():
     assert len(EXCEPTIONS) <= MAX_EXCEPTIONS
     assert all(EXCEPTIONS.values())
     assert EXCEPTIONS.keys() <= {function.name for function in complex_functions()}
-
-
-@pytest.mark.parametrize("module", NOT_YET)
-def test_modules_still_to_be_divided_have_complex_functions(module):
-    assert any(
-        function.module == module and function.name not in EXCEPTIONS
-        for function in complex_functions()
-    ), f"{module} has none any more: take it off NOT_YET"
 
 
 def _schema_names(operator: Operator) -> Iterator[set[str]]:

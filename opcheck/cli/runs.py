@@ -44,7 +44,8 @@ def _shard(value: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
     if not found:
         raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
-    number, total = int(found[1]), int(found[2])
+    number = int(found[1])
+    total = int(found[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
     return number, total
@@ -498,7 +499,8 @@ def diff(given: DiffOptions) -> NoReturn:
     from opcheck.analysis import compare, diff_status, hours_apart
     from opcheck.report import diff as shown
 
-    old_path, new_path = given.old_path, given.new_path
+    old_path = given.old_path
+    new_path = given.new_path
     if given.verbose and given.format != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {given.format}")
     check_files([(f"-o {given.out}", given.out)], [old_path, new_path])

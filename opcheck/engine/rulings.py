@@ -64,6 +64,11 @@ FLAG_OF_ANOTHER_NUMBER = Ruling(
     "The text states what a flag of 0 means, and of 1, and nothing of other numbers.",
     ("as_1", "as_0", "refused"),
 )
+ONE_ELEMENT_AS_A_SCALAR = Ruling(
+    "one-element-as-a-scalar",
+    "The text asks for a scalar. ONNX's own function bodies pass one element of rank 1 there.",
+    ("scalar", "refused"),
+)
 ZERO_TIMES_NO_NUMBER = Ruling(
     "zero-times-no-number",
     "By the text's formula a coefficient of 0 makes NaN of infinity and NaN. Implementations, BLAS "

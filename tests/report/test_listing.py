@@ -18,17 +18,17 @@ REFUSED = Rejected("axis out of range", CASE)
 
 
 @pytest.mark.parametrize(
-    "expect",
+    ("expect", "said"),
     [
-        Values(()),
-        Computed(),
-        Golden(Path("data/test_set_0")),
-        REFUSED,
-        AnyOf((Alternative("no", REFUSED), Alternative("first", Values(())))),
+        (Values(()), "literal"),
+        (Computed(), "computed"),
+        (Golden(Path("data/test_set_0")), "golden test_set_0"),
+        (REFUSED, "rejected"),
+        (AnyOf((Alternative("no", REFUSED), Alternative("first", Values(())))), "any of no, first"),
     ],
 )
-def test_an_expectation_in_a_word_or_two(expect, wording):
-    assert listing.expectation(expect) == wording
+def test_an_expectation_in_a_word_or_two(expect, said):
+    assert listing.expectation(expect) == said
 
 
 def test_cases_stand_under_their_files(snapshot):
@@ -37,8 +37,9 @@ def test_cases_stand_under_their_files(snapshot):
     snapshot("listing", page_of(listing.show, cases, width=60).text)
 
 
-def test_no_case_is_a_list_too(wording):
-    assert page_of(listing.show, []).lines == [wording]
+def test_no_case_is_a_list_too():
+    total = "0 cases from 0 templates, 0 with hand-written answers"
+    assert page_of(listing.show, []).lines == [total]
 
 
 def test_a_file_name_cannot_steer_the_terminal():

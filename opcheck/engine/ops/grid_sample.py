@@ -343,7 +343,7 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 
 
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
-    """Return averages of the pixels around each location, [N, C, count]; pixels outside are 0."""
+    """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside."""
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
     kernel = linear if sampling.mode == "linear" else partial(cubic, sampling.cubic_coeff_a)
@@ -503,7 +503,7 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     else:
         if not is_real(X) and not all(axis.are_exact.all() for axis in axes):
             leave_open("float32 cannot tell where to cut averages of integers off")
-        Y = averages(X, axes, sampling)
+        Y = xp.reshape(averages(X, axes, sampling), (*X.shape[:2], axes[0].place.shape[1]))
     if is_zero.any():
         Y = xp.where(is_zero[:, np.newaxis], xp.zeros_like(Y), Y)
     return Y

@@ -164,7 +164,7 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "A *cell* is a version of an operator with a type of the input that its kernels differ by, "
         "as in `opcheck support`. It is *right* if a model of it is answered and no case fails; a "
-        "warning is no failure. "
+        "warning is not a failure. "
         "Cells that the engine itself calls not implemented are not judged. Known defects count as "
         "what they are, failures."
     )
@@ -226,8 +226,8 @@ def _operators(site: Site) -> Iterator[str]:
     engines = (f"[{one.address}]({one.address}/README.md)" for one in site.runs)
     yield from ("## Operators", "")
     yield (
-        "The share of the nodes of models that are of the operator, and the cells that are right, "
-        "of those judged: `–` where an engine implements none, `·` where opcheck has no suite. "
+        "The share of the nodes of models that are of the operator, and the right cells of those "
+        "judged: `–` where an engine implements none, `·` where opcheck has no suite. "
         "Links lead to what is wrong, and to each version."
     )
     yield ""
@@ -249,7 +249,7 @@ def _more(site: Site) -> Iterator[str]:
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
     yield from ("## More engines", "")
     yield (
-        "These are asked by programs of some forty lines, a handful of cases of each operator "
+        "Programs of some forty lines run these, on a handful of cases of each operator "
         "(`--level smoke`). What is wrong with them is not confirmed by hand: "
         "`opcheck report opencv.jsonl.gz` shows it, and what explains it, in "
         "[the whole run](#how-runs-are-made)."
@@ -606,9 +606,9 @@ def _bench(stored: timings.Stored) -> Iterator[str]:
         f"{plain_text.plural(machine.cores, 'processor')}, {text(machine.platform)}, "
         f"Python {bench.python}, load {machine.load:g}; "
         f"{plain_text.plural(bench.threads, 'thread')}, "
-        f"{bench.workers} processes a backend, taken by `opcheck bench --quick`. In brackets how "
-        f"many times as long as {text(bench.baseline)} it takes, with a 95 % interval, where that "
-        "is clear. Whoever answers a case wrongly gets no time for it."
+        f"{bench.workers} processes a backend, taken by `opcheck bench --quick`. The ratio to "
+        f"{text(bench.baseline)} is in brackets, with a 95 % interval, where it is clear. "
+        "A backend that answers a case wrongly is not timed on it."
     )
     yield ""
     if not stored.complete:

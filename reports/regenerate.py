@@ -43,10 +43,20 @@ from opcheck.report import store, timings  # noqa: E402
 from reports import results, weights  # noqa: E402
 from reports.checks import all_checks  # noqa: E402
 from reports.page import Site  # noqa: E402
-from reports.published import ENGINES, OTHERS, ledgers, others, published  # noqa: E402
+from reports.published import (  # noqa: E402
+    ENGINES,
+    OTHERS,
+    VARIANTS,
+    ledgers,
+    others,
+    published,
+    variants,
+)
 
 RUNS = HERE / "runs"
 BENCH = HERE / "bench.jsonl.gz"
+#: The names of whole runs of known engines, also with options.
+RUNNABLE = (*ENGINES, *VARIANTS)
 #: A command line names no more cases than these.
 MANY = 10_000
 #: Those that are timed; the first is the baseline. A call of `reference` takes up to 12 seconds.
@@ -56,10 +66,10 @@ TIMED = ("onnxruntime", "numpy", "openvino", "torch", "tract")
 def main() -> int:
     """Make what was asked for; exit status 1 where something could not be."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    asked.add_argument("-b", "--backend", action="append", choices=ENGINES)
+    asked.add_argument("-b", "--backend", action="append", choices=RUNNABLE)
     asked.add_argument("--more", action="append", choices=OTHERS)
     asked.add_argument("--take", type=Path, metavar="DIR", help="take whole runs, and make none")
-    asked.add_argument("--only-run", action="append", choices=ENGINES, help="only the whole run")
+    asked.add_argument("--only-run", action="append", choices=RUNNABLE, help="only the whole run")
     asked.add_argument("--page", action="store_true", help="only the pages, of what is published")
     asked.add_argument("--resume", action="store_true", help="keep results of the same cases")
     asked.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
@@ -77,13 +87,15 @@ def main() -> int:
             print(reason, file=sys.stderr)
         return int(bool(failed))
     if args.take:
-        failed += _publish([one for one in (*ENGINES, *OTHERS) if _path(one, args.take)], args.take)
+        failed += _publish(
+            [one for one in (*RUNNABLE, *OTHERS) if _path(one, args.take)], args.take
+        )
     elif args.more:
         made = [one for one in args.more if _more(one)]
         failed += [f"{one} failed; its results stay" for one in args.more if one not in made]
         failed += _publish(made)
     elif not args.page:
-        asked_for = args.backend or ENGINES
+        asked_for = args.backend or RUNNABLE
         made = [one for one in asked_for if _run(one, args.jobs, resume=args.resume)]
         failed += [f"{one} failed; its results stay" for one in asked_for if one not in made]
         failed += _publish(made)
@@ -110,7 +122,7 @@ def _publish(names: Sequence[str], folder: Path = RUNS) -> list[str]:
     """Publish the results of whole runs; return why that is impossible."""
     try:
         if not names:
-            raise UsageError(f"{folder} has no run of {', '.join((*ENGINES, *OTHERS))}")
+            raise UsageError(f"{folder} has no run of {', '.join((*RUNNABLE, *OTHERS))}")
         results.pack({name: store.read(folder / f"{name}.jsonl.gz") for name in names})
     except (CaseFileError, UsageError) as error:
         return error.lines()
@@ -121,7 +133,9 @@ def stored() -> Site:
     """Return the pages, of the files that are published."""
     models = weights.read(HERE / "weights.json")
     old_links = json.loads((HERE / "anchors.json").read_text("utf-8"))
-    return Site(published(HERE), timings.read(BENCH), models, old_links, others(HERE))
+    return Site(
+        published(HERE), timings.read(BENCH), models, old_links, others(HERE), variants(HERE)
+    )
 
 
 def pages(folder: Path) -> set[Path]:
@@ -143,7 +157,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     path = RUNS / f"{engine}.jsonl.gz"
-    command = ["run", "-q", "-b", engine, "-j", str(jobs)]
+    command = ["run", "-q", "-b", VARIANTS.get(engine, engine), "-j", str(jobs)]
     if not (resume and path.exists()):
         return _stored(path, command, "--report", "json=")
     old = _of_today(store.read(path))

@@ -25,8 +25,9 @@ import numpy as np
 
 import opcheck
 from opcheck import numbers as xp
+from opcheck.dtypes import is_real
 from opcheck.engine import operator_of
-from opcheck.engine.evaluate import evaluate, is_real
+from opcheck.engine.evaluate import evaluate
 from opcheck.engine.ops.det import of_matrices, triangles
 from opcheck.errors import NotSupported, WrongOperator
 from opcheck.execution.expected import node_of

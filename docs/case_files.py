@@ -48,8 +48,25 @@ def text() -> str:
 
 
 def _lines(schema: Schema) -> Iterator[str]:
+    """Yield the page, line by line."""
     definitions = schema["$defs"]
     yield _INTRODUCTION
+    yield from _main_fields(schema)
+    yield ""
+    yield "## Dtype"
+    yield ""
+    yield f"One of {', '.join(f'`{name}`' for name in DTYPES)}."
+    yield ""
+    yield from _small_definitions(definitions)
+    for name, definition in definitions.items():
+        if not (name in _PLACES or _is_named(name, definitions) or _is_small(definition)):
+            yield ""
+            yield from _definition(name, definition, definitions)
+
+
+def _main_fields(schema: Schema) -> Iterator[str]:
+    """Yield the table of the fields of a file, a case and a row."""
+    definitions = schema["$defs"]
     yield f"## {_FIRST}"
     yield ""
     yield "Required: `op`, `cases` or `bench`, and the `name` of a case."
@@ -62,14 +79,13 @@ def _lines(schema: Schema) -> Iterator[str]:
     yield "| field | in | value | meaning |"
     yield "|---|---|---|---|"
     for name, field in fields.items():
-        found = [said for at, said in _PLACES.items() if name in places[at]["properties"]]
-        where = "all" if len(found) == len(_PLACES) else ", ".join(found)
+        having = [title for at, title in _PLACES.items() if name in places[at]["properties"]]
+        where = "all" if len(having) == len(_PLACES) else ", ".join(having)
         yield f"| `{name}` | {where} | {_value(field)} | {_meaning(field, definitions)} |"
-    yield ""
-    yield "## Dtype"
-    yield ""
-    yield f"One of {', '.join(f'`{name}`' for name in DTYPES)}."
-    yield ""
+
+
+def _small_definitions(definitions: Schema) -> Iterator[str]:
+    """Yield one table of all definitions that have one field."""
     yield f"## {_SMALL}"
     yield ""
     yield "| field | value | meaning |"
@@ -78,24 +94,24 @@ def _lines(schema: Schema) -> Iterator[str]:
         ((field, about),) = definition["properties"].items()
         meaning = f"{_escaped(definition['description'])} {_meaning(about, definitions)}"
         yield f"| `{field}` | {_value(about)} | {meaning} |"
-    for name, definition in definitions.items():
-        if name in _PLACES or _is_named(name, definitions) or _is_small(definition):
-            continue
-        yield ""
-        yield f"## {_title(name)}"
-        yield ""
-        alone = " A literal alone is its `value`." if name == "TensorFields" else ""
-        yield _escaped(definition["description"]) + alone
-        yield ""
-        yield "| field | value | meaning |"
-        yield "|---|---|---|"
-        required = definition.get("required", [])
-        for field, about in definition["properties"].items():
-            always = " (always)" if field in required else ""
-            yield f"| `{field}`{always} | {_value(about)} | {_meaning(about, definitions)} |"
-        others = definition.get("additionalProperties")
-        if isinstance(others, dict):
-            yield f"| the name of an output | {_value(others)} | |"
+
+
+def _definition(name: str, definition: Schema, definitions: Schema) -> Iterator[str]:
+    """Yield the section of a definition, with a table of its fields."""
+    yield f"## {_title(name)}"
+    yield ""
+    alone = " A literal alone is its `value`." if name == "TensorFields" else ""
+    yield _escaped(definition["description"]) + alone
+    yield ""
+    yield "| field | value | meaning |"
+    yield "|---|---|---|"
+    required = definition.get("required", [])
+    for field, about in definition["properties"].items():
+        always = " (always)" if field in required else ""
+        yield f"| `{field}`{always} | {_value(about)} | {_meaning(about, definitions)} |"
+    others = definition.get("additionalProperties")
+    if isinstance(others, dict):
+        yield f"| the name of an output | {_value(others)} | |"
 
 
 def _unnamed(name: str) -> str:
@@ -139,16 +155,9 @@ def _is_schema(value: object) -> bool:
 
 
 def _value(field: Schema) -> str:
-    """What a field takes, in words."""
+    """Return in words what a field takes."""
     if "$ref" in field:
-        name = field["$ref"].rpartition("/")[2]
-        if name in _PLACES:
-            return _link(_PLACES[name].strip("`"), _FIRST)
-        definitions = json_schema()["$defs"]
-        added = " with `as`" if _is_named(name, definitions) else ""
-        name = _unnamed(name) if added else name
-        section = _SMALL if _is_small(definitions[name]) else _title(name)
-        return _link(_title(name).lower(), section) + added
+        return _reference(field["$ref"].rpartition("/")[2])
     for several in ("anyOf", "oneOf"):
         if several in field:
             kinds = [kind for kind in field[several] if kind != {"type": "null"}]
@@ -157,6 +166,22 @@ def _value(field: Schema) -> str:
         return " ".join(f"`{item}`" for item in field["enum"])
     if "const" in field:
         return f"`{field['const']}`"
+    return _typed_value(field)
+
+
+def _reference(name: str) -> str:
+    """Return a link to the section of a definition."""
+    if name in _PLACES:
+        return _link(_PLACES[name].strip("`"), _FIRST)
+    definitions = json_schema()["$defs"]
+    added = " with `as`" if _is_named(name, definitions) else ""
+    name = _unnamed(name) if added else name
+    section = _SMALL if _is_small(definitions[name]) else _title(name)
+    return _link(_title(name).lower(), section) + added
+
+
+def _typed_value(field: Schema) -> str:
+    """Return in words what a field of a type, or of one of several, takes."""
     match field.get("type"):
         case "array":
             return _array(field)
@@ -186,7 +211,8 @@ def _link(said: str, title: str) -> str:
 
 
 def _array(field: Schema) -> str:
-    least, most = field.get("minItems", 0), field.get("maxItems")
+    least = field.get("minItems", 0)
+    most = field.get("maxItems")
     if "items" not in field:
         return f"list of at least {least}" if least else "list"
     items = _value(field["items"])

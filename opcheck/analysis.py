@@ -29,7 +29,9 @@ MAX_HOURS_APART = 12.0
 def reds(*, strict: bool = False, require_supported: bool = False) -> frozenset[Verdict]:
     """The verdicts that make a run fail."""
     asked = {Verdict.WARN: strict, Verdict.UNSUPPORTED: require_supported}
-    return frozenset([*WRONG, Verdict.UNEXPECTED_PASS, *(one for one in asked if asked[one])])
+    return frozenset(
+        [*WRONG, Verdict.UNEXPECTED_PASS, *(verdict for verdict in asked if asked[verdict])]
+    )
 
 
 def reds_of(header: Header) -> frozenset[Verdict]:
@@ -86,7 +88,8 @@ class _Findings:
 
     def bad_cases(self) -> tuple[Exit, str] | None:
         """Return that cases are wrong, so that no backend is judged by them."""
-        if not (count := self._count(Verdict.BAD_CASE)):
+        count = self._count(Verdict.BAD_CASE)
+        if not count:
             return None
         say = "says" if count == 1 else "say"
         return Exit.USAGE, f"{plural(count, 'result')} {say} that the case is wrong{self._also}"
@@ -96,13 +99,15 @@ class _Findings:
         if too_few:
             return Exit.UNUSABLE, f"incomplete: {'; '.join(too_few)}{self._also}"
         if cut_short:
-            count, total = len(self.results), self.header.results
+            count = len(self.results)
+            total = self.header.results
             there = f"{count:,} of {plural(total, 'result')}"
             if count == total:  # see `too_few`
                 there = "it lacks cases that it should have had"
             return Exit.UNUSABLE, f"incomplete: {there}{self._also}"
-        if count := self._count(Verdict.NOT_RUN):
-            return Exit.UNUSABLE, f"incomplete: {count:,} not run{self._also}"
+        not_run = self._count(Verdict.NOT_RUN)
+        if not_run:
+            return Exit.UNUSABLE, f"incomplete: {not_run:,} not run{self._also}"
         return None
 
     def failures(self) -> tuple[Exit, str] | None:
@@ -113,7 +118,8 @@ class _Findings:
 
     def nothing(self) -> tuple[Exit, str] | None:
         """Return that there is no result, or that a backend that was named has no judged one."""
-        header, idle = self.header, self._idle
+        header = self.header
+        idle = self._idle
         if not self.results:
             is_empty_part = header.part and header.suite.cases
             matched = f"{header.part} has no case" if is_empty_part else "no case matched"
@@ -142,7 +148,8 @@ class _Findings:
         red = reds_of(self.header)
         failed = [result for result in self.results if is_red(result, red)]
         wrong = [_spelt(Counter(result.verdict for result in failed))] if failed else []
-        if beyond := sum(result.beyond for result in failed):
+        beyond = sum(result.beyond for result in failed)
+        if beyond:
             wrong.append(f"{beyond:,} of these unsupported by opcheck, not by a backend")
         return [*wrong, *self.ending.accidents]
 
@@ -173,11 +180,13 @@ class _Findings:
 
     def _remarks(self) -> Iterator[str]:
         """Yield what a green run should not be silent about."""
-        found = Counter(map(before_ledgers, self.results))
-        if remarkable := _spelt({verdict: found[verdict] for verdict in _REMARKS}):
+        counts = Counter(map(before_ledgers, self.results))
+        remarkable = _spelt({verdict: counts[verdict] for verdict in _REMARKS})
+        if remarkable:
             yield remarkable
-        if other := sum(result.irreproducible for result in self.results):
-            yield f"{other:,} not reproducible to the bit"
+        irreproducible = sum(result.irreproducible for result in self.results)
+        if irreproducible:
+            yield f"{irreproducible:,} not reproducible to the bit"
         for address, why in self._idle.items():
             yield f"{address} {why}"
         passed = {result.backend for result in self.results if result.verdict is not Verdict.KNOWN}
@@ -198,7 +207,9 @@ def outcome(run: Run) -> tuple[Exit, str]:
 def several_builds(whole: Header) -> Iterator[str]:
     """Yield backends that were built from different files in parts of a run, with these files."""
     for info in (*whole.backends, *whole.oracles):
-        if unlike := [name for name, digests in info.made_of.items() if ", " in digests]:
+        # Digests of several builds are joined.
+        unlike = [name for name, digests in info.made_of.items() if ", " in digests]
+        if unlike:
             yield f"{info} was not made of the same everywhere: {', '.join(unlike)}"
 
 
@@ -324,7 +335,11 @@ def _by_frequency(
 
 def _counts(results: Iterable[Record]) -> tuple[int, int, int, int] | None:
     """Return the counts of the first diagnosis of each operator, added up; None without any."""
-    first = {(one.op.domain, one.op.name): one.diagnoses[0] for one in results if one.diagnoses}
+    first = {
+        (result.op.domain, result.op.name): result.diagnoses[0]
+        for result in results
+        if result.diagnoses
+    }
     counts = [diagnosis.counts for diagnosis in first.values() if diagnosis.counts]
     if not counts:
         return None
@@ -396,8 +411,8 @@ class Difference:
 
     def counts(self) -> dict[ChangeKind, int]:
         """Number of changes of each kind that occurs."""
-        found = Counter(change.kind for change in self.changes)
-        return {kind: found[kind] for kind in ChangeKind if found[kind]}
+        numbers = Counter(change.kind for change in self.changes)
+        return {kind: numbers[kind] for kind in ChangeKind if numbers[kind]}
 
 
 def compare(old: Run, new: Run) -> Difference:
@@ -461,37 +476,39 @@ def _by_case(run: Run, *, without_known: bool) -> dict[tuple[str, str], Record]:
     }
 
 
-def judged(old: Run, new: Run, found: Difference, *, common: bool = False) -> tuple[Exit, str]:
+def diff_status(
+    old: Run, new: Run, difference: Difference, *, common: bool = False
+) -> tuple[Exit, str]:
     """Return the exit code of a comparison, and its meaning.
 
     If `common`, the new run may have been asked for less.
     """
-    counts = _counted(found)
+    counts = _counted(difference)
     incomplete = [name for name, run in (("OLD", old), ("NEW", new)) if not run.complete]
     if incomplete:
         return Exit.UNUSABLE, f"incomplete: {' and '.join(incomplete)} was cut short; {counts}"
-    if found.left_out and not common:
+    if difference.left_out and not common:
         fewer = "NEW covers fewer cases than OLD (--common compares the cases in both)"
         return Exit.UNUSABLE, f"{fewer}; {counts}"
-    if found.unjudged.keys() - {Verdict.UNSUPPORTED}:
+    if difference.unjudged.keys() - {Verdict.UNSUPPORTED}:
         return Exit.UNUSABLE, f"incomplete: {counts}"
     accidents = new_accidents(old, new)
     if accidents:
         return Exit.NONCONFORMING, "; ".join([*accidents, counts])
-    if found.regressions:
+    if difference.regressions:
         return Exit.NONCONFORMING, counts
-    if found.compared == sum(found.unjudged.values()):
+    if difference.compared == sum(difference.unjudged.values()):
         return Exit.NOTHING_JUDGED, f"nothing could be compared; {counts}"
     return Exit.CONFORMS, f"no regression: {counts}"
 
 
-def _counted(found: Difference) -> str:
+def _counted(difference: Difference) -> str:
     """Return the numbers of changes, and of results that are no changes but remarkable."""
-    changes = [f"{count:,} {kind}" for kind, count in found.counts().items()]
+    changes = [f"{count:,} {kind}" for kind, count in difference.counts().items()]
     if not changes:
-        changes = [f"{found.compared:,} results are as they were"]
-    others = {"left out": len(found.left_out), "failing in both": found.failing}
-    for verdict, count in found.unjudged.items():
+        changes = [f"{difference.compared:,} results are as they were"]
+    others = {"left out": len(difference.left_out), "failing in both": difference.failing}
+    for verdict, count in difference.unjudged.items():
         others[f"{verdict} in both"] = count
     remarks = [f"{count:,} {what}" for what, count in others.items() if count]
     return "; ".join([*changes, *remarks])
@@ -668,9 +685,9 @@ def merge(parts: Sequence[RunPart]) -> tuple[Run, tuple[str, ...]]:
     endings = [run.ending for run in runs if run.ending]
     ending = Ending(
         complete=not gaps,
-        seconds=round(sum(one.seconds for one in endings), 3),
-        accidents=tuple(chain.from_iterable(one.accidents for one in endings)),
-        partings=tuple(chain.from_iterable(one.partings for one in endings)),
+        seconds=round(sum(ending.seconds for ending in endings), 3),
+        accidents=tuple(chain.from_iterable(ending.accidents for ending in endings)),
+        partings=tuple(chain.from_iterable(ending.partings for ending in endings)),
     )
     code, meaning = status(header, records, ending, cut_short=bool(gaps))
     ending = replace(ending, exit_code=int(code), meaning=meaning)
@@ -804,7 +821,7 @@ def _clashes(parts: Sequence[RunPart]) -> Iterator[str]:
                 if first != number:
                     torn.setdefault((first, number), quoted(record.case))
     for (one, other), records in twice.items():
-        named = few([f"{quoted(one.backend)} on {quoted(one.case)}" for one in records], 3)
+        named = few([f"{quoted(record.backend)} on {quoted(record.case)}" for record in records], 3)
         yield f"results that are in both {parts[one][0]} and {parts[other][0]}: {named}"
     for (one, other), case in torn.items():
         both = f"{parts[one][0]} and {parts[other][0]}"
@@ -844,13 +861,17 @@ def _gaps_of(address: str, parts: Sequence[RunPart], cases: int) -> Iterator[str
 
 def joined(environments: Sequence[model.Environment]) -> model.Environment:
     """Merge environments; values that differ are listed once each."""
-    names = dict.fromkeys(name for one in environments for name in one.packages)
+    names = dict.fromkeys(name for environment in environments for name in environment.packages)
     return model.Environment(
-        opcheck=_each(one.opcheck for one in environments),
-        python=_each(one.python for one in environments),
-        platform=_each(one.platform for one in environments),
+        opcheck=_each(environment.opcheck for environment in environments),
+        python=_each(environment.python for environment in environments),
+        platform=_each(environment.platform for environment in environments),
         packages={
-            name: _each(one.packages[name] for one in environments if name in one.packages)
+            name: _each(
+                environment.packages[name]
+                for environment in environments
+                if name in environment.packages
+            )
             for name in names
         },
         machine={

@@ -85,7 +85,8 @@ class Results(Iterator[Result]):
 
     def _status(self) -> Status:
         """Return the status of the results so far, which are incomplete until the last one."""
-        if (live := self.live()) is None:
+        live = self.live()
+        if live is None:
             return Status(int(Exit.UNUSABLE), "incomplete: no result was taken")
         code, meaning = live.status(self._records)
         return Status(int(code), meaning)
@@ -135,13 +136,15 @@ def load(
         UsageError: a name of nothing that there is, or no case that meets all conditions.
     """
     numbers: tuple[Any, ...] = _several(opsets)
-    if wrong := [one for one in numbers if not isinstance(one, int)]:
-        raise UsageError(f"an opset is a whole number, got {wrong[0]!r}")
+    for number in numbers:
+        if not isinstance(number, int):
+            raise UsageError(f"an opset is a whole number, got {number!r}")
     names = tuple(map(str, _several(dtypes)))
     chosen = Selection(_several(ids), keywords, _several(ops), numbers, names, level)
     cases = load_all([*map(Path, _several(paths))], dims, chosen, Path(inputs) if inputs else None)
-    if found := choose(cases, chosen):
-        return found
+    selected = choose(cases, chosen)
+    if selected:
+        return selected
     raise UsageError(f"none of {len(cases):,} cases is of {chosen.why_empty(cases, python=True)}")
 
 
@@ -190,7 +193,10 @@ class Session(sessions.Session):
                 if self.live is not live:
                     raise UsageError("another run of this session has begun", "open two sessions")
 
-        return Results(results(), lambda: begun[0] if begun else None)
+        def live_run() -> sessions.LiveRun | None:
+            return begun[0] if begun else None
+
+        return Results(results(), live_run)
 
 
 def run(
@@ -257,7 +263,8 @@ def run(
         require_reproducible=require_reproducible,
     )
     if save is not None:
-        if message := why_no_report(Path(save)):
+        message = why_no_report(Path(save))
+        if message:
             raise UsageError(f"save={save}: {message}")
         if not Path(save).parent.is_dir():
             raise UsageError(f"there is no folder {Path(save).parent}")
@@ -266,13 +273,13 @@ def run(
         if save is not None:
             _set_aside(Path(save))
         with session:
-            found = Records()
+            records = Records()
             for result in results:
                 if save is not None:
-                    found.append(result)
+                    records.append(result)
                 yield result
             if save is not None:
-                stored, _ = session.live.end(found)
+                stored, _ = session.live.end(records)
                 write_text(Path(save), "".join(f"{line}\n" for line in store.lines(stored)))
                 _stale(Path(save)).unlink(missing_ok=True)
 
@@ -340,16 +347,24 @@ def bench(
     """
     wanted = _some(cases)
     for case in wanted:
-        if reason := why_not(case):
+        reason = why_not(case)
+        if reason:
             raise UsageError(f"{case.id} cannot be timed: {reason}")
     plan = planned(workers, seconds, cold=cold, quick=quick)
     addresses: tuple[Any, ...] = _several(backends)
-    if others := [one for one in addresses if not isinstance(one, str)]:
-        hint = "a timed backend has its own processes: write it as an address, such as py:pkg.mod"
-        raise UsageError(f"{others[0]!r} cannot be timed in this process", hint)
-    limits = Limits(timeout, memory_limit)
+    for address in addresses:
+        if not isinstance(address, str):
+            hint = (
+                "a timed backend has its own processes: write it as an address, such as py:pkg.mod"
+            )
+            raise UsageError(f"{address!r} cannot be timed in this process", hint)
     request = BenchRequest(
-        addresses=addresses, cases=wanted, limits=limits, plan=plan, threads=threads, base=base
+        addresses=addresses,
+        cases=wanted,
+        limits=Limits(timeout, memory_limit),
+        plan=plan,
+        threads=threads,
+        base=base,
     )
     with entered(request) as (_, benchmark):
         for _visit in benchmark.visits():
@@ -364,7 +379,8 @@ def read(path: AnyPath) -> StoredRun:
     opcheck wrote, and that are ignored because they decide nothing.
     """
     run = store.read(Path(path))
-    if note := store.left_out_note(Path(path), run):
+    note = store.left_out_note(Path(path), run)
+    if note:
         warnings.warn(note, stacklevel=2)
     return replace(run, records=tuple(map(as_result, run.records)))
 
@@ -387,23 +403,29 @@ def diff(old: AnyPath | StoredRun, new: AnyPath | StoredRun, *, common: bool = F
     `opcheck diff`, by whose option `common` the new run may have been asked for less. Raises
     CaseFileError for other files.
     """
-    before, after = (one if isinstance(one, StoredRun) else read(one) for one in (old, new))
-    found = analysis.compare(before, after)
-    code, meaning = analysis.judged(before, after, found, common=common)
-    return Difference(**vars(found), status=Status(int(code), meaning))
+    before = old if isinstance(old, StoredRun) else read(old)
+    after = new if isinstance(new, StoredRun) else read(new)
+    difference = analysis.compare(before, after)
+    code, meaning = analysis.diff_status(before, after, difference, common=common)
+    return Difference(**vars(difference), status=Status(int(code), meaning))
 
 
 def _several(given: Item | Iterable[Item]) -> tuple[Item, ...]:
-    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    """Return several items, or the only one, as a tuple; a text is one item."""
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return tuple(given)
+    return (given,)
 
 
 def _some(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Return the cases; raises UsageError for none, and for anything that is not a case."""
     if isinstance(cases, Case) or not isinstance(cases, Iterable):
         raise UsageError("cases is a list of cases, as opcheck.load returns")
-    found: tuple[Any, ...] = tuple(cases)
-    if wrong := next((one for one in found if not isinstance(one, Case)), None):
-        hint = "opcheck.load(ids=[…]) returns the case of an id"
-        raise UsageError(f"{wrong!r:.60} is no case", hint)
-    if not found:
+    given: tuple[Any, ...] = tuple(cases)
+    for case in given:
+        if not isinstance(case, Case):
+            hint = "opcheck.load(ids=[…]) returns the case of an id"
+            raise UsageError(f"{case!r:.60} is no case", hint)
+    if not given:
         raise UsageError("there is no case: nothing would be judged")
-    return found
+    return given

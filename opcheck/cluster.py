@@ -15,11 +15,11 @@ import uuid
 import warnings
 from asyncio import gather, to_thread, wait_for
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from queue import Empty, Queue
@@ -48,17 +48,23 @@ from opcheck.reading import shipped_folder
 from opcheck.report import timings
 from opcheck.report.formatting import Recorder
 
-#: The longest and the shortest that a chunk is meant to take, in seconds.
+#: Seconds that a chunk is meant to take at most.
 _SECONDS = 4.0
+#: Seconds that it is meant to take at least.
 _SHORTEST = 0.25
+#: Runs whose backends a worker has at a time.
+_SEATS_OF_WORKER = 4
 #: The most cases of a chunk.
 _CASES = 1000
 #: Chunks under way for each thread of a worker: one that runs, and one that waits.
 _DEPTH = 2
+#: The most workers that are started on this machine.
+_MOST_NEW_WORKERS = 999
 #: Seconds to wait for workers.
 _PATIENCE = 60.0
-#: Seconds between two looks at them, and at a single answer.
+#: Seconds between two looks at them.
 _TICK = 0.5
+#: Seconds between two looks at a single answer.
 _GLANCE = 0.05
 #: Seconds to wait for their last words in the end.
 _FAREWELL = 10.0
@@ -70,13 +76,22 @@ Job: TypeAlias = Callable[[], Iterable[Any]]
 
 @cache
 def software() -> dict[str, str]:
-    """The versions that all machines must share: of opcheck with its suites, and of packages."""
+    """Return the versions that all machines must share: of opcheck with its suites, of packages."""
     here = environment()
-    files = [*chain(*map(Path(opcheck.__path__[0]).rglob, ("*.py", "*.toml")))]
-    files += shipped_folder("cases").rglob("*.yaml")
-    files += SHIPPED_LEDGERS.glob("*.yaml")
-    packages = {name: it for name, it in here.packages.items() if name != "onnxruntime"}
+    package = Path(opcheck.__path__[0])
+    files = [
+        *package.rglob("*.py"),
+        *package.rglob("*.toml"),
+        *shipped_folder("cases").rglob("*.yaml"),
+        *SHIPPED_LEDGERS.glob("*.yaml"),
+    ]
+    packages = {name: version for name, version in here.packages.items() if name != "onnxruntime"}
     return {"opcheck": f"{here.opcheck} ({digest(files)})", **packages}
+
+
+def _new_run() -> str:
+    """Return a name that no other run has."""
+    return uuid.uuid4().hex
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +109,7 @@ class Order:
     """What workers need of a run: its backends by number, and its oracles by name."""
 
     settings: Mapping[Any, BackendSettings]
-    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    run: str = field(default_factory=_new_run)
     software: Mapping[str, str] = field(default_factory=software)
     rules: Rules = field(default_factory=Rules)
     #: The addresses of the run's backends.
@@ -103,20 +118,27 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The answers of a worker in so many `seconds`, or the reason why it is `unfit`."""
+    """What a worker sends back: the answers of its backends, the items of a job, or an error.
+
+    Attributes:
+        worker: The address of the worker.
+        unfit: Why the worker cannot be used, with an empty message if it can.
+        failure: A bug of opcheck, or an error in a job.
+        infos: The worker's backends, as the order names them.
+        answers: The judged answers.
+        seconds: How long it took to judge them.
+        ends: How processes of the run's backends have ended on this worker.
+        items: What a job yields.
+    """
 
     worker: str
     unfit: Failure = field(default_factory=partial(Failure, ""))
-    #: A bug of opcheck, or an error in a job.
     failure: Failure | None = None
-    #: As the order names them.
     infos: Mapping[Any, BackendInfo] = field(default_factory=dict)
     answers: Sequence[JudgedAnswer] = ()
     seconds: float = 0.0
-    #: How processes of the run's backends have ended on this worker.
     ends: Sequence[Ends] = ()
-    #: What a job yields.
-    found: Sequence[Any] = ()
+    items: Sequence[Any] = ()
 
     @property
     def why(self) -> str:
@@ -129,12 +151,13 @@ class _Seat:
     """The backends of a run on this worker, and its oracles, connected once they are needed."""
 
     def __init__(self) -> None:
-        self._stack, self.lock = ExitStack(), Lock()
+        self.lock = Lock()
+        self._stack = ExitStack()
         self._folder = self._stack.enter_context(guarded_folder())
         self.pools: dict[int | str, Pool] = {}
 
     def pool(self, order: Order, which: int | str) -> Pool:
-        """The backend of this number, or oracle of this name. Raises as `Pool.connected` does."""
+        """Return the backend of a number, or oracle of a name; raises as `Pool.connected` does."""
         if which not in self.pools:
             own = replace(order.settings[which], scratch=self._folder)
             (pool,) = self._stack.enter_context(workers.started([own], 1))
@@ -143,7 +166,7 @@ class _Seat:
         return self.pools[which]
 
     def ends(self) -> list[Ends]:
-        """The ends of the backends' processes."""
+        """Return how the backends' processes ended."""
         pools = self.pools.values()
         return [(pool.info.address, dict(pool.idle_deaths), pool.unclean_exits) for pool in pools]
 
@@ -167,46 +190,82 @@ def work(order: Order, numbers: Sequence[int], cases: Sequence[Case], job: Job |
     """On a worker: do a job, or judge the cases on the backends of these numbers."""
     from distributed import get_worker
 
-    name, mine = str(get_worker().address), software()
-    if unlike := [name for name in mine if mine[name] != order.software.get(name)]:
-        other, here = (_listed(it, unlike) for it in (mine, order.software))
-        return Work(name, Failure(f"it has {other}, and this run {here}"))
+    name = str(get_worker().address)
+    unlike = _other_software(order)
+    if unlike:
+        return Work(name, Failure(unlike))
     with _LOCK:
         try:
             if job:
-                return Work(name, found=[*takewhile(lambda _: order.run not in _ENDED, job())])
+                return Work(name, items=_items(order, job))
             if not numbers or order.run in _ENDED:
                 return Work(name)
-            # A worker has backends of four runs: those of the first of more are started anew.
-            while order.run not in _SEATS and len(_SEATS) >= 4:
-                first = next(iter(_SEATS))
-                _PAST[first] = _closed(first)
-            if order.run not in _SEATS:
-                atexit.register(_closed, order.run)
-                _SEATS[order.run] = _Seat()
-            seat = _SEATS[order.run]
-            with seat.lock:
-                pools = [seat.pool(order, number) for number in numbers]
-                oracles = {it: seat.pool(order, it) for case in cases if (it := case.expect.oracle)}
-                began = monotonic()
-                run = CaseJudge(
-                    cases=cases,
-                    backends=pools,
-                    oracles=oracles,
-                    ledgers=order.rules.ledgers,
-                    gate=order.rules.gate,
-                    times=order.rules.times,
-                    reproducible=order.rules.reproducible,
-                )
-                answers = judge_chunk(run, Recorder(cases, order.addresses))
-                seconds = monotonic() - began
-            infos = {which: pool.info for which, pool in seat.pools.items()}
-            ends = [*_PAST[order.run], *seat.ends()]
-            return Work(name, infos=infos, answers=answers, seconds=seconds, ends=ends)
+            return _judge_here(order, numbers, cases, name)
         except OpcheckError as error:
             return Work(name, Failure(error.message, error.hint, isinstance(error, UsageError)))
         except Exception:  # sent as text: an exception that cannot be pickled would be lost
             return Work(name, failure=Failure(traceback.format_exc()))
+
+
+def _other_software(order: Order) -> str:
+    """Return how the software of this worker differs from that of the run, "" if it does not."""
+    here = software()
+    unlike = [name for name in here if here[name] != order.software.get(name)]
+    if not unlike:
+        return ""
+    return f"it has {_listed(here, unlike)}, and this run {_listed(order.software, unlike)}"
+
+
+def _items(order: Order, job: Job) -> list[Any]:
+    """Return what a job yields until its run ends."""
+    items = []
+    for item in job():
+        if order.run in _ENDED:
+            break
+        items.append(item)
+    return items
+
+
+def _judge_here(order: Order, numbers: Sequence[int], cases: Sequence[Case], name: str) -> Work:
+    """On the worker of this `name`: judge the cases on the backends of these numbers."""
+    seat = _seat_of(order.run)
+    with seat.lock:
+        pools = [seat.pool(order, number) for number in numbers]
+        oracles: dict[str, Pool] = {}
+        for case in cases:
+            if case.expect.oracle:
+                oracles[case.expect.oracle] = seat.pool(order, case.expect.oracle)
+        began = monotonic()
+        run = CaseJudge(
+            cases=cases,
+            backends=pools,
+            oracles=oracles,
+            ledgers=order.rules.ledgers,
+            gate=order.rules.gate,
+            times=order.rules.times,
+            reproducible=order.rules.reproducible,
+        )
+        answers = judge_chunk(run, Recorder(cases, order.addresses))
+        seconds = monotonic() - began
+    return Work(
+        name,
+        infos={which: pool.info for which, pool in seat.pools.items()},
+        answers=answers,
+        seconds=seconds,
+        ends=[*_PAST[order.run], *seat.ends()],
+    )
+
+
+def _seat_of(run: str) -> _Seat:
+    """Return the seat of a run; if it is a new one, an earlier run may lose its own."""
+    # Backends of a run that lost its seat are started anew.
+    while run not in _SEATS and len(_SEATS) >= _SEATS_OF_WORKER:
+        first = next(iter(_SEATS))
+        _PAST[first] = _closed(first)
+    if run not in _SEATS:
+        atexit.register(_closed, run)
+        _SEATS[run] = _Seat()
+    return _SEATS[run]
 
 
 async def end(run: str) -> list[Ends]:
@@ -217,15 +276,27 @@ async def end(run: str) -> list[Ends]:
 
 
 def _closed(run: str) -> list[Ends]:
+    """End the backends of a run on this worker; return how all its processes ended."""
     seat = _SEATS.pop(run, None)
-    return [*_PAST.pop(run, []), *(seat.close() if seat else ())]
+    ends = _PAST.pop(run, [])
+    if seat:
+        ends = [*ends, *seat.close()]
+    return ends
 
 
 def judge_chunk(run: CaseJudge, recorder: Recorder) -> list[JudgedAnswer]:
     """Judge all cases; return the answers as they are stored."""
     places = iter(range(len(run.cases)))
-    found = chain(*run.answers(lambda: [*islice(places, 1)] or None))
-    return [replace(one, result=recorder.record(cast(LiveResult, one.result))) for one in found]
+
+    def take() -> Sequence[int] | None:
+        """Return the place of the next case, None after the last."""
+        return [*islice(places, 1)] or None
+
+    answers = chain.from_iterable(run.answers(take))
+    return [
+        replace(answer, result=recorder.record(cast(LiveResult, answer.result)))
+        for answer in answers
+    ]
 
 
 def difference(first: BackendInfo, other: BackendInfo) -> str:
@@ -291,30 +362,27 @@ class Cluster:
         except ModuleNotFoundError as error:
             hint = "install it: pip install 'opcheck[cluster]'"
             raise BackendUnavailable(f"dask.distributed is not installed: {error}", hint) from error
-        count, is_local = address.removeprefix("local:"), address.partition(":")[0] == "local"
-        hint, comm = "write local:4, for four workers here, or tcp://HOST:PORT", distributed.comm
-        if is_local and not (count.isascii() and count.isdecimal() and 0 < int(count) < 1000):
-            raise UsageError(f"no cluster: {address!r}", hint)
-        try:
-            comm.registry.get_backend(comm.addressing.parse_address(address)[0])
-            comm.addressing.parse_host_port(address)
-        except ValueError as error:
-            raise UsageError(f"no cluster: {address!r}: {error}", hint) from error
+        self._dask: Any = distributed
+        self._order = order
+        self.settings = [*order.settings.values()]
+        self.address = address
+        #: The number of workers to start here, 0 if they are elsewhere.
+        self._new = self._parse_address()
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._dask: Any = distributed
-        self._order, self.settings = order, [*order.settings.values()]
-        self.address, self._new = address, int(count) if is_local else 0
-        # Its logs of messages keep the last 1000 chunks, cases and all.
-        quiet = {"logging.distributed": "critical", "distributed.scheduler.allowed-failures": 1}
-        quiet |= {"distributed.admin.low-level-log-length": 0}
-        with ExitStack() as stack, dask.config.set(quiet):
-            where = stack.enter_context(self._started()) if is_local else address
+        settings = {
+            "logging.distributed": "critical",
+            "distributed.scheduler.allowed-failures": 1,
+            # Its logs of messages would keep the last 1000 chunks, cases and all.
+            "distributed.admin.low-level-log-length": 0,
+        }
+        with ExitStack() as stack, dask.config.set(settings):
+            scheduler = stack.enter_context(self._started()) if self._new else address
             try:
-                client = self._dask.Client(where, timeout=10, set_as_default=False)
+                client = self._dask.Client(scheduler, timeout=10, set_as_default=False)
             except (OSError, ValueError) as error:
-                said = f"no scheduler of dask.distributed at {address!r}: {error}"
-                raise BackendUnavailable(said, "start one: dask scheduler") from error
+                message = f"no scheduler of dask.distributed at {address!r}: {error}"
+                raise BackendUnavailable(message, "start one: dask scheduler") from error
             self._client = stack.enter_context(client)
             self._stack = stack.pop_all()
         self.infos: list[BackendInfo] = []
@@ -331,7 +399,10 @@ class Cluster:
         self._unfit: dict[str, str] = {}
         #: How the run's processes ended, by worker, as far as that is known.
         self.ends: dict[str, Sequence[Ends]] = {}
-        self._looked, self._seen = 0.0, monotonic()
+        #: When the workers were last listed.
+        self._looked = 0.0
+        #: When there last were workers that can go on.
+        self._seen = monotonic()
         #: When the last sign of life of each worker came; infinite once its silence was reported.
         self._heard: dict[tuple[str, float], float] = {}
         #: The first question to each worker: its software and backends. It answers while the run is
@@ -339,15 +410,35 @@ class Cluster:
         self._greeted: dict[str, dict[tuple[int, ...], Any]] = {}
         self._greet()
 
+    def _parse_address(self) -> int:
+        """Return the number of workers to start here, 0 if there are some; raises UsageError."""
+        hint = "write local:4, for four workers here, or tcp://HOST:PORT"
+        kind, _, count = self.address.partition(":")
+        if kind == "local" and not (
+            count.isascii() and count.isdecimal() and 0 < int(count) <= _MOST_NEW_WORKERS
+        ):
+            raise UsageError(f"no cluster: {self.address!r}", hint)
+        comm = self._dask.comm
+        try:
+            comm.registry.get_backend(comm.addressing.parse_address(self.address)[0])
+            comm.addressing.parse_host_port(self.address)
+        except ValueError as error:
+            raise UsageError(f"no cluster: {self.address!r}: {error}", hint) from error
+        return int(count) if kind == "local" else 0
+
     def _started(self) -> Any:
         """Start workers on this machine, whose processes leave Ctrl-C to this one."""
-        # Without an address, its server warns where another cluster here has the usual port.
-        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
-        limits |= {"n_workers": self._new, "silence_logs": logging.CRITICAL}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            with own_memory.lifted():  # Backends on the workers inherit what these have.
-                return self._dask.LocalCluster(**limits)
+            with own_memory.lifted():  # backends on the workers inherit what these have
+                return self._dask.LocalCluster(
+                    n_workers=self._new,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    # Without an address, its server warns if another one here has the usual port.
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -364,7 +455,17 @@ class Cluster:
         self._greet()
         self._first = [*threads]
         infos: dict[Any, BackendInfo] = {}
-        wrong: list[OpcheckError] = []
+        errors: list[OpcheckError] = [*self._unfit_workers(infos)]
+        missing = [n for n in range(len(self.settings)) if n not in infos]
+        if missing and not errors:
+            errors.append(self._without_worker(self.settings[missing[0]]))
+        if errors:
+            raise workers.as_one(errors)
+        self.infos = [infos[number] for number in range(len(self.settings))]
+        return [*map(remote, self.infos)]
+
+    def _unfit_workers(self, infos: dict[Any, BackendInfo]) -> Iterator[OpcheckError]:
+        """Yield why first workers are unfit, and add the backends that they have to `infos`."""
         for work in self._first_answers():
             for which, info in work.infos.items():
                 unlike = difference(infos.setdefault(which, info), info)
@@ -372,16 +473,13 @@ class Cluster:
             why = work.why
             if why:
                 kind = UsageError if work.unfit.usage else BackendUnavailable
-                wrong.append(kind(f"worker {work.worker}: {why}", work.unfit.hint))
-        for number, settings in enumerate(self.settings):
-            if number not in infos and not wrong:
-                name = settings.name or settings.address
-                needs = _listed(settings.resources, settings.resources) or "all ended"
-                wrong.append(BackendUnavailable(f"no worker for {name}: {needs}"))
-        if wrong:
-            raise workers.as_one(wrong)
-        self.infos = [infos[number] for number in range(len(self.settings))]
-        return [*map(remote, self.infos)]
+                yield kind(f"worker {work.worker}: {why}", work.unfit.hint)
+
+    def _without_worker(self, settings: BackendSettings) -> BackendUnavailable:
+        """Return the error of a backend that no worker has."""
+        name = settings.name or settings.address
+        needs = _listed(settings.resources, settings.resources) or "all ended"
+        return BackendUnavailable(f"no worker for {name}: {needs}")
 
     def _first_answers(self) -> Iterator[Work]:
         """Yield what the first workers answer to the first questions, which may take a while.
@@ -400,16 +498,20 @@ class Cluster:
                         began = inf
                 if worker in self._threads({}):
                     error = future.exception()
-                    yield Work(worker, Failure(_said(error))) if error else future.result()
+                    yield Work(worker, Failure(_in_words(error))) if error else future.result()
 
     def _greet(self) -> None:
         """Ask each new worker for the backends that it has resources for."""
         for worker in self._threads({}).keys() - self._greeted:
-            fit = [worker in self._threads(one.resources) for one in self.settings]
-            # Without a backend, its software alone matters.
-            some = [(number,) for number, is_fit in enumerate(fit) if is_fit] if fit else [()]
+            questions: list[tuple[int, ...]] = [
+                (number,)
+                for number, settings in enumerate(self.settings)
+                if worker in self._threads(settings.resources)
+            ]
+            if not self.settings:
+                questions = [()]  # without a backend, its software alone matters
             self._greeted[worker] = {
-                numbers: self._submit(numbers, (), workers=[worker]) for numbers in some
+                numbers: self._submit(numbers, (), workers=[worker]) for numbers in questions
             }
 
     def answers(
@@ -426,27 +528,37 @@ class Cluster:
             times=run.times,
             reproducible=run.reproducible,
         )
-        asked, self._known = {**self._order.settings}, dict[Any, BackendInfo](enumerate(self.infos))
+        order_settings: dict[Any, BackendSettings] = {**self._order.settings}
+        #: The backends by number, and the oracles by name.
+        self._known: dict[Any, BackendInfo] = dict(enumerate(self.infos))
         for name, oracle in run.oracles.items():
-            asked[name], self._known[name] = cast(Pool, oracle).settings, oracle.info
-        self._order = replace(self._order, settings=asked, addresses=addresses, rules=rules)
-        self._run, self._recorder = run, recorder
+            order_settings[name] = cast(Pool, oracle).settings
+            self._known[name] = oracle.info
+        self._order = replace(
+            self._order, settings=order_settings, addresses=addresses, rules=rules
+        )
+        self._run = run
+        self._recorder = recorder
         self._drop()
         self._numbers = numbers or range(len(self.infos))
         cases = run.cases
         settings = {number: self.settings[number] for number in self._numbers}
         compared = [place for place, case in enumerate(cases) if case.expect.compares_backends]
         others = sorted({*range(len(cases))} - {*compared})
-        lanes = [_Lane((number,), others, one.resources) for number, one in settings.items()]
-        every = _Lane(self._numbers, compared, _together(settings.values()))
-        self._lanes, left = [*lanes, every], len(cases) * len(settings)
-        while left:
+        alone = [
+            _Lane((number,), others, of_backend.resources)
+            for number, of_backend in settings.items()
+        ]
+        together = _Lane(self._numbers, compared, _joint_resources(settings.values()))
+        self._lanes = [*alone, together]
+        missing = len(cases) * len(settings)
+        while missing:
             self._begin()
-            found = self._waited(self._taken) or []
-            left -= len(found)
-            yield found
+            answers = self._next_done(self._answers_of) or []
+            missing -= len(answers)
+            yield answers
 
-    def found(
+    def run_jobs(
         self,
         function: Callable[[Any], Iterable[Any]],
         jobs: Sequence[Any],
@@ -459,29 +571,35 @@ class Cluster:
         Raises UsageError as the function does, Defect for its other exceptions, and as `answers`;
         and BackendUnavailable for a job that ends each worker, or for which none is fit.
         """
-        lane, left = _Lane((), range(len(jobs)), resources or {}), len(jobs)
-        self._lanes, where = [lane], at or [""] * len(jobs)
+        lane = _Lane((), range(len(jobs)), resources or {})
+        self._lanes = [lane]
+        workers_of_jobs = at or [""] * len(jobs)
         self._drop()
-        while left:
+        missing = len(jobs)
+        while missing:
             room = len(jobs) if at else _DEPTH * sum(self._threads(lane.resources).values())
             while not self._asks_alone() and lane.begun < len(jobs) and len(self._running) < room:
-                n, lane.begun = lane.begun, lane.begun + 1
-                self._send(_Chunk(lane, [n], partial(function, jobs[n]), where[n]))
-            if done := self._waited(self._reply):
+                number = lane.begun
+                lane.begun += 1
+                job = partial(function, jobs[number])
+                self._send(_Chunk(lane, [number], job, workers_of_jobs[number]))
+            done = self._next_done(self._reply)
+            if done:
                 if not done.worker:
-                    said = "a job ended each worker of the cluster that it was sent to"
-                    raise BackendUnavailable(said)
-                left -= 1
-                yield from done.found
+                    message = "a job ended each worker of the cluster that it was sent to"
+                    raise BackendUnavailable(message)
+                missing -= 1
+                yield from done.items
 
     def threads(self) -> int:
         """Return how many jobs the workers do at a time."""
         return sum(self._threads({}).values())
 
     def of_hosts(self, resources: Mapping[str, float]) -> list[str]:
-        """One worker of each host that has the resources, always the same one."""
-        there = sorted(self._threads(resources).keys() & {*self._first}, reverse=True)
-        return [*{self._there[worker]["host"]: worker for worker in there}.values()]
+        """Return one worker of each host that has the resources, always the same one."""
+        fit = sorted(self._threads(resources).keys() & {*self._first}, reverse=True)
+        by_host = {self._there[worker]["host"]: worker for worker in fit}
+        return [*by_host.values()]
 
     def _asks_alone(self) -> bool:
         """Return True while chunks have to be sent one at a time; send the next one."""
@@ -494,43 +612,76 @@ class Cluster:
         """Submit chunks while workers have room, of the lane that is behind first."""
         if self._asks_alone():
             return
-        while some := [lane for lane in self._lanes if lane.begun < len(lane.places)]:
-            lane = min(some, key=lambda one: one.places[one.begun])
+        lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
+        while lanes:
+            lane = min(lanes, key=lambda lane: lane.places[lane.begun])
             room = _DEPTH * sum(self._threads(lane.resources).values())
             ahead = lane.places[lane.begun] - self._run.emitted
             if len(self._running) >= room or ahead > _DEPTH * room * _CASES:
                 return
             # Of some seconds at the pace of those before; of less in the end.
-            rest = lane.places[lane.begun :]
-            most = min(_SECONDS, max(_SHORTEST, lane.pace * len(rest) / room))
-            chunk = _Chunk(lane, rest[: min(_CASES, max(1, int(most / lane.pace)))])
+            left = lane.places[lane.begun :]
+            seconds = min(_SECONDS, max(_SHORTEST, lane.pace * len(left) / room))
+            count = min(_CASES, max(1, int(seconds / lane.pace)))
+            chunk = _Chunk(lane, left[:count])
             lane.begun += len(chunk.places)
             self._send(chunk)
+            lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
 
     def _send(self, chunk: _Chunk) -> None:
-        lane, job = chunk.lane, chunk.job
+        """Submit a chunk to the workers that may do it."""
+        lane = chunk.lane
+        job = chunk.job
         cases = [] if job else [self._run.cases[place] for place in chunk.places]
         # If any worker may take a task, dask itself keeps track of the workers that the task ended.
-        only = [chunk.worker] if chunk.worker else [*self._threads(lane.resources)]
-        only = only if self._unfit or chunk.worker else []
-        where: dict[str, Any] = {"workers": only or None, "resources": dict(lane.resources) or None}
-        future = self._submit(lane.numbers, cases, job, **where)
+        only: list[str] = []
+        if chunk.worker:
+            only = [chunk.worker]
+        elif self._unfit:
+            only = [*self._threads(lane.resources)]
+        future = self._submit(
+            lane.numbers,
+            cases,
+            job,
+            workers=only or None,
+            resources=dict(lane.resources) or None,
+        )
         self._running[chunk] = future, frozenset(only)
-        future.add_done_callback(lambda done: self._done.put((chunk, done)))
+
+        def put(done: Any) -> None:
+            self._done.put((chunk, done))
+
+        future.add_done_callback(put)
 
     def _submit(
-        self, numbers: Sequence[int], cases: Sequence[Case], job: Job | None = None, **where: Any
+        self,
+        numbers: Sequence[int],
+        cases: Sequence[Case],
+        job: Job | None = None,
+        *,
+        workers: Sequence[str] | None,
+        resources: Mapping[str, float] | None = None,
     ) -> Any:
+        """Submit `work` to these workers, None for any with the resources; return its future."""
         # Dask warns that a large model should be sent otherwise.
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            return self._client.submit(work, self._order, numbers, cases, job, pure=False, **where)
+            return self._client.submit(
+                work,
+                self._order,
+                numbers,
+                cases,
+                job,
+                pure=False,
+                workers=workers,
+                resources=resources,
+            )
 
-    def _waited(self, take: Callable[[_Chunk, Any], Found | None]) -> Found | None:
-        """The outcome of a chunk that is done; None where none was for a while."""
+    def _next_done(self, read: Callable[[_Chunk, Any], Found | None]) -> Found | None:
+        """Return what `read` returns of the next chunk that is done; None after a short wait."""
         try:
-            found = take(*self._done.get(timeout=_TICK))
+            result = read(*self._done.get(timeout=_TICK))
             self._seen = monotonic()
-            return found
+            return result
         except Empty:
             self._look_after()
             return None
@@ -542,8 +693,8 @@ class Cluster:
 
         Raises as the worker did.
         """
-        asked: Any = self._running.get(chunk, (None,))[0]
-        if asked is not future:  # the chunk was sent again meanwhile
+        running = self._running.get(chunk)
+        if running is None or running[0] is not future:  # the chunk was sent again meanwhile
             return None
         del self._running[chunk]
         if future is None:
@@ -561,7 +712,7 @@ class Cluster:
             self._part(chunk)
             return None
         if error:
-            raise BackendUnavailable(f"a worker of the cluster: {_said(error)}")
+            raise BackendUnavailable(f"a worker of the cluster: {_in_words(error)}")
         work = cast(Work, future.result())
         if self._is_usable(chunk, work):
             self.ends[work.worker] = work.ends or self.ends.get(work.worker, ())
@@ -593,59 +744,76 @@ class Cluster:
 
     def _part(self, chunk: _Chunk) -> None:
         """Send the cases of a chunk again, one by one: its workers have ended."""
-        one = replace(chunk, alone=True, again=chunk.alone)
-        self._alone.extend(replace(one, places=[place]) for place in chunk.places)
+        self._alone.extend(
+            replace(chunk, places=[place], alone=True, again=chunk.alone) for place in chunk.places
+        )
 
-    def _taken(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
+    def _answers_of(self, chunk: _Chunk, future: Any) -> list[JudgedAnswer]:
         """Return the answers of a chunk; none if it is sent again. Raises as the worker did."""
-        lane, done = chunk.lane, self._reply(chunk, future)
+        done = self._reply(chunk, future)
         if done is None:
             return []
         if not done.worker:
-            remotes = [remote(self.infos[number]) for number in lane.numbers]
-            about = replace(self._run, cases=[self._run.cases[chunk.places[0]]], backends=remotes)
-            return [*self._placed(chunk, judge_chunk(about, self._recorder))]
+            remotes = [remote(self.infos[number]) for number in chunk.lane.numbers]
+            case = self._run.cases[chunk.places[0]]
+            run = replace(self._run, cases=[case], backends=remotes)
+            return [*self._placed(chunk, judge_chunk(run, self._recorder))]
         answers = [*self._placed(chunk, done.answers)]
-        for one in (cast(Record, answer.result) for answer in answers):
-            if self._recorder.digests[one.case][1] != one.digest:
-                raise BackendUnavailable(f"worker {done.worker}: it has other data for {one.case}")
-        lane.pace = done.seconds / len(chunk.places)
+        for answer in answers:
+            record = cast(Record, answer.result)
+            if self._recorder.digests[record.case][1] != record.digest:
+                message = f"worker {done.worker}: it has other data for {record.case}"
+                raise BackendUnavailable(message)
+        chunk.lane.pace = done.seconds / len(chunk.places)
         return answers
 
     def _placed(self, chunk: _Chunk, answers: Iterable[JudgedAnswer]) -> Iterator[JudgedAnswer]:
-        for one in answers:
-            place = chunk.places[one.place]
-            number = self._numbers.index(chunk.lane.numbers[one.number])
-            result = replace(cast(Record, one.result), place=place)
-            yield replace(one, place=place, number=number, result=result)
+        """Yield the answers of a chunk with their places and numbers in the whole run."""
+        for answer in answers:
+            place = chunk.places[answer.place]
+            number = self._numbers.index(chunk.lane.numbers[answer.number])
+            result = replace(cast(Record, answer.result), place=place)
+            yield replace(answer, place=place, number=number, result=result)
 
     def _look_after(self) -> None:
         """Raise BackendUnavailable if there is no worker for a minute, and as Ctrl-C does."""
         interrupt.safe_place()
-        for chunk, (future, only) in [*self._running.items()]:
-            if only and only.isdisjoint(self._threads({})):  # dask would wait for them
-                if chunk.worker:
-                    raise BackendUnavailable(f"worker {chunk.worker} has ended")
-                del self._running[chunk]
-                future.cancel()
-                if chunk.again:
-                    self._running[chunk] = None, frozenset()
-                    self._done.put((chunk, None))
-                else:
-                    self._part(chunk)
-        for sign in [one for one, since in self._heard.items() if monotonic() - since > _PATIENCE]:
-            print(f"opcheck: worker {sign[0]} is silent; dask waits for it", file=sys.stderr)
-            self._heard[sign] = inf
-        lanes = [lane for lane in self._lanes if lane.begun < len(lane.places)]
-        lanes += [chunk.lane for chunk in (*self._running, *self._alone)]
-        if all(map(self._threads, [{}, *(lane.resources for lane in lanes)])):
+        self._send_stranded_again()
+        self._report_silent_workers()
+        needed: list[Mapping[str, float]] = [{}]
+        needed += [lane.resources for lane in self._lanes if lane.begun < len(lane.places)]
+        needed += [chunk.lane.resources for chunk in (*self._running, *self._alone)]
+        if all(map(self._threads, needed)):
             self._seen = monotonic()
         elif monotonic() - self._seen > _PATIENCE:
             lines = [f"the cluster at {self.address} has no worker", *self._unfit.values()]
             raise BackendUnavailable("\n".join(lines))
 
+    def _send_stranded_again(self) -> None:
+        """Send chunks again whose only workers are gone: dask would wait for them."""
+        for chunk, (future, only) in [*self._running.items()]:
+            if not only or not only.isdisjoint(self._threads({})):
+                continue
+            if chunk.worker:
+                raise BackendUnavailable(f"worker {chunk.worker} has ended")
+            del self._running[chunk]
+            future.cancel()
+            if chunk.again:
+                self._running[chunk] = None, frozenset()
+                self._done.put((chunk, None))
+            else:
+                self._part(chunk)
+
+    def _report_silent_workers(self) -> None:
+        """Print each worker that gives no sign of life for a minute, once."""
+        for sign, since in self._heard.items():
+            if monotonic() - since > _PATIENCE:
+                worker, _ = sign
+                print(f"opcheck: worker {worker} is silent; dask waits for it", file=sys.stderr)
+                self._heard[sign] = inf
+
     def _threads(self, resources: Mapping[str, float]) -> dict[str, int]:
-        """The threads of each worker that has the resources, and is not left aside."""
+        """Return the threads of each worker that has the resources, and is not unfit."""
         if monotonic() > self._looked + _TICK:
             with suppress(OSError):
                 self._there = self._client.scheduler_info(n_workers=-1)["workers"]
@@ -656,41 +824,47 @@ class Cluster:
             worker: about["nthreads"]
             for worker, about in self._there.items()
             if worker not in self._unfit
-            and all(about["resources"].get(name, 0) >= it for name, it in resources.items())
+            and all(about["resources"].get(name, 0) >= need for name, need in resources.items())
         }
 
     def _drop(self) -> None:
         """Give up the chunks under way, as those of a run that was left early."""
         self._client.cancel([future for future, _ in self._running.values() if future])
-        self._done, self._running, self._alone = Queue(), {}, deque()
+        self._done = Queue()
+        self._running = {}
+        self._alone = deque()
 
     def close(self) -> None:
         """End the run's backends on the workers; standard error names those that do not answer."""
 
-        async def ended(worker: str) -> None:
-            asked = self._client.run(end, self._order.run, workers=[worker], on_error="ignore")
+        async def end_worker(worker: str) -> None:
+            ends = self._client.run(end, self._order.run, workers=[worker], on_error="ignore")
             try:
-                self.ends |= await wait_for(asked, _FAREWELL)
+                self.ends |= await wait_for(ends, _FAREWELL)
             except TimeoutError:
                 print(f"opcheck: worker {worker} does not answer at the end", file=sys.stderr)
+
+        def end_all() -> Awaitable[Any]:
+            return gather(*map(end_worker, self._there))
 
         with suppress(OSError, self._dask.TimeoutError):
             self._drop()
             self._threads({})
             # One call a worker: dask returns no answer before all workers have answered.
-            self._client.sync(lambda: gather(*map(ended, self._there)))
+            self._client.sync(end_all)
         self._stack.close()
 
 
-def _together(settings: Iterable[BackendSettings]) -> dict[str, float]:
-    """The resources of a worker that has all these backends."""
-    found: dict[str, float] = {}
-    for name, amount in chain(*(one.resources.items() for one in settings)):
-        found[name] = max(amount, found.get(name, 0))
-    return found
+def _joint_resources(settings: Iterable[BackendSettings]) -> dict[str, float]:
+    """Return the resources of a worker that has all these backends."""
+    resources: dict[str, float] = {}
+    for of_backend in settings:
+        for name, amount in of_backend.resources.items():
+            resources[name] = max(amount, resources.get(name, 0))
+    return resources
 
 
-def _said(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -708,7 +882,9 @@ def supported(
     results = [*counted(run.results(cluster.answers(run, recorder, [number])))]
     settings = cluster.settings[number]
     first = {cell: cases[:1] for cell, cases in asked.items()}
-    [declared] = cluster.found(partial(support.declared_by, settings), [first], settings.resources)
+    [declared] = cluster.run_jobs(
+        partial(support.declared_by, settings), [first], settings.resources
+    )
     return support.support(asked, results, declared)
 
 
@@ -724,7 +900,7 @@ class Hosts:
         self._cluster = cluster
         self._request = request
         self._cases = request.cases
-        needed = _together(request.settings)
+        needed = _joint_resources(request.settings)
         self._at = cluster.of_hosts(needed)[: len(self._cases)]
         if not self._at:
             raise BackendUnavailable(f"no worker for all backends: {_listed(needed, needed)}")
@@ -734,8 +910,9 @@ class Hosts:
         self.header, *others = headers
         unlike = chain(*(timings.differences(self.header, header) for header in others))
         # Hosts may differ in these: each round times the same fixed work on each host.
-        if differing := {*unlike} - {"load", "memory", "platform"}:
-            kinds = [_listed(timings.settings(one), sorted(differing)) for one in headers]
+        differing = {*unlike} - {"load", "memory", "platform"}
+        if differing:
+            kinds = [_listed(timings.settings(header), sorted(differing)) for header in headers]
             message = f"hosts whose times cannot be compared: {'; '.join(dict.fromkeys(kinds))}"
             hint = "give like hosts a resource, and name it in `resources` of a profile"
             raise BackendUnavailable(message, hint)
@@ -743,8 +920,8 @@ class Hosts:
     def _timed(self, shares: Sequence[Sequence[Case]]) -> Iterator[tuple[Bench, Rows]]:
         """Time each share of the cases on its host; yield the header and the rows of each."""
         jobs = [replace(self._request, cases=share) for share in shares]
-        found = self._cluster.found(bench.at_a_host, jobs, at=self._at)
-        return (one for one in found if isinstance(one, tuple))  # others are visits
+        items = self._cluster.run_jobs(bench.at_a_host, jobs, at=self._at)
+        return (item for item in items if isinstance(item, tuple))  # others are visits
 
     def visits(self, stop: bench.Stop) -> Iterator[str]:
         """Measure until `stop` returns True; yield as often as a host ends."""

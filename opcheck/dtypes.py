@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import ml_dtypes
 import numpy as np
@@ -15,9 +15,13 @@ Kind = Literal["float", "int", "bool", "minifloat", "complex", "string"]
 # NumPy casts float16 one number after the other, subnormal ones many times slower than others.
 #: From so many numbers on their bits are cast in a few passes.
 _MANY = 1 << 12
-#: Of float32's exponent all bits, and 2^-14; from 65520 on float16 is infinite. As an unsigned
-#: integer every NaN, infinity and number below 0 is larger.
-_EXPONENT, _SMALLEST_NORMAL, _TOO_LARGE = 0x7F80_0000, 0x3880_0000, 0x477F_F000
+#: The bits of float32's exponent.
+_EXPONENT = 0x7F80_0000
+#: The smallest normal number of float16, 2^-14, as the bits of a float32.
+_SMALLEST_NORMAL = 0x3880_0000
+#: 65520 as the bits of a float32: from there on float16 is infinite. As an unsigned integer every
+#: NaN, infinity and number below 0 is larger.
+_TOO_LARGE = 0x477F_F000
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,8 @@ def limits(dtype: DType) -> tuple[float, float]:
     if dtype.kind == "bool":
         return 0, 1
     find: Any = ml_dtypes.iinfo if dtype.kind == "int" else ml_dtypes.finfo
-    ends, number = find(dtype.numpy), int if dtype.kind == "int" else float
+    ends = find(dtype.numpy)
+    number = int if dtype.kind == "int" else float
     return number(ends.min), number(ends.max)
 
 
@@ -170,6 +175,12 @@ def of(array: NDArray[Any]) -> DType | None:
         return DTYPES["string"] if all(issubclass(kind, str) for kind in kinds) else None
     dtype = array.dtype
     return _BY_NUMPY.get(dtype if dtype.isnative else dtype.newbyteorder("="))
+
+
+def is_real(array: NDArray[Any] | None) -> TypeGuard[NDArray[Any]]:
+    """Return True for a tensor of real floating numbers of 16 bits or more."""
+    dtype = None if array is None else of(array)
+    return dtype is not None and dtype.kind == "float"
 
 
 def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:

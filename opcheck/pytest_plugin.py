@@ -160,7 +160,7 @@ class _Judges:
             "case files not judged, as --opcheck-backend names no backend": self.idle,
             "case files left out, as hidden or by the settings of pytest": self.left_out,
             f"case files without a case of level {self.setting('level')}": self.without_cases,
-            "YAML files that are no case files": self.foreign,
+            "YAML files that are not case files": self.foreign,
         }
         return {why: paths for why, paths in reasons.items() if paths}
 
@@ -185,26 +185,32 @@ class _Judges:
         from opcheck.grouping import group_by
         from opcheck.model import Verdict
 
-        ways = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
+        outcomes = {Verdict.PASS: "passed", Verdict.WARN: "warned", Verdict.KNOWN: "known"}
         if not self.config.getoption("opcheck_require_supported"):
-            ways[Verdict.UNSUPPORTED] = "lacking"
-        # A warning, too, has failed that is not as a ledger lists it.
-        found = group_by(results, lambda r: "failed" if r.failed else ways.get(r.verdict, "failed"))
+            outcomes[Verdict.UNSUPPORTED] = "unsupported"
 
-        def of(some: Sequence[Result]) -> str:
-            return f"{len(some)} of {len(results)} cases: " if len(results) > 1 else ""
+        def outcome_of(result: Result) -> str:
+            # A warning, too, has failed that is not as a ledger lists it.
+            return "failed" if result.failed else outcomes.get(result.verdict, "failed")
 
-        for result in found.get("warned", ()):
+        def count(alike: Sequence[Result]) -> str:
+            return f"{len(alike)} of {len(results)} cases: " if len(results) > 1 else ""
+
+        by_outcome = group_by(results, outcome_of)
+        for result in by_outcome.get("warned", ()):
             node.warn(OpcheckWarning(str(result)))
-        if wrong := found.get("failed"):
+        failed = by_outcome.get("failed")
+        if failed:
             # The short summary shows the first line, next to the test's name.
-            first, text = wrong[0], str(wrong[0])
-            pytest.fail(f"{of(wrong)}{first.verdict}: {first.reason}\n{text}", pytrace=False)
-        if known := found.get("known"):
+            first = failed[0]
+            pytest.fail(f"{count(failed)}{first.verdict}: {first.reason}\n{first}", pytrace=False)
+        known = by_outcome.get("known")
+        if known:
             cause = known[0].known.cause if known[0].known else known[0].reason
-            pytest.xfail(of(known) + cause)
-        if lacking := found.get("lacking"):
-            message = f"{of(lacking)}unsupported: {lacking[0].reason}"
+            pytest.xfail(f"{count(known)}{cause}")
+        unsupported = by_outcome.get("unsupported")
+        if unsupported:
+            message = f"{count(unsupported)}unsupported: {unsupported[0].reason}"
             raise pytest.skip.Exception(message, _use_item_location=True)
 
 
@@ -215,7 +221,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare the judges, whose backends are started later, and ended with pytest."""
     judges = config.stash[_KEY] = _Judges(config)
     config.add_cleanup(judges.stack.close)
-    if settings := config.getoption("opcheck_config"):
+    settings = config.getoption("opcheck_config")
+    if settings:
         from opcheck.backends.trust import configured
 
         judges.stack.enter_context(configured(settings))
@@ -241,7 +248,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CollectedC
     """Collect case files if a backend is named: those on the command line, and those with cases."""
     if file_path.suffix.lower() not in _SUFFIXES:
         return None
-    config, judges = parent.config, parent.config.stash[_KEY]
+    config = parent.config
+    judges = parent.config.stash[_KEY]
     if not judges.backends:
         if _is_asked(config, file_path) and _looks_like_cases(file_path):
             judges.idle.append(file_path)
@@ -324,7 +332,8 @@ def _ignored_on_purpose(config: pytest.Config) -> set[Path]:
     here = config.invocation_params.dir
     found = {here / path for path in config.getoption("ignore") or ()}
     for plugin in config.pluginmanager.get_plugins():
-        file, names = getattr(plugin, "__file__", None), getattr(plugin, "collect_ignore", ())
+        file = getattr(plugin, "__file__", None)
+        names = getattr(plugin, "collect_ignore", ())
         if file and names:
             found.update(Path(file).parent / name for name in names)
     return found
@@ -453,7 +462,8 @@ class CaseItem(_Explained, pytest.Item):
 
     def __init__(self, *, case: Case, backend: str, **settings: Any) -> None:
         super().__init__(**settings)
-        self.case, self.backend = case, backend
+        self.case = case
+        self.backend = backend
 
     def runtest(self) -> None:
         """Judge the case; end as the verdict says."""

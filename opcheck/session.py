@@ -137,7 +137,11 @@ class Session:
     def __enter__(self) -> Self:
         """Start the backends, and wait for none; raises UsageError for all wrong addresses."""
         with ExitStack() as stack:
-            here = [InProcess(of_object(one)) for one in self._given if not isinstance(one, str)]
+            here = [
+                InProcess(of_object(backend))
+                for backend in self._given
+                if not isinstance(backend, str)
+            ]
             settings = []
             if self.addresses or not here:
                 self._folder = stack.enter_context(guarded_folder())
@@ -149,10 +153,15 @@ class Session:
                 stack.callback(self._cluster.close)
                 settings = []
             self._pools = stack.enter_context(workers.started(settings, self._jobs))
-            pools, others = iter(self._pools), iter(here)
-            given = () if self._cluster else self._given
-            named = [next(pools) if isinstance(one, str) else next(others) for one in given]
-            self.backends = [*(named or self._pools)]
+            self.backends = [*self._pools]
+            if self._given and not self._cluster:
+                # In the order in which they were given.
+                pools = iter(self._pools)
+                in_process = iter(here)
+                self.backends = [
+                    next(pools) if isinstance(backend, str) else next(in_process)
+                    for backend in self._given
+                ]
             self._stack = stack.pop_all()
         return self
 
@@ -185,8 +194,9 @@ class Session:
             workers.connect(self._pools)
             if self._cluster:
                 self.backends = [*self._cluster.connect()]
-            named = Counter(info.address for info in self.infos)
-            if wrong := sorted(address for address, count in named.items() if count > 1):
+            counts = Counter(info.address for info in self.infos)
+            wrong = sorted(address for address, count in counts.items() if count > 1)
+            if wrong:
                 hint = "a function is called by its __name__, which may be changed"
                 raise UsageError(f"several backends are called {', '.join(wrong)}", hint)
         except OpcheckError as error:
@@ -199,7 +209,7 @@ class Session:
     ) -> Iterator[LiveResult | Record]:
         """Begin to judge, in `jobs` processes where backends have as many; return the results."""
         with self.within_graph_limits():
-            results = self._judged(run, recorder)
+            results = self._results(run, recorder)
         return self._each_within_graph_limits(results)
 
     def within_graph_limits(self) -> AbstractContextManager[None]:
@@ -216,9 +226,10 @@ class Session:
                     return
             yield result
 
-    def _judged(
+    def _results(
         self, run: scheduler.Scheduler, recorder: Recorder
     ) -> Iterator[LiveResult | Record]:
+        """Return the results of a run: on the cluster, here, or in processes that judge."""
         for backend in (*self.backends, *self.oracles.values()):
             backend.forget()  # an earlier run of this session may have been left early
         if self._cluster:
@@ -270,7 +281,8 @@ class LiveRun:
             "repeat": str(request.repeat) if request.repeat > 1 else None,
             "require-reproducible": "yes" if request.require_reproducible else None,
         }
-        graphs, usual = session.graph_limits, budget.GraphLimits()
+        graphs = session.graph_limits
+        usual = budget.GraphLimits()
         if graphs.elements != usual.elements:
             options["graph-elements"] = str(graphs.elements)
         if graphs.nodes != usual.nodes:
@@ -309,13 +321,17 @@ class LiveRun:
         request = self.request
         session = self._session
         red = reds_of(self.header)
+
+        def is_red(result: LiveResult | Record) -> bool:
+            return is_failure(result, red)
+
         self._began = time.monotonic()
         has_shipped_cases = any(case.source.shipped for case in request.asked)
         self._judging = scheduler.Scheduler(
             cases=request.asked,
             backends=session.backends,
             ledgers=shipped_ledgers() if request.shipped_ledgers and has_shipped_cases else (),
-            is_unexplained=is_shown or (lambda result: is_failure(result, red)),
+            is_unexplained=is_shown or is_red,
             oracles=session.oracles,
             gate=request.gate,
             times=request.repeat,

@@ -440,9 +440,12 @@ def _timed_backends(timed: Timed) -> set[str]:
 
 def _missing(case: str, backend: str, reasons: Mapping[str, str]) -> Missing:
     """Return the row with `reasons`, "" for none, why the old and the new one have no time."""
-    stated = [f"no time {where}: {reason}" for where, reason in reasons.items() if reason]
-    why = "; ".join(stated) or "no round in common"
     old, new = reasons.values()
+    if old and old == new:
+        why = f"no time on either side: {old}"
+    else:
+        stated = [f"no time {where}: {reason}" for where, reason in reasons.items() if reason]
+        why = "; ".join(stated) or "no round in common"
     return Missing(case, backend, why, lost=bool(new and not old))
 
 

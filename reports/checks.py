@@ -29,7 +29,9 @@ FOLDER = Path(__file__).parent / "by_hand"
 #: The names of dtypes in files, but for those of NumPy and ml_dtypes.
 _DTYPES: Mapping[str, Any] = {"string": object, "bfloat16": ml_dtypes.bfloat16}
 #: Keys of a tensor besides the one that names its dtype.
-_SHAPE, _PUT, _BITS = "shape", "put", "bits"
+_SHAPE = "shape"
+_PUT = "put"
+_BITS = "bits"
 
 
 class Graph(str):
@@ -162,7 +164,9 @@ def tensor(value: Any) -> Array:
     if len(names) != 1:
         raise ValueError("must be a tensor, such as {float32: [1, 2]}")
     (name,) = names
-    dtype, values, shape = _dtype(name), value[name], value.get(_SHAPE)
+    dtype = _dtype(name)
+    values = value[name]
+    shape = value.get(_SHAPE)
     if value.get(_BITS):
         data = zlib.decompress(base64.b64decode(values))
         return np.frombuffer(data, dtype).reshape(shape).copy()

@@ -52,11 +52,17 @@ from reports.checks import (  # noqa: E402
 
 #: What each engine showed, a file each.
 STORED = HERE / "shown"
-SHOWS, RIGHT, OTHERWISE = "shows", "answers rightly", "fails in another way"
+#: Outcomes of a check: the defect shows, or does not, or another does, or the control fails.
+SHOWS = "shows"
+RIGHT = "answers rightly"
+OTHERWISE = "fails in another way"
 CONTROL = "fails the control"
-#: How often a model that is answered rightly is asked again, and seconds for all of an engine and
-#: for one model.
-_TIMES, _SECONDS, _PATIENCE = 20, 300, 30
+#: How often a model runs again that is answered rightly.
+_TIMES = 20
+#: Seconds for all checks of an engine.
+_SECONDS = 300
+#: Seconds for one model.
+_PATIENCE = 30
 _PACKAGES = {"reference": "onnx"}
 _BF16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -156,9 +162,11 @@ def _run(command: Sequence[str], env: Mapping[str, str]) -> tuple[list[list[str]
             errors="replace",
             timeout=_SECONDS,
         )
-        out, ending = done.stdout, f"{done.stderr}\nexit status {done.returncode}"
+        out = done.stdout
+        ending = f"{done.stderr}\nexit status {done.returncode}"
     except subprocess.TimeoutExpired as error:
-        out, ending = (error.stdout or b"").decode(), f"no answer within {_SECONDS} seconds"
+        out = (error.stdout or b"").decode()
+        ending = f"no answer within {_SECONDS} seconds"
     return [
         json.loads(line) for line in out.splitlines(keepends=True) if line.endswith("\n")
     ], ending
@@ -225,7 +233,8 @@ def _same(answer: Array | Exception, want: Any, model: Model, rtol: float, dtype
     if answer.dtype.kind in "OU":
         return bool(answer.tolist() == np.asarray(want, object).tolist())
     kind = np.complex128 if answer.dtype.kind == "c" else np.float64
-    got, right = answer.astype(kind), np.asarray(want, kind)
+    got = answer.astype(kind)
+    right = np.asarray(want, kind)
     if got.shape != right.shape or not np.allclose(got, right, rtol, 0, equal_nan=True):
         return False
     # A right answer of -0 is told from 0; where 0 is right, either may come.
@@ -252,73 +261,106 @@ def _more(model: Model) -> dict[str, Array]:
 
 
 def _proto(model: Model) -> bytes:
-    from onnx import AttributeProto, TensorProto, helper, numpy_helper, parser
+    """Return an ONNX model of one node, with what makes and takes apart its sequence."""
+    from onnx import helper, numpy_helper
 
-    def kind_of(dtype: Any) -> int:
-        bfloat16 = dtype == _BF16
-        return TensorProto.BFLOAT16 if bfloat16 else helper.np_dtype_to_tensor_dtype(dtype)
-
-    x, kind = model.x, kind_of(model.x.dtype)
-    data: dict[str, Any] = {"raw_data": x.tobytes()}
-    if model.stored == "int32_data":
-        data = {"int32_data": x.view(np.uint16).ravel().tolist()}
-    if model.stored == "string_data":
-        data = {"string_data": [text.encode() for text in x.ravel().tolist()]}
-    fed, none = model.stored == "fed", model.stored == "nothing"
-    more = _more(model)
-    infos = [
-        helper.make_tensor_value_info(name, kind_of(array.dtype), array.shape)
-        for name, array in more.items()
-    ]
-    constants = [] if fed or none else [TensorProto(name="x", data_type=kind, dims=x.shape, **data)]
+    x = model.x
+    infos = [("x", x.dtype, x.shape)] if model.stored == "fed" else []
+    constants = [_stored_input(model)] if model.stored not in ("fed", "nothing") else []
     if model.constant:
-        infos, constants = [], constants + [numpy_helper.from_array(a, n) for n, a in more.items()]
-    gives = kind_of(np.dtype(model.gives)) if model.gives else kind
-    outputs = [*(f"y{place}" for place in range(model.output)), "y"]
-    outputs += [f"z{place}" for place in range(model.after)]
-    names = [f"x{n}" if array is not None else "" for n, array in enumerate(model.more, 1)]
-    names = names[: len(names) - model.around]
-    inputs = [*([] if none else ["x"]), *names]
-    node = helper.make_node(model.op, inputs, outputs, domain=model.domain)
-    for name, value in model.attrs.items():
-        if isinstance(value, np.ndarray):
-            value = numpy_helper.from_array(value)
-        if isinstance(value, Graph):
-            value = parser.parse_graph(f"{name} {value}")
-        # The one list whose type cannot be seen.
-        ints = AttributeProto.INTS if value == [] else None
-        node.attribute.append(helper.make_attribute(name, value, attr_type=ints))
-    nodes = [node]
+        constants += [numpy_helper.from_array(a, name) for name, a in _more(model).items()]
+    else:
+        infos += [(name, a.dtype, a.shape) for name, a in _more(model).items()]
+    nodes = [_node(model)]
     if model.sequence is not None:
-        those, rest = node.input[: model.sequence], node.input[model.sequence :]
-        how = (
-            helper.make_node("SequenceConstruct", those, ["s"])
-            if those
-            else helper.make_node("SequenceEmpty", [], ["s"], dtype=kind)
-        )
-        if model.op.startswith("Optional"):
-            empty: dict[str, Any] = (
-                {} if those else {"type": helper.make_tensor_type_proto(kind, None)}
-            )
-            how = helper.make_node("Optional", those, ["s"], **empty)
-        node.input[:], nodes = ["s", *rest], [how, node]
+        nodes.insert(0, _sequence_maker(model, nodes[0]))
     if model.item != "":
-        node.output[:] = ["t"]
-        counts = "OptionalHasElement" if model.op == "Optional" else "SequenceLength"
-        length = helper.make_node(counts, ["t"], ["y"])
-        at = helper.make_node("SequenceAt", ["t", "place"], ["y"])
-        nodes.append(length if model.item == "length" else at)
+        nodes.append(_sequence_reader(model, nodes[-1]))
         place = 0 if model.item == "length" else model.item
-        constants = [*constants, numpy_helper.from_array(np.array(place), "place")]
+        constants.append(numpy_helper.from_array(np.array(place), "place"))
+    gives = _type_code(np.dtype(model.gives) if model.gives else x.dtype)
     graph = helper.make_graph(
         nodes,
         "one",
-        [*([helper.make_tensor_value_info("x", kind, x.shape)] if fed else []), *infos],
+        [helper.make_tensor_value_info(name, _type_code(dtype), sh) for name, dtype, sh in infos],
         [helper.make_tensor_value_info("y", gives, None)],
         constants,
     )
     opset = helper.make_opsetid(model.domain, model.opset)
     return helper.make_model(graph, opset_imports=[opset], ir_version=10).SerializeToString()
+
+
+def _type_code(dtype: Any) -> int:
+    """Return ONNX's number of an element type."""
+    from onnx import TensorProto, helper
+
+    return TensorProto.BFLOAT16 if dtype == _BF16 else helper.np_dtype_to_tensor_dtype(dtype)
+
+
+def _stored_input(model: Model) -> Any:
+    """Return the input `x` as a constant, in the field that the model names."""
+    from onnx import TensorProto
+
+    x = model.x
+    data: dict[str, Any] = {"raw_data": x.tobytes()}
+    if model.stored == "int32_data":
+        data = {"int32_data": x.view(np.uint16).ravel().tolist()}
+    if model.stored == "string_data":
+        data = {"string_data": [text.encode() for text in x.ravel().tolist()]}
+    return TensorProto(name="x", data_type=_type_code(x.dtype), dims=x.shape, **data)
+
+
+def _node(model: Model) -> Any:
+    """Return the node that is tested, with its inputs, outputs and attributes."""
+    from onnx import AttributeProto, helper, numpy_helper, parser
+
+    names = [f"x{n}" if array is not None else "" for n, array in enumerate(model.more, 1)]
+    names = names[: len(names) - model.around]
+    if model.stored != "nothing":
+        names.insert(0, "x")
+    outputs = [*(f"y{place}" for place in range(model.output)), "y"]
+    outputs += [f"z{place}" for place in range(model.after)]
+    node = helper.make_node(model.op, names, outputs, domain=model.domain)
+    for name, value in model.attrs.items():
+        if isinstance(value, np.ndarray):
+            value = numpy_helper.from_array(value)
+        if isinstance(value, Graph):
+            value = parser.parse_graph(f"{name} {value}")
+        # The type of an empty list cannot be seen.
+        ints = AttributeProto.INTS if value == [] else None
+        node.attribute.append(helper.make_attribute(name, value, attr_type=ints))
+    return node
+
+
+def _sequence_maker(model: Model, node: Any) -> Any:
+    """Return a node that makes a sequence of the first inputs of `node`, which takes it instead."""
+    from onnx import helper
+
+    kind = _type_code(model.x.dtype)
+    tensors = node.input[: model.sequence]
+    others = node.input[model.sequence :]
+    if model.op.startswith("Optional"):
+        empty: dict[str, Any] = {}
+        if not tensors:
+            empty["type"] = helper.make_tensor_type_proto(kind, None)
+        maker = helper.make_node("Optional", tensors, ["s"], **empty)
+    elif tensors:
+        maker = helper.make_node("SequenceConstruct", tensors, ["s"])
+    else:
+        maker = helper.make_node("SequenceEmpty", [], ["s"], dtype=kind)
+    node.input[:] = ["s", *others]
+    return maker
+
+
+def _sequence_reader(model: Model, node: Any) -> Any:
+    """Return a node that makes the output of the sequence that `node` gives."""
+    from onnx import helper
+
+    node.output[:] = ["t"]
+    if model.item != "length":
+        return helper.make_node("SequenceAt", ["t", "place"], ["y"])
+    counts = "OptionalHasElement" if model.op == "Optional" else "SequenceLength"
+    return helper.make_node(counts, ["t"], ["y"])
 
 
 def _onnxruntime(model: bytes, fed: Mapping[str, Any]) -> Any:
@@ -532,7 +574,8 @@ def _spelt(values: Any) -> str:
         return f"of shape {[*array.shape]}, ones at {ones}"
     if array.size > 12:
         nans = ", NaN" * bool(np.isnan(array).any())
-        least, most = np.nanmin(array), np.nanmax(array)
+        least = np.nanmin(array)
+        most = np.nanmax(array)
         return f"of shape {[*array.shape]}, {least:.3g} to {most:.3g}{nans}"
     if array.size == 0:
         return f"of shape {[*array.shape]}"

@@ -234,7 +234,8 @@ def _counted(one: Published, which: Harm) -> str:
 
 
 def _of(states: Counter[State], *, percent: bool = False) -> str:
-    of, right = score.judged(states), states[State.RIGHT]
+    of = score.judged(states)
+    right = states[State.RIGHT]
     if not of:
         return "–"
     return f"{right:,} of {of:,}" + (f" ({score.percent(states)}\u00a0%)" if percent else "")
@@ -690,7 +691,8 @@ def _bench(stored: timings.Stored) -> Iterator[str]:
 
 
 def _time(row: Timed, backend: str, bench: Bench) -> str:
-    timing, base = row.timing(backend), row.timing(bench.baseline)
+    timing = row.timing(backend)
+    base = row.timing(bench.baseline)
     found = spread(timing.samples) if timing else None
     if timing is None or found is None:
         return "–"

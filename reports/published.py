@@ -163,7 +163,9 @@ class Published:
         invalid = {line.id for line in self._lines if line.kind == "invalid model"}
         found: dict[Cell, Counter[tuple[str, bool]]] = defaultdict(Counter)
         for result in self.results:
-            op, dtype, kind = result.op, result.dtype, result.kind
+            op = result.op
+            dtype = result.dtype
+            kind = result.kind
             typed = opset.versions(op.domain, op.name)[op.since].typed
             if dtype and DTYPES[dtype].text in typed.types:
                 accused = kind.defect and not invalid.isdisjoint(self._holding(kind.defect))
@@ -218,7 +220,8 @@ class Published:
 
 
 def _state_of(kind: Kind) -> str:
-    verdict, raised = kind.found or kind.verdict, kind.failure == "raised"
+    verdict = kind.found or kind.verdict
+    raised = kind.failure == "raised"
     if verdict in reds():
         return "raised" if raised else "red"
     if verdict in UNJUDGED:

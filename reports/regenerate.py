@@ -25,9 +25,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -64,52 +64,68 @@ TIMED = ("onnxruntime", "numpy", "openvino", "torch", "tract")
 
 
 def main() -> int:
-    """Make what was asked for; exit status 1 where something could not be."""
-    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    asked.add_argument("-b", "--backend", action="append", choices=RUNNABLE)
-    asked.add_argument("--more", action="append", choices=OTHERS)
-    asked.add_argument("--take", type=Path, metavar="DIR", help="take whole runs, and make none")
-    asked.add_argument("--only-run", action="append", choices=RUNNABLE, help="only the whole run")
-    asked.add_argument("--page", action="store_true", help="only the pages, of what is published")
-    asked.add_argument("--resume", action="store_true", help="keep results of the same cases")
-    asked.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
-    args = asked.parse_args()
+    """Make what the options name; exit status 1 where something could not be made."""
+    args = _arguments()
     began = time.monotonic()
-    failed: list[str] = []
     try:
         ledgers()
     except CaseFileError as error:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
     if args.only_run:
-        failed = [f"{one} failed" for one in args.only_run if not _run(one, args.jobs)]
-        for reason in failed:
-            print(reason, file=sys.stderr)
-        return int(bool(failed))
+        return _exit_status([f"{one} failed" for one in args.only_run if not _run(one, args.jobs)])
     if args.take:
-        failed += _publish(
-            [one for one in (*RUNNABLE, *OTHERS) if _path(one, args.take)], args.take
-        )
+        taken = [name for name in (*RUNNABLE, *OTHERS) if _path(name, args.take)]
+        failed = _publish(taken, args.take)
     elif args.more:
-        made = [one for one in args.more if _more(one)]
-        failed += [f"{one} failed; its results stay" for one in args.more if one not in made]
-        failed += _publish(made)
-    elif not args.page:
-        asked_for = args.backend or RUNNABLE
-        made = [one for one in asked_for if _run(one, args.jobs, resume=args.resume)]
-        failed += [f"{one} failed; its results stay" for one in asked_for if one not in made]
-        failed += _publish(made)
-        engines = [one for one in asked_for if any(check.engine == one for check in all_checks())]
-        if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
-            failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
-        if not (args.backend or args.resume) and not _bench():
-            failed.append("bench failed; its stored times stay")
+        failed = _make(args.more, _more)
+    elif args.page:
+        failed = []
+    else:
+        failed = _make_engines(args)
     written = stored().files()
     write(HERE, written)
     print(f"{len(written)} pages and scores: {time.monotonic() - began:.0f} s")
+    return _exit_status(failed)
+
+
+def _arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("-b", "--backend", action="append", choices=RUNNABLE)
+    parser.add_argument("--more", action="append", choices=OTHERS)
+    parser.add_argument("--take", type=Path, metavar="DIR", help="take whole runs, and make none")
+    parser.add_argument("--only-run", action="append", choices=RUNNABLE, help="only the whole run")
+    parser.add_argument("--page", action="store_true", help="only the pages, of what is published")
+    parser.add_argument("--resume", action="store_true", help="keep results of the same cases")
+    parser.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
+    return parser.parse_args()
+
+
+def _exit_status(failed: Sequence[str]) -> int:
+    """Print what could not be made; return 1 if there is anything, else 0."""
     for reason in failed:
         print(reason, file=sys.stderr)
     return int(bool(failed))
+
+
+def _make(names: Sequence[str], run: Callable[[str], bool]) -> list[str]:
+    """Make whole runs of engines, and publish them; return what could not be made."""
+    made = [name for name in names if run(name)]
+    failed = [f"{name} failed; its results stay" for name in names if name not in made]
+    return failed + _publish(made)
+
+
+def _make_engines(args: argparse.Namespace) -> list[str]:
+    """Make whole runs, what confirms their defects, and timings; return what could not be made."""
+    names = args.backend or RUNNABLE
+    failed = _make(names, partial(_run, jobs=args.jobs, resume=args.resume))
+    engines = [name for name in names if any(check.engine == name for check in all_checks())]
+    if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
+        failed.append("confirm.py: not every defect shows as expected, see NOT CONFIRMED above")
+    if not (args.backend or args.resume) and not _bench():
+        failed.append("bench failed; its stored times stay")
+    return failed
 
 
 def _path(name: str, folder: Path = RUNS) -> Path | None:
@@ -210,7 +226,8 @@ def _join(path: Path, parts: Sequence[RunPart]) -> bool:
     try:
         whole, lacks = analysis.merge(parts)
     except UsageError as error:
-        whole, lacks = parts[0][1], tuple(error.lines())
+        whole = parts[0][1]
+        lacks = tuple(error.lines())
     ending = whole.ending
     if lacks or ending is None or ending.exit_code:
         print("\n".join(f"         {line}" for line in lacks or [ending and ending.meaning]))

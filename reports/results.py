@@ -114,7 +114,8 @@ def pack(runs: Mapping[str, Run], folder: Path = FOLDER) -> None:
 
 def read(path: Path) -> Results:
     """Return the results of an engine's file."""
-    told, about = _read(path), head(path)
+    told = _read(path)
+    about = head(path)
     cases = _read(path.parent / CASES / f"{about.level}.json.gz")
     if cases["digest"] != about.suite.digest:
         raise UsageError(f"{path.name} is not of the suite of {about.level}.json.gz")
@@ -177,7 +178,8 @@ def _columns(run: Run) -> dict[str, Any]:
     """The column of an engine's results, and its examples."""
     records = _by_place(run)
     distinct, column = _numbered([astuple(_kind_of(record)) for record in records])
-    header, (backend,) = run.header, run.header.backends
+    header = run.header
+    (backend,) = run.header.backends
     machine = header.environment
     about = Head(
         address=backend.address,

@@ -69,7 +69,8 @@ def badge(one: Published) -> str:
 
 def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str, Any]]) -> str:
     """Return all numbers of an engine, an operator a line, in the form of `score.schema.json`."""
-    head, states = one.head, counts(one)
+    head = one.head
+    states = counts(one)
     used = one.use(shares(models))
     operators: dict[str, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for (op, dtype), state in one.cells.items():

@@ -22,18 +22,6 @@ MAX_EXCEPTIONS = 10
 
 #: Functions that may be more complex, as "file:function", each with the reason.
 EXCEPTIONS: dict[str, str] = {}
-#: Modules that still have functions which are to be divided. A module without them leaves the list.
-NOT_YET = (
-    "cli",
-    "engine",
-)
-#: Functions of formulas with other parameters than a schema's, which are to be divided.
-FORMULAS_NOT_YET = (
-    "normalizations.formula",
-    "training.adagrad",
-    "training.adam",
-    "training.momentum",
-)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _ONE_BRANCH = (
@@ -58,11 +46,6 @@ class Function(NamedTuple):
     def name(self) -> str:
         """The file, relative to the package, and the function."""
         return f"{self.path.relative_to(PACKAGE).as_posix()}:{self.node.name}"
-
-    @property
-    def module(self) -> str:
-        """The module or package directly in `opcheck`."""
-        return self.path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def complexity(function: ast.AST) -> int:
@@ -122,7 +105,7 @@ def test_no_function_is_too_complex():
     assert [
         f"{function.name}: {complexity(function.node)}"
         for function in complex_functions()
-        if function.module not in NOT_YET and function.name not in EXCEPTIONS
+        if function.name not in EXCEPTIONS
     ] == []
 
 
@@ -130,14 +113,6 @@ def test_exceptions_are_few_and_needed():
     assert len(EXCEPTIONS) <= MAX_EXCEPTIONS
     assert all(EXCEPTIONS.values())
     assert EXCEPTIONS.keys() <= {function.name for function in complex_functions()}
-
-
-@pytest.mark.parametrize("module", NOT_YET)
-def test_modules_still_to_be_divided_have_complex_functions(module):
-    assert any(
-        function.module == module and function.name not in EXCEPTIONS
-        for function in complex_functions()
-    ), f"{module} has none any more: take it off NOT_YET"
 
 
 def _schema_names(operator: Operator) -> Iterator[set[str]]:
@@ -193,6 +168,4 @@ def _formulas_of_many_parameters() -> dict[str, bool]:
 
 def test_formulas_of_many_parameters_take_what_their_schema_has():
     formulas = _formulas_of_many_parameters()
-    others = {name for name, is_of_schema in formulas.items() if not is_of_schema}
-    assert others - {*FORMULAS_NOT_YET} == set()
-    assert {*FORMULAS_NOT_YET} - others == set(), "take these off FORMULAS_NOT_YET"
+    assert [name for name, is_of_schema in formulas.items() if not is_of_schema] == []

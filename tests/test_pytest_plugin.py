@@ -393,7 +393,7 @@ def test_what_is_left_out_is_counted_and_named(project: Any, words: list[str]) -
         "opcheck: case files left out, as hidden or by the settings of pytest: 3:"
         " cases/build/ignored.yaml, cases/venv/deep.yaml, cases/.folder/deep.yaml",
         "opcheck: case files without a case of level core: 1: cases/deep.yaml",
-        "opcheck: YAML files that are no case files: 1: cases/other.yaml",
+        "opcheck: YAML files that are not case files: 1: cases/other.yaml",
     ]
 
 

@@ -48,7 +48,7 @@ def test_what_changed_from_one_run_to_the_next_is_told_as_shown(tmp_path: Path) 
         opcheck(tmp_path, "run", "-b", "mine", *cases, "--report", f"json={name}.jsonl")
     printed = plain(opcheck(tmp_path, "diff", "onnxruntime.jsonl", "reference.jsonl"))
     left = iter(printed.splitlines())
-    for line in plain(block("Not alike", STORED_RUNS)).splitlines():
+    for line in plain(block("Settings that differ", STORED_RUNS)).splitlines():
         assert line == "…" or line in left, line
 
 
@@ -62,7 +62,7 @@ def test_the_case_file_is_sound_and_its_faults_are_told_as_shown(tmp_path: Path)
     file = tmp_path / "my.yaml"
     file.write_text(block("# my.yaml"), encoding="utf-8")
     assert opcheck(tmp_path, "list", "my.yaml").endswith(
-        "4 cases of 1 name, 4 with literal expectations\n"
+        "4 cases from 1 template, 4 with hand-written answers\n"
     )
     assert "exit 0: conforms: 4 results" in opcheck(tmp_path, "run", "my.yaml", "-b", "onnxruntime")
     faulty = block("# my.yaml").replace("axis: -1", "axes: -1").replace("[3, 0, 3]]", "[3, 0]]")

@@ -127,9 +127,9 @@ def entry_points() -> "Mapping[str, EntryPoint]":
     # Takes ten times as long as the rest of this module, and most runs name built-in kinds only.
     from importlib import metadata
 
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in metadata.entry_points(group=GROUP):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if point.name in built_in():
             message = f"{_origin(point)} offers a backend {point.name!r}, which is built in"
             hint = f"uninstall it, or have it renamed (entry point group {GROUP!r})"
@@ -137,7 +137,7 @@ def entry_points() -> "Mapping[str, EntryPoint]":
         if other is not point:
             both = f"{_origin(other)} and {_origin(point)} both"
             raise UsageError(f"{both} offer a backend {point.name!r}", "uninstall one of them")
-    return found
+    return points
 
 
 def _origin(point: "EntryPoint") -> str:
@@ -201,7 +201,8 @@ def resolve(text: str, profiles: Mapping[str, Profile]) -> Profile:
         if profile.code and text in entry_points():
             profile.require_trust()
         return profile
-    if (name := re.split("[:?]", text, maxsplit=1)[0]) in profiles:
+    name = re.split("[:?]", text, maxsplit=1)[0]
+    if name in profiles:
         message = f"{name!r} is a profile, which takes neither detail nor options"
         raise UsageError(f"backend {text!r}: {message}", "its options belong into the file")
     return Profile(text, parse(text, profiles))
@@ -213,22 +214,24 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
     Those are of the file that --config names, or else of the nearest file upwards.
     """
     problems = Problems()
-    found: Mapping[str, Profile] = {}
+    profiles: Mapping[str, Profile] = {}
     named = trust.config()
-    if nearest := _named_table(named, problems) if named else nearest_settings(folder, problems):
+    settings = _named_table(named, problems) if named else nearest_settings(folder, problems)
+    if settings:
         # Imported here, because it takes as long as the start of a whole command.
         from opcheck.backends.profile_fields import profiles_of
 
-        found = profiles_of(*nearest, problems)
+        profiles = profiles_of(*settings, problems)
     problems.raise_if_any()
-    return found
+    return profiles
 
 
 def memory(text: str) -> int:
     """Return a size such as 2GiB, 512MB or 1000000 in bytes; raise UsageError."""
-    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", text.strip(), re.ASCII)
-    factor = _UNITS.get(found[2].lower(), 0) if found else 0
-    count = int(float(found[1]) * factor) if found else 0
+    size = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)", text.strip(), re.ASCII)
+    count = 0
+    if size:
+        count = int(float(size[1]) * _UNITS.get(size[2].lower(), 0))
     if not count:
         raise UsageError(f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000")
     return count
@@ -250,20 +253,21 @@ def nearest_settings(folder: Path, problems: Problems) -> tuple[FileNode, Settin
             if not is_there:
                 continue
             shown = name if place == folder else str(path)
-            if found := _table(path, shown, keys, problems):
-                return found
+            table = _table(path, shown, keys, problems)
+            if table:
+                return table
     return None
 
 
 def _named_table(path: Path, problems: Problems) -> tuple[FileNode, SettingsFile] | None:
     """Return the table of settings in a file that the user names."""
     keys = _FILES.get(path.name, ())
-    found = _table(path, str(path), keys, problems, is_named=True)
-    if not found and not problems:
+    settings = _table(path, str(path), keys, problems, is_named=True)
+    if not settings and not problems:
         table = f"[{'.'.join((*keys, 'backends'))}.NAME]"
         message = f"this file has no settings of opcheck, such as {table}"
         raise CaseFileError([Problem(str(path), 0, 0, message)])
-    return found
+    return settings
 
 
 def _table(

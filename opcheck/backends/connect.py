@@ -44,6 +44,8 @@ IN_PROCESS = "object"
 CLASS = "class"
 #: What is installed here belongs to somebody, whatever folder it is in.
 _INSTALLED = {"site-packages", "dist-packages"}
+#: Names that a hint lists of a module without the one asked for.
+_SHOWN_NAMES = 12
 _CODE = {".py", ".so", ".pyd", ".dylib", ".dll"}
 
 
@@ -59,11 +61,16 @@ def blamed(what: str) -> Iterator[None]:
     except BaseException as error:
         # That of a SyntaxError repeats its place.
         text = error.msg if isinstance(error, SyntaxError) else str(error)
-        said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        message = f"{what}: {type(error).__name__}"
+        if text:
+            message += f": {text}"
         place = place_of(error)
-        install = "install what is missing, or put its folder on PYTHONPATH"
-        hint = install if isinstance(error, ModuleNotFoundError) else None
-        raise BackendUnavailable(f"{what}: {said}{place and f' ({place})'}", hint) from error
+        if place:
+            message += f" ({place})"
+        hint = None
+        if isinstance(error, ModuleNotFoundError):
+            hint = "install what is missing, or put its folder on PYTHONPATH"
+        raise BackendUnavailable(message, hint) from error
 
 
 def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, Any, str]:
@@ -113,19 +120,27 @@ def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
 
 
 def _member(backend: str, module: ModuleType, path: str) -> Any:
-    found: Any = module
+    """Return the object at a dotted `path` in a module; raises UsageError if there is none."""
+    thing: Any = module
     for name in path.split("."):
         with blamed(f"backend {backend!r}: {path!r} cannot be read"):
-            if not hasattr(found, name):
-                names = [known for known in dir(found) if not known.startswith("_")]
-                if isinstance(found, ModuleType):
-                    here = vars(found)
-                    names = [one for one in names if one not in here or _is_own(here[one], found)]
-                what = f"module {module.__name__!r}" if found is module else repr(found)
-                hint = did_you_mean(name, names) or f"it has {', '.join(names[:12]) or 'nothing'}"
+            if not hasattr(thing, name):
+                names = _public_names(thing)
+                what = f"module {module.__name__!r}" if thing is module else repr(thing)
+                shown = ", ".join(names[:_SHOWN_NAMES]) or "nothing"
+                hint = did_you_mean(name, names) or f"it has {shown}"
                 raise UsageError(f"backend {backend!r}: {what} has no {name!r}", hint)
-            found = getattr(found, name)
-    return found
+            thing = getattr(thing, name)
+    return thing
+
+
+def _public_names(thing: Any) -> list[str]:
+    """Return the public names of an object; of a module, those of its own things."""
+    names = [name for name in dir(thing) if not name.startswith("_")]
+    if not isinstance(thing, ModuleType):
+        return names
+    here = vars(thing)
+    return [name for name in names if name not in here or _is_own(here[name], thing)]
 
 
 def _is_own(thing: Any, module: ModuleType) -> bool:
@@ -138,24 +153,35 @@ def _chosen(backend: str, module: ModuleType, methods: Sequence[str]) -> tuple[s
     """Return the module, under the name "", or the only class in it with one of the methods."""
     if any(callable(getattr(module, method, None)) for method in methods):
         return "", module
-    classes: dict[type, str] = {}
-    for name, thing in vars(module).items():
-        if isinstance(thing, type) and any(hasattr(thing, method) for method in methods):
-            classes.setdefault(thing, name)
-    own = [thing for thing in classes if thing.__module__ == module.__name__]
-    meant = own or [thing for thing in classes if not thing.__module__.startswith(_BASES)]
-    if len(meant) == 1:
-        return classes[meant[0]], meant[0]
+    classes = _classes_with(module, methods)
+    if len(classes) == 1:
+        (only,) = classes
+        return classes[only], only
     kind = backend.partition(":")[0]
     wanted = " or ".join(methods)
-    if meant:
+    if classes:
         message = f"module {module.__name__!r} has several classes with {wanted}"
-        spelt = (f"{kind}:{module.__name__}:{classes[thing]}" for thing in meant)
-        hint = f"write one of {', '.join(spelt)}"
+        addresses = (f"{kind}:{module.__name__}:{name}" for name in classes.values())
+        hint = f"write one of {', '.join(addresses)}"
     else:
         message = f"module {module.__name__!r} has neither {wanted} nor a class with it"
         hint = f"write {kind}:{module.__name__}:Name for what Name is there"
     raise UsageError(f"backend {backend!r}: {message}", hint)
+
+
+def _classes_with(module: ModuleType, methods: Sequence[str]) -> dict[type, str]:
+    """Return the classes of a module that have one of the methods, each with its first name.
+
+    Imported classes count only if the module defines none, and bases that others derive from never.
+    """
+    classes: dict[type, str] = {}
+    for name, thing in vars(module).items():
+        if isinstance(thing, type) and any(hasattr(thing, method) for method in methods):
+            classes.setdefault(thing, name)
+    own = {kind: name for kind, name in classes.items() if kind.__module__ == module.__name__}
+    if own:
+        return own
+    return {kind: name for kind, name in classes.items() if not kind.__module__.startswith(_BASES)}
 
 
 def _version(module: ModuleType) -> str:
@@ -178,35 +204,51 @@ def version_of(distribution: str) -> str:
 
 
 def _imported(backend: str, name: str, here: str) -> ModuleType:
+    """Import a module; raises UsageError if there is none, with what may be meant."""
     parent = name.rpartition(".")[0]
-    # A module that is no package has no __path__, and nothing in it.
-    paths = getattr(_imported(backend, parent, here), "__path__", ()) if parent else None
+    paths = None
+    if parent:
+        # A module that is not a package has no __path__, and nothing in it.
+        paths = getattr(_imported(backend, parent, here), "__path__", ())
     with blamed(f"backend {backend!r}: module {name!r} cannot be imported"):
         if name in sys.modules or (paths != () and importlib.util.find_spec(name)):
             return importlib.import_module(name)
     # A module with almost this name, from the first of the places that has any.
-    start = name[: name.rfind(".") + 1]
+    start = f"{parent}." if parent else ""
     places: Sequence[Sequence[str] | None] = [[here], None] if paths is None else [paths]
-    known = ([f"{start}{m.name}" for m in pkgutil.iter_modules(place)] for place in places)
-    near = next(filter(None, (did_you_mean(name, names) for names in known)), None)
-    looked = f"it was looked for in {here}, on PYTHONPATH, and among what is installed"
+    hint = f"it was looked for in {here}, on PYTHONPATH, and among what is installed"
+    for place in places:
+        names = [f"{start}{module.name}" for module in pkgutil.iter_modules(place)]
+        near = did_you_mean(name, names)
+        if near:
+            hint = near
+            break
     if name.endswith(".py"):
-        near = f"write {name.removesuffix('.py')}, as Python's import does"
-    raise UsageError(f"backend {backend!r}: there is no module {name!r}", near or looked)
+        hint = f"write {name.removesuffix('.py')}, as Python's import does"
+    raise UsageError(f"backend {backend!r}: there is no module {name!r}", hint)
 
 
 def place_of(error: BaseException) -> str:
-    """File and line where somebody's code failed: the last frame in the folder it lies in."""
+    """Return file and line where a user's code failed: the last frame in its own folder."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
         return f"{error.filename}:{error.lineno}"
-    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
-    theirs = [(file, line) for file, line in frames if not file.startswith(_NOT_THEIRS)]
-    if not theirs:
+    places = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    of_user = [(file, line) for file, line in places if not file.startswith(_NOT_THEIRS)]
+    if not of_user:
         return ""
-    folder = Path(theirs[0][0]).parent
-    places = ((Path(file), f"{file}:{line}") for file, line in theirs)
-    inside = ((path.relative_to(folder), at) for path, at in places if path.is_relative_to(folder))
-    return [at for path, at in inside if "site-packages" not in path.parts][-1]
+    first_file, _ = of_user[0]
+    folder = Path(first_file).parent
+
+    def is_in_folder(path: Path) -> bool:
+        """Return True for a file in the folder, but for packages installed below it."""
+        if not path.is_relative_to(folder):
+            return False
+        return "site-packages" not in path.relative_to(folder).parts
+
+    inside = [f"{file}:{line}" for file, line in of_user if is_in_folder(Path(file))]
+    return inside[-1]
 
 
 def adapter(kind: str) -> ModuleType:
@@ -229,9 +271,12 @@ def connect(text: str) -> Backend:
         backend = made(maker, place, address.detail, dict(address.options), version)
     # There may be more in its address than itself knows of.
     own = backend.info
-    accumulate, refuses = address.accumulate or own.accumulate, address.refuses and own.refuses
-    where = address.at(own.address)
-    info = replace(own, address=where, accumulate=accumulate, refuses=refuses)
+    info = replace(
+        own,
+        address=address.at(own.address),
+        accumulate=address.accumulate or own.accumulate,
+        refuses=address.refuses and own.refuses,
+    )
     return replace(backend, info=info)
 
 
@@ -254,7 +299,8 @@ def made(maker: Any, address: str, detail: str | None, options: Options, version
             lacks = "a prepare that is no method" if hasattr(backend, "prepare") else "no prepare"
             hint = "a backend has prepare(task), which returns an object with run(inputs)"
             raise UsageError(f"backend {address!r}: {type(backend).__name__} has {lacks}", hint)
-        stated, declares = _stated(backend, address), getattr(backend, "declares", None)
+        stated = _stated(backend, address)
+        declares = getattr(backend, "declares", None)
     documented = stated.pop("documented_errors", ())
     info = replace(BackendInfo(address, address.partition(":")[0], version), **stated)
 
@@ -294,13 +340,17 @@ def of_object(thing: Any) -> Backend:
 
     def prepare(task: Task) -> Prepared:
         only_nodes(task, address)
-        plain = {n: it.value if isinstance(it, Typed) else it for n, it in task.attrs.items()}
+        plain = {
+            name: value.value if isinstance(value, Typed) else value
+            for name, value in task.attrs.items()
+        }
 
         def run(inputs: Sequence[Array]) -> Any:
-            found = thing(*task.operands(inputs), **plain)
+            outputs = thing(*task.operands(inputs), **plain)
+            if not isinstance(outputs, tuple):
+                return outputs
             # A function does not know which outputs the case uses, and returns the others too.
-            is_tuple = isinstance(found, tuple)
-            return tuple(found[n] for n in task.places if n < len(found)) if is_tuple else found
+            return tuple(outputs[place] for place in task.places if place < len(outputs))
 
         return TaskCall(run)
 
@@ -322,33 +372,49 @@ def _check_call(maker: Any, address: str, arguments: tuple[str, ...], options: O
         raise UsageError(f"backend {address!r} cannot be made so: {error}", hint) from None
 
 
-def _each(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list | tuple) and all(isinstance(v, kind) for v in value)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_truth_value(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or type(value) is int
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def _are_exceptions(value: Any) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    return all(isinstance(item, type) and issubclass(item, BaseException) for item in value)
 
 
 #: What a backend may state beside `prepare`: what it must be, in words and as a test.
 _STATED: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "version": ("a string", lambda value: isinstance(value, str)),
-    "repeatable": ("True or False", lambda value: isinstance(value, bool)),
-    "refuses": ("True or False", lambda value: isinstance(value, bool)),
-    "threads": ("a whole number or None", lambda value: value is None or type(value) is int),
-    "devices": ("a list of strings", _each(str)),
-    "documented_errors": (
-        "a list of exception types",
-        lambda value: _each(type)(value) and all(issubclass(v, BaseException) for v in value),
-    ),
+    "version": ("a string", _is_text),
+    "repeatable": ("True or False", _is_truth_value),
+    "refuses": ("True or False", _is_truth_value),
+    "threads": ("a whole number or None", _is_count),
+    "devices": ("a list of strings", _are_texts),
+    "documented_errors": ("a list of exception types", _are_exceptions),
 }
 
 
 def _stated(backend: Any, address: str) -> dict[str, Any]:
-    found = {}
+    """Return what a backend states about itself; raises UsageError for a value of a wrong type."""
+    stated = {}
     for name, (meant, fits) in _STATED.items():
         if hasattr(backend, name):
             value = getattr(backend, name)
             if not fits(value):
                 raise UsageError(f"backend {address!r}: its {name} is {value!r}, not {meant}")
-            found[name] = tuple(value) if isinstance(value, list) else value
-    return found
+            stated[name] = tuple(value) if isinstance(value, list) else value
+    return stated
 
 
 def address_of(address: str) -> str:
@@ -400,8 +466,11 @@ def loaded() -> set[str]:
     with suppress(OSError):  # no Linux
         for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
             _, permissions, *_, path = line.split(maxsplit=5)
-            files |= {path} if "x" in permissions else set()
-    return {os.path.realpath(one) for one in files if isinstance(one, str) and Path(one).is_file()}
+            if "x" in permissions:
+                files.add(path)
+    return {
+        os.path.realpath(file) for file in files if isinstance(file, str) and Path(file).is_file()
+    }
 
 
 def made_of(files: Iterable[str]) -> dict[str, str]:
@@ -412,13 +481,20 @@ def made_of(files: Iterable[str]) -> dict[str, str]:
     made_here = os.path.realpath(tempfile.gettempdir())
     parts: dict[str, set[Path]] = defaultdict(set)
     for file in filter(_is_foreign, map(Path, files)):
-        root = next((one for one in reversed(roots) if file.is_relative_to(one)), None)
+        root = next((entry for entry in reversed(roots) if file.is_relative_to(entry)), None)
         if root is None and file.is_relative_to(made_here):
             continue
         top = Path(root, file.relative_to(root).parts[0]) if root else file
         is_source = (top / "__init__.py").is_file() and not _INSTALLED & {*top.parts}
-        parts[top.name.partition(".")[0]] |= {file, *(_code_in(top) if is_source else ())}
+        code = parts[top.name.partition(".")[0]]
+        code.add(file)
+        if is_source:
+            code.update(_code_in(top))
     return {name: digest(paths) for name, paths in sorted(parts.items())}
+
+
+#: So many bytes are read in some milliseconds.
+_SOON_READ = 4 << 20
 
 
 def digest(paths: Iterable[Path]) -> str:
@@ -441,14 +517,13 @@ def digest(paths: Iterable[Path]) -> str:
         except OSError:  # a program that may be run, and not be read
             sha = stamp
         total.update(f"{path.name}\0{sha}\n".encode())
-    found = total.hexdigest()[:16]
-    # Fewer bytes are read in some milliseconds.
-    if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > 1 << 22:
+    short = total.hexdigest()[:16]
+    if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _SOON_READ:
         with suppress(OSError):
             part = memory.with_name(f"{name}.{os.getpid()}")
-            part.write_text(found)
+            part.write_text(short)
             part.replace(memory)
-    return found
+    return short
 
 
 def _code_in(folder: Path) -> Iterator[Path]:

@@ -28,14 +28,14 @@ def deviations() -> list[str]:
 
     Only float64 is tried; processors have one switch for float32 and float64.
     """
-    found = []
+    changes = []
     if _LEAST * _ONE != _LEAST or _NORMAL * (_ONE / 2) == 0:
-        found.append("subnormal numbers are flushed to zero")
+        changes.append("subnormal numbers are flushed to zero")
     # A tie goes to the even number; three quarters of a step go to the nearer one.
     is_nearest = _ONE + _HALF_ULP == _ONE and -_ONE - _HALF_ULP == -_ONE
     if not (is_nearest and _ONE + 1.5 * _HALF_ULP > _ONE):
-        found.append("results are not rounded to nearest")
-    return found
+        changes.append("results are not rounded to nearest")
+    return changes
 
 
 def _library() -> ctypes.CDLL | None:

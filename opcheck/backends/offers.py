@@ -55,23 +55,23 @@ def offers(profiles: Mapping[str, Profile]) -> tuple[list[Offer], list[OpcheckEr
 
     A profile that names code in a file that is not trusted has an error, and is not tried.
     """
-    found = [_of_kind(kind) for kind in built_in()]
+    choices = [_of_kind(kind) for kind in built_in()]
     problems: list[OpcheckError] = []
     try:
-        found += [_of_kind(name) for name in sorted(entry_points())]
+        choices += [_of_kind(name) for name in sorted(entry_points())]
     except UsageError as error:
         problems.append(error)
-    found += [_of_profile(profile) for _, profile in sorted(profiles.items())]
-    return found, problems
+    choices += [_of_profile(profile) for _, profile in sorted(profiles.items())]
+    return choices, problems
 
 
 def _of_profile(profile: Profile) -> Offer:
-    found = offer(profile, "profile")
+    of_profile = offer(profile, "profile")
     try:
         profile.require_trust(f"`opcheck backends {shlex.quote(profile.name)}`")
     except UntrustedCode as error:
-        return replace(found, error=error)
-    return found
+        return replace(of_profile, error=error)
+    return of_profile
 
 
 def _of_kind(kind: str) -> Offer:
@@ -84,14 +84,16 @@ def _of_kind(kind: str) -> Offer:
     point = entry_points()[kind]
     if point.dist is None:
         return Offer(profile, "entry point", About(point.value))
-    package, version = point.dist.name, point.dist.version
+    package = point.dist.name
+    version = point.dist.version
     about = About(f"offered by {package} {version}", package)
     return Offer(profile, "entry point", about, version)
 
 
 def offer(profile: Profile, origin: Origin = "argument") -> Offer:
     """Return the offer of a profile, or of an address that `address.resolve` made one."""
-    address, kin = str(profile.address), _of_kind(profile.address.kind)
+    address = str(profile.address)
+    kin = _of_kind(profile.address.kind)
     about = kin.about
     if profile.name != address:
         about = replace(about, summary=f"profile of {address}")
@@ -106,25 +108,32 @@ def tried(chosen: Sequence[Offer], scratch: Path, seconds: float) -> list[Offer]
     started: list[tuple[Offer, Process | None]] = []
     until = monotonic() + seconds
 
-    def connected(one: Offer, process: Process) -> Offer:
+    def connected(candidate: Offer, process: Process) -> Offer:
         try:
-            while (info := process.greeting()) is None:
+            info = process.greeting()
+            while info is None:
                 if monotonic() > until:
-                    said = f"backend {one.name!r} has not started within {seconds:g} s"
-                    raise BackendUnavailable(process.killed(said), "--timeout gives it longer")
+                    message = f"backend {candidate.name!r} has not started within {seconds:g} s"
+                    raise BackendUnavailable(process.killed(message), "--timeout gives it longer")
                 process.connection.poll(0.05)
                 interrupt.safe_place()
-            return replace(one, info=info)
+                info = process.greeting()
+            return replace(candidate, info=info)
         except OpcheckError as error:
-            return replace(one, error=error)
+            return replace(candidate, error=error)
 
     try:
-        for one in chosen:
-            at, variables = str(one.profile.address), one.profile.environment
-            limits = BackendSettings(at, scratch, variables, start_timeout=inf, name=one.name)
-            is_startable = not one.is_template and one.error is None
-            started.append((one, Process(limits) if is_startable else None))
-        return [connected(one, process) if process else one for one, process in started]
+        for candidate in chosen:
+            settings = BackendSettings(
+                address=str(candidate.profile.address),
+                scratch=scratch,
+                environment=candidate.profile.environment,
+                start_timeout=inf,
+                name=candidate.name,
+            )
+            is_startable = not candidate.is_template and candidate.error is None
+            started.append((candidate, Process(settings) if is_startable else None))
+        return [connected(offer, process) if process else offer for offer, process in started]
     finally:
         kill([process for _, process in started if process])
 

@@ -13,7 +13,6 @@ from opcheck.backends.adapters import DECLARED
 from opcheck.backends.address import Address, Profile, built_in, memory, names_code, parse
 from opcheck.backends.trust import NamedCode, SettingsFile
 from opcheck.errors import UsageError
-from opcheck.grouping import picked
 from opcheck.reading import FileNode, Mark, Problems, quoted, validation
 
 TomlPath: TypeAlias = tuple[str, ...]
@@ -82,9 +81,9 @@ class ProfileFileFields(validation.Fields):
 def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapping[str, Profile]:
     """Return the profiles of a file by name, and add their mistakes to `problems`."""
     keys = {"backends": validation.aliases(ProfileFields)}
-    fields, _ = validation.check(ProfileFileFields, table, file.shown, problems, keys)
-    found: dict[str, Profile] = {}
-    for name, said in (fields.backends if fields else {}).items():
+    document, _ = validation.check(ProfileFileFields, table, file.shown, problems, keys)
+    profiles: dict[str, Profile] = {}
+    for name, fields in (document.backends if document else {}).items():
         at = ("backends", name)
         if name in built_in():
             message = f"backends.{name}: a profile cannot be called like a kind of backend"
@@ -94,15 +93,22 @@ def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapp
             problems.add(file.shown, table.at(at, key=True), message)
             continue
         try:
-            address = _address(said)
+            address = _address(fields)
         except UsageError as error:
             mark = table.at((*at, "address"))
             problems.add(file.shown, mark, f"backends.{name}: {error.message}", error.hint)
             continue
-        limits = picked(said, "timeout memory_limit resources")
-        code = tuple(_code(table, name, address, said.environment))
-        found[name] = Profile(name, address, said.environment, **limits, file=file, code=code)
-    return found
+        profiles[name] = Profile(
+            name,
+            address,
+            fields.environment,
+            timeout=fields.timeout,
+            memory_limit=fields.memory_limit,
+            resources=fields.resources,
+            file=file,
+            code=tuple(_code(table, name, address, fields.environment)),
+        )
+    return profiles
 
 
 def _code(
@@ -120,15 +126,18 @@ def _code(
         yield NamedCode(mark, key, value, may_be_secret=True)
 
 
-def _address(said: ProfileFields) -> Address:
+def _address(fields: ProfileFields) -> Address:
     """Return the address with its separate options; raise UsageError."""
-    for name in (name for name in DECLARED if name in said.options):
-        hint = "write it beside them" + ", as a list" * (name == "accumulate")
-        raise UsageError(f"{name} is none of the options", hint)
-    stated = parse(said.address)
-    options = sorted({**dict(stated.options), **said.options}.items())
-    declared = sorted({*stated.accumulate, *said.accumulate})
-    own = replace(stated, refuses=stated.refuses and said.refuses)
+    for name in DECLARED:
+        if name in fields.options:
+            hint = "write it beside them"
+            if name == "accumulate":
+                hint += ", as a list"
+            raise UsageError(f"{name} is none of the options", hint)
+    stated = parse(fields.address)
+    options = sorted({**dict(stated.options), **fields.options}.items())
+    declared = sorted({*stated.accumulate, *fields.accumulate})
+    own = replace(stated, refuses=stated.refuses and fields.refuses)
     address = replace(own, options=tuple(options), accumulate=tuple(declared))
     if parse(str(address)) != address:
         raise UsageError(f"{str(address)!r} cannot be an address", "an option holds & or ?")
@@ -176,16 +185,20 @@ def _marks(text: str) -> dict[TomlPath, Mark]:
     table: TomlPath = ()
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(rf"\s*\[\[?\s*{_KEY}\s*\]", line)
-        if not (found := header or re.match(rf"\s*{_KEY}\s*=", line)):
+        key = header or re.match(rf"\s*{_KEY}\s*=", line)
+        if not key:
             continue
         # A line of a text of several lines may look like a key and be none.
         with suppress(tomllib.TOMLDecodeError):
-            nested: Any = tomllib.loads(f"{found['key']} = 0")
+            nested: Any = tomllib.loads(f"{key['key']} = 0")
             path: TomlPath = ()
             while nested != 0:
                 ((word, nested),) = nested.items()
                 path = (*path, word)
-            table, path = (path, path) if header else (table, (*table, *path))
+            if header:
+                table = path
+            else:
+                path = (*table, *path)
             for end in range(1, min(len(path), _DEEPEST) + 1):
-                marks.setdefault(path[:end], Mark(number, found.start("key") + 1))
+                marks.setdefault(path[:end], Mark(number, key.start("key") + 1))
     return marks

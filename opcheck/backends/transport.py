@@ -30,7 +30,8 @@ def limit(task: Task, kind: str) -> str:
 
 def check(task: Task, kind: str) -> None:
     """Raise NotCarried where an adapter of this kind cannot hand the values of a task on."""
-    if reason := limit(task, kind):
+    reason = limit(task, kind)
+    if reason:
         raise NotCarried(reason)
 
 
@@ -62,7 +63,8 @@ def _odd(task: Task) -> Iterator[tuple[str, object]]:
         if tensor.dtype.name not in dtypes.BASIC:
             yield tensor.name, tensor.dtype
     for name, array in task.initializers.items():
-        if (dtype := dtypes.of(array)) and dtype.name in dtypes.NARROW:
+        dtype = dtypes.of(array)
+        if dtype and dtype.name in dtypes.NARROW:
             yield name, dtype
     for output in task.outputs:
         if output.dtype and output.dtype.name in dtypes.NARROW:

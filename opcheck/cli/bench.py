@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from opcheck.cluster import Hosts
-    from opcheck.execution.bench import Benchmark
+    from opcheck.execution.bench import Benchmark, BenchRequest
     from opcheck.model import Case
     from opcheck.model.timing import Bench, Rows
     from opcheck.report.timings import Stored
@@ -44,46 +44,50 @@ class TimingGate:
     most: float
     unclear: str | None
 
-    def verdict(self, found: "Compared", base: str = "", unfair: str = "") -> Verdict:
+    def verdict(self, compared: "Compared", base: str = "", unfair: str = "") -> Verdict:
         """Return what a comparison with `base` or an older run means, and if it is `unfair`."""
-        code, messages = self._verdict(found, base, unfair)
-        rows = len(found.changes) + len(found.missing)
-        return code, "; ".join([*messages, f"{found.unclear:,} of {rows:,} unclear"])
+        code, messages = self._verdict(compared, base, unfair)
+        rows = len(compared.changes) + len(compared.missing)
+        return code, "; ".join([*messages, f"{compared.unclear:,} of {rows:,} unclear"])
 
-    def _verdict(self, found: "Compared", base: str, unfair: str) -> tuple[Exit, list[str]]:
-        limit = f"{base or 'before'} by more than {100 * found.beyond:g} %"
-        slower = [f"the runs cannot be compared: {unfair}"] if unfair else _slower(found, limit)
-        if lost := sum(one.lost for one in found.missing):
+    def _verdict(self, compared: "Compared", base: str, unfair: str) -> tuple[Exit, list[str]]:
+        limit = f"{base or 'before'} by more than {100 * compared.beyond:g} %"
+        if unfair:
+            slower = [f"the runs cannot be compared: {unfair}"]
+        else:
+            slower = _slower(compared, limit)
+        lost = sum(row.lost for row in compared.missing)
+        if lost:
             had = f"have a time on {base}" if base else "had a time before"
             return Exit.UNUSABLE, [f"{lost:,} that {had} have none now", *slower]
         if slower:
             return Exit.NOTHING_JUDGED if unfair else Exit.SLOWER, slower
-        if not found.changes:
+        if not compared.changes:
             return Exit.NOTHING_JUDGED, ["nothing could be compared"]
-        if not self._is_clear_enough(found):
+        if not self._is_clear_enough(compared):
             return Exit.NOTHING_JUDGED, [f"undecided whether slower than {limit}"]
-        return Exit.CONFORMS, [f"nothing is seen to be slower than {limit}"]
+        return Exit.CONFORMS, [f"no row is clearly slower than {limit}"]
 
-    def _is_clear_enough(self, found: "Compared") -> bool:
+    def _is_clear_enough(self, compared: "Compared") -> bool:
         """Return True if so few rows are unclear that a gate may be green."""
         if self.unclear == "pass":
             return True
         if self.unclear == "fail":
-            return found.unclear == 0
-        return 2 * found.unclear <= len(found.changes) + len(found.missing)
+            return compared.unclear == 0
+        return 2 * compared.unclear <= len(compared.changes) + len(compared.missing)
 
 
-def _slower(found: "Compared", limit: str) -> list[str]:
+def _slower(compared: "Compared", limit: str) -> list[str]:
     """Describe the rows that are slower than this limit, in no or one message."""
-    slower = sum(one.verdict == "slower" for one in found.changes)
-    together = any(one.verdict == "slower" for one in found.together)
+    slower = sum(change.verdict == "slower" for change in compared.changes)
+    together = any(change.verdict == "slower" for change in compared.together)
     if not slower and not together:
         return []
     also = ", and so are all together" if together else ""
     return [f"{slower:,} slower than {limit}{also}"]
 
 
-def asked_gate(
+def timing_gate(
     most: float | None, unclear: str | None, *, stored: bool, base: str | None = None
 ) -> TimingGate | None:
     """Return the gate; raise UsageError without `stored` or `base`, or for too small a limit."""
@@ -99,8 +103,8 @@ def asked_gate(
     least = FINEST if stored else LIMIT
     if most is not None and most < least:
         hint = "two builds in one run show less: -b old -b new --base old" if stored else None
-        said = f"{100 * least:g}% is the least that can be detected"
-        raise UsageError(f"--max-regression {100 * most:g}%: {said}", hint)
+        detectable = f"{100 * least:g}% is the least that can be detected"
+        raise UsageError(f"--max-regression {100 * most:g}%: {detectable}", hint)
     return TimingGate(USUAL if most is None else most, unclear)
 
 
@@ -114,26 +118,28 @@ def saved_benchmark(path: Path) -> "Stored":
     return stored
 
 
-def check_baseline(path: Path, stored: "Stored", about: "Bench", cases: "Sequence[Case]") -> None:
+def check_baseline(path: Path, stored: "Stored", header: "Bench", cases: "Sequence[Case]") -> None:
     """Raise UsageError where the saved benchmark cannot be compared with what will be measured."""
     from opcheck.report import timings
     from opcheck.suite import case_digest
 
-    ids, known = [case.id for case in cases], {row.case: row for row in stored.rows}
-    unfair = timings.unfair(timings.differences(stored.bench, about, [*known], ids))
+    ids = [case.id for case in cases]
+    rows = {row.case: row for row in stored.rows}
+    unfair = timings.unfair(timings.differences(stored.bench, header, [*rows], ids))
     if unfair:
-        hint = "times would change without the build: ask for the same, or save a new baseline"
+        hint = "times would change without the build: time the same, or save a new baseline"
         raise UsageError(f"{path} cannot be compared with this run: {unfair}", hint)
-    lacking = []
+    missing = []
     for case in cases:
-        row = known[case.id]
-        is_same = row.digest == case_digest(case)
-        timed = {one.backend for one in row.timings if one.samples and is_same}
-        missing = [name for name in about.backends if name not in timed]
-        lacking += [f"{path} has no time of {name} for {case.id} as it is" for name in missing]
-    if lacking:
+        row = rows[case.id]
+        timed = set()
+        if row.digest == case_digest(case):
+            timed = {timing.backend for timing in row.timings if timing.samples}
+        untimed = [name for name in header.backends if name not in timed]
+        missing += [f"{path} has no time of {name} for {case.id} as it is" for name in untimed]
+    if missing:
         hint = "leave it out of both by -k, or save a new baseline with `opcheck bench --save FILE`"
-        raise UsageError(few(lacking), hint)
+        raise UsageError(few(missing), hint)
 
 
 def show_changes(to: "Console", gate: TimingGate, old: "Stored | None", new: "Stored") -> Verdict:
@@ -143,14 +149,14 @@ def show_changes(to: "Console", gate: TimingGate, old: "Stored | None", new: "St
 
     if old is None:
         base = new.bench.baseline
-        found = compare_backends(new.rows, base, gate.most)
-        timings.show_changes(to, {}, found, base)
-        return gate.verdict(found, base)
+        compared = compare_backends(new.rows, base, gate.most)
+        timings.show_changes(to, {}, compared, base)
+        return gate.verdict(compared, base)
     cases = ([row.case for row in stored.rows] for stored in (old, new))
     differences = timings.differences(old.bench, new.bench, *cases)
-    found = compare_runs(old.rows, new.rows, gate.most)
-    timings.show_changes(to, differences, found)
-    return gate.verdict(found, unfair=timings.unfair(differences))
+    compared = compare_runs(old.rows, new.rows, gate.most)
+    timings.show_changes(to, differences, compared)
+    return gate.verdict(compared, unfair=timings.unfair(differences))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,74 +284,113 @@ def command(given: BenchOptions) -> NoReturn:
     options.use_config(given.backends.config)
     if given.compare:
         _compare_saved(given, *given.compare)
-    from opcheck.backends.address import DEFAULT
-    from opcheck.execution.bench import BenchRequest, entered, planned
-    from opcheck.execution.workers import Limits
     from opcheck.report import timings
 
     # All errors of the command line come before any process is started.
     cases = _cases_to_time(given.cases)
     check_files([(f"--save {given.save}", given.save)], [given.baseline])
-    gate = asked_gate(
+    gate = _gate(given)
+    old = saved_benchmark(given.baseline) if given.baseline else None
+    with _benchmark(_request(given, cases), given.cluster) as (header, session):
+        if given.baseline and old:
+            check_baseline(given.baseline, old, header, cases)
+        stdout = console.stdout_console()
+        timings.show_head(stdout, header)
+        for pool in session.oracles.values():
+            click.echo(f"oracle {pool.info} states the answers of cases that name it")
+        rows, unwritten = _measured(session, _save_to(given.save, header))
+    timings.show_results(stdout, header, rows)
+    verdict: Verdict | None = None
+    if gate and rows:
+        stdout.print()
+        stored = timings.Stored(header, tuple(rows), complete=True)
+        verdict = show_changes(stdout, gate, old, stored)
+    if unwritten:
+        raise unwritten
+    console.print_and_exit(*_ending(rows, len(cases), verdict))
+
+
+def _gate(given: BenchOptions) -> TimingGate | None:
+    """Return the gate that the options state, None for none; raise UsageError."""
+    from opcheck.backends.address import DEFAULT
+
+    gate = timing_gate(
         given.max_regression,
         given.unclear,
         stored=given.baseline is not None,
         base=given.base,
     )
-    old = saved_benchmark(given.baseline) if given.baseline else None
-    addresses = given.backends.addresses
-    if gate and not given.baseline and len(addresses or DEFAULT) < 2:
+    if gate and not given.baseline and len(given.backends.addresses or DEFAULT) < 2:
         raise UsageError("--max-regression compares with --base: name another backend by -b")
-    request = BenchRequest(
-        addresses=addresses,
+    return gate
+
+
+def _request(given: BenchOptions, cases: "list[Case]") -> "BenchRequest":
+    """Return what is measured, and how much."""
+    from opcheck.execution.bench import BenchRequest, planned
+    from opcheck.execution.workers import Limits
+
+    return BenchRequest(
+        addresses=given.backends.addresses,
         cases=cases,
         limits=Limits(given.backends.timeout, given.backends.memory_limit),
         plan=planned(given.workers, given.seconds, cold=given.cold, quick=given.quick),
         threads=given.threads,
         base=given.base,
     )
-    where: AbstractContextManager[tuple[Bench, Benchmark | Hosts]] = entered(request)
-    if given.cluster is not None:
-        from opcheck.cluster import timed as timed_on
 
-        where = timed_on(given.cluster, request)
-    with where as (about, session):
-        if given.baseline and old:
-            check_baseline(given.baseline, old, about, cases)
-        stdout = console.stdout_console()
-        timings.show_head(stdout, about)
-        for pool in session.oracles.values():
-            click.echo(f"oracle {pool.info} states the answers of cases that name it")
 
-        def save(rows: "Rows", *, complete: bool = False) -> None:
-            if given.save:
-                timings.write(given.save, about, rows, complete=complete)
+def _benchmark(
+    request: "BenchRequest", cluster: str | None
+) -> "AbstractContextManager[tuple[Bench, Benchmark | Hosts]]":
+    """Return a benchmark that can begin, with its header: here, or on the hosts of a cluster."""
+    if cluster is None:
+        from opcheck.execution.bench import entered
 
-        save(())
-        rows, error = _measured(session, save)
-    timings.show_results(stdout, about, rows)
-    code, meaning = Exit.CONFORMS, ""
-    if gate and rows:
-        stdout.print()
-        stored = timings.Stored(about, tuple(rows), complete=True)
-        code, meaning = show_changes(stdout, gate, old, stored)
-    if error:
-        raise error
-    timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
+        return entered(request)
+    from opcheck.cluster import timed
+
+    return timed(cluster, request)
+
+
+def _save_to(path: Path | None, header: "Bench") -> "SaveRows":
+    """Return a function that saves the rows to a file, which it writes now; None saves nothing."""
+    from opcheck.report import timings
+
+    def save(rows: "Rows", *, complete: bool = False) -> None:
+        if path:
+            timings.write(path, header, rows, complete=complete)
+
+    save(())
+    return save
+
+
+def _ending(rows: "Rows", cases: int, verdict: Verdict | None) -> Verdict:
+    """Return the exit code and the last line of a benchmark.
+
+    Args:
+        rows: The cases that were timed.
+        cases: The number of cases that were to be timed.
+        verdict: That of the gate, None without one.
+    """
     if interrupt.asked():
-        reason = f"interrupted: {len(rows):,} of {len(cases):,} cases"
-        console.print_and_exit(Exit.INTERRUPTED, reason)
+        return Exit.INTERRUPTED, f"interrupted: {len(rows):,} of {cases:,} cases"
+    timed = sum(bool(timing.samples) for row in rows for timing in row.timings)
     if not timed:
-        console.print_and_exit(Exit.NOTHING_JUDGED, "nothing was timed")
+        return Exit.NOTHING_JUDGED, "nothing was timed"
     counted = f"{plural(len(rows), 'case')}, {plural(timed, 'timing')}"
-    console.print_and_exit(code, f"{counted}; {meaning}" if meaning else counted)
+    if verdict is None:
+        return Exit.CONFORMS, counted
+    code, meaning = verdict
+    return code, f"{counted}; {meaning}"
 
 
 def _compare_saved(given: BenchOptions, old: Path, new: Path) -> NoReturn:
     """Print and judge what changed between two saved benchmarks."""
-    if others := options.given_besides("compare", "max_regression", "unclear"):
-        raise UsageError(f"--compare measures nothing: {others[0]} has no place beside it")
-    gate = not_none(asked_gate(given.max_regression, given.unclear, stored=True))
+    others = options.given_besides("compare", "max_regression", "unclear")
+    if others:
+        raise UsageError(f"--compare measures nothing: leave {others[0]} out")
+    gate = not_none(timing_gate(given.max_regression, given.unclear, stored=True))
     code, meaning = show_changes(
         console.stdout_console(), gate, saved_benchmark(old), saved_benchmark(new)
     )
@@ -383,7 +428,8 @@ def _measured(session: "Benchmark | Hosts", save: "SaveRows") -> "tuple[Rows, Un
         task = bar.add_task("timing", total=session.to_come)
         for done, case in enumerate(session.visits(interrupt.asked)):
             bar.update(task, description=case, completed=done, total=done + session.to_come)
-            if monotonic() - last > _SAVE_EVERY:  # what came since is lost if the program is killed
+            # What came since the last save is lost if the program is killed.
+            if monotonic() - last > _SAVE_EVERY:
                 with suppress(Unwritable):  # the last try decides
                     save(session.rows())
                 last = monotonic()

@@ -108,13 +108,13 @@ class OutputCommand(click.Command):
         """Parse as click does; a wrong command line makes its outputs stale, too."""
         words = [*args]
         try:
-            rest = super().parse_args(ctx, args)
+            remaining = super().parse_args(ctx, args)
         except click.UsageError:
             _set_aside(ctx, words, self._named_in(ctx, words))
             _clean(ctx)
             raise
         _set_aside(ctx, words, ((one.type, ctx.params.get(str(one.name))) for one in self.params))
-        return rest
+        return remaining
 
     def invoke(self, ctx: Context) -> Any:
         """Run the command, then remove earlier outputs that it has replaced."""

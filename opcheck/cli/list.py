@@ -15,7 +15,7 @@ from opcheck import interrupt
 from opcheck.cli import console, options
 from opcheck.cli.console import exit_with, note, print_records, stdout_console
 from opcheck.cli.options import CaseOptions, chosen_cases, format_option
-from opcheck.errors import Exit, UsageError, did_you_mean, plural
+from opcheck.errors import Exit, OpcheckError, UsageError, did_you_mean, plural
 
 if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
@@ -83,7 +83,8 @@ def command(given: ListOptions) -> None:
     from opcheck.suite import load
 
     if given.operators:
-        if extra := options.given_besides("operators", "ops", "format"):
+        extra = options.given_besides("operators", "ops", "format")
+        if extra:
             raise UsageError(f"--operators takes no {extra[0]}", "it takes --op and --format")
         _list_operators(given)
         return
@@ -94,7 +95,12 @@ def command(given: ListOptions) -> None:
     if given.clauses:
         # Files of clauses are also about operators that were not selected.
         has_selected_operators = bool(paths or ops)
-        check_files(cases, lambda op: load((), [op] if has_selected_operators else ()))
+
+        def cases_of(op: str) -> "tuple[Case, ...]":
+            """Return the shipped cases of an operator, or all if none is selected."""
+            return load((), [op] if has_selected_operators else ())
+
+        check_files(cases, cases_of)
         surveys = survey(cases)
         if is_json:
             print_records(record for page in surveys for record in listing.clause_records(page))
@@ -156,8 +162,8 @@ def schema(given: SchemaOptions) -> None:
     # then, as the first line of a case file:
     # yaml-language-server: $schema=opcheck.schema.json
     """
-    found = import_module(SCHEMAS[given.what]).json_schema()
-    click.echo(json.dumps(found, indent=2))
+    json_schema = import_module(SCHEMAS[given.what]).json_schema()
+    click.echo(json.dumps(json_schema, indent=2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +221,7 @@ def mutate(given: MutateOptions) -> None:
 
             cluster = stack.enter_context(hired(given.cluster))
             processes = max(1, cluster.threads())
-            spread = cluster.found
+            spread = cluster.run_jobs
         with console.counted("trying mutants", work.count(cases, settings)) as each:
             mutations: tuple[Mutation, ...] = tuple(
                 each(work.mutations(cases, settings, processes, spread))
@@ -223,10 +229,12 @@ def mutate(given: MutateOptions) -> None:
         if not mutations:
             note(f"no case of an operator with known mutants ({description})")
             exit_with(Exit.NOTHING_JUDGED)
-        survivors = sorted(one.mutant for one in mutations if one.fate is Fate.SURVIVED)
+        survivors = sorted(
+            mutation.mutant for mutation in mutations if mutation.fate is Fate.SURVIVED
+        )
         elsewhere = work.killed_elsewhere(survivors, cases, processes, spread)
         power = Power(mutations, dict(elsewhere))
-    contradictions = sum(one.contradicts for one in mutations)
+    contradictions = sum(mutation.contradicts for mutation in mutations)
     wrong = []
     if survivors:
         wrong.append(f"{len(survivors):,} survived")
@@ -296,26 +304,26 @@ def backends(given: BackendsOptions) -> None:
 
     Exit codes: 0 all is shown, 2 wrong usage, 4 a backend at an ADDRESS cannot be used.
     """
-    from opcheck.backends.address import profiles, resolve
+    from opcheck.backends.address import profiles
     from opcheck.backends.isolation.cleanup import guarded_folder
-    from opcheck.backends.offers import offer, offers, tried
-    from opcheck.execution.workers import each
+    from opcheck.backends.offers import offers, tried
     from opcheck.report import support as report
 
     options.use_config(given.config)
-    known = profiles(Path.cwd())
-    named = each(lambda text: offer(resolve(text, known)), given.addresses)
-    chosen, problems = (named, []) if given.addresses else offers(known)
+    problems: list[OpcheckError] = []
+    if given.addresses:
+        chosen = _offered(given.addresses)
+    else:
+        chosen, problems = offers(profiles(Path.cwd()))
     with guarded_folder() as folder:
-        found = tried(chosen, folder, given.timeout or PATIENCE)
+        tried_offers = tried(chosen, folder, given.timeout or PATIENCE)
         if given.format == "json":
-            print_records(map(report.backend_record, found))
+            print_records(map(report.backend_record, tried_offers))
             for problem in problems:
                 print_records([{"type": "problem", "message": "\n".join(problem.lines())}])
         else:
-            report.show_backends(stdout_console(), found, problems)
-    codes = [one.error.exit_code for one in found if one.error] if given.addresses else []
-    exit_with(min(codes, key=list(Exit).index, default=Exit.CONFORMS))
+            report.show_backends(stdout_console(), tried_offers, problems)
+    exit_with(_exit_code_of(tried_offers) if given.addresses else Exit.CONFORMS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,57 +385,89 @@ def support(given: SupportOptions) -> None:
     Exit codes: 0 all that is required is right, 1 some is not, 2 wrong usage, 4 a backend or the
     cluster could not be used.
     """
-    from opcheck.backends.address import DEFAULT, profiles, resolve
-    from opcheck.backends.isolation.cleanup import guarded_folder
-    from opcheck.backends.offers import offer
-    from opcheck.execution.support import cells_of, floors, matrix, named_in, with_all_core
-    from opcheck.execution.workers import each
-    from opcheck.report import support as report
-    from opcheck.suite import Selection, check_case_files
+    from opcheck.backends.address import DEFAULT
+    from opcheck.suite import check_case_files
 
     options.use_config(given.config)
-    known = profiles(Path.cwd())
-    offered = each(lambda text: offer(resolve(text, known)), given.addresses or DEFAULT)
+    offered = _offered(given.addresses or DEFAULT)
     check_case_files(given.paths, "support")
     if given.lenient and given.require is None:
         raise UsageError("--lenient goes with --require CELLS")
+    cells, required = _cells_to_test(given)
+    matrices = _matrices(given, offered, cells)
+    _show_matrices(given.format, matrices)
+    exit_with(_judge_required(required, matrices, lenient=given.lenient))
+
+
+def _offered(addresses: Sequence[str]) -> "list[Offer]":
+    """Return the backends at addresses, or of profiles; raise UsageError with all problems."""
+    from opcheck.backends.address import profiles, resolve
+    from opcheck.backends.offers import offer
+    from opcheck.execution.workers import each
+
+    known = profiles(Path.cwd())
+
+    def offer_at(address: str) -> "Offer":
+        return offer(resolve(address, known))
+
+    return each(offer_at, addresses)
+
+
+def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
+    """Return the cells to test, each with its cases, and those that are required."""
+    from opcheck.execution.support import cells_of, floors, matrix, named_in, with_all_core
+    from opcheck.suite import Selection
+
     ops = given.ops
     if not ops and given.require is not None:
         ops = tuple(named_in(given.require))
     cases, _ = chosen_cases(given.paths, Selection(ops=ops))
-    asked = cells_of(cases) if given.paths else matrix(cases)
-    required: list[Floor] = []
-    if given.require is not None:
-        all_core = with_all_core(asked, cases)
-        required = floors(given.require, all_core)
-        asked |= {cell: all_core[cell] for floor in required for cell in floor.cells}
-    matrices: list[report.Matrix] = []
+    cells = cells_of(cases) if given.paths else matrix(cases)
+    if given.require is None:
+        return cells, []
+    all_core = with_all_core(cells, cases)
+    required = floors(given.require, all_core)
+    cells |= {cell: all_core[cell] for floor in required for cell in floor.cells}
+    return cells, required
+
+
+def _matrices(given: SupportOptions, offered: "Sequence[Offer]", cells: "Asked") -> "list[Matrix]":
+    """Test the cells on each backend; if one of them cannot be used, end the program instead."""
+    from opcheck.backends.isolation.cleanup import guarded_folder
+    from opcheck.report.support import Matrix
+
+    matrices: list[Matrix] = []
     with guarded_folder() as folder, ExitStack() as stack:
-        backends, probes = _probes(given, offered, asked, folder, stack)
+        backends, probes = _probes(given, offered, cells, folder, stack)
         _exit_if_unusable(backends)
-        total = len(backends) * sum(map(len, asked.values()))
+        total = len(backends) * sum(map(len, cells.values()))
         with console.counted("testing", total, pausing=False) as counted:
             for backend, probe in zip(backends, probes, strict=True):
-                cells = probe(counted)
+                tested = probe(counted)
                 info = backend.info
                 is_plain = info is not None and backend.name == info.address
                 title = str(info) if is_plain else f"{backend.name}: {info}"
-                declares = backend.about.declares
-                matrices.append(report.Matrix(backend.name, title, declares, cells))
-    if given.format == "json":
-        for one in matrices:
-            print_records(report.record(one.address, cell) for cell in one.cells)
-    elif given.format == "pretty":
+                matrices.append(Matrix(backend.name, title, backend.about.declares, tested))
+    return matrices
+
+
+def _show_matrices(form: str, matrices: "Sequence[Matrix]") -> None:
+    """Print the matrices of all backends, in one of the formats of `opcheck support`."""
+    from opcheck.report import support as report
+
+    if form == "json":
+        for matrix in matrices:
+            print_records(report.record(matrix.address, cell) for cell in matrix.cells)
+    elif form == "pretty":
         report.show(stdout_console(), matrices)
     else:
         console.write_lines(None, report.html_lines(matrices))
-    exit_with(_judge_required(required, matrices, lenient=given.lenient))
 
 
 def _probes(
     given: SupportOptions,
     offered: "Sequence[Offer]",
-    asked: "Asked",
+    cells: "Asked",
     folder: Path,
     stack: ExitStack,
 ) -> "tuple[Sequence[Offer], list[Probe]]":
@@ -441,30 +481,35 @@ def _probes(
     from opcheck.execution.support import probed, settings_of
 
     settings = [
-        settings_of(one, folder, given.timeout or one.profile.timeout or PATIENCE)
-        for one in offered
+        settings_of(offer, folder, given.timeout or offer.profile.timeout or PATIENCE)
+        for offer in offered
     ]
     if given.cluster is None:
         backends = tried(offered, folder, given.timeout or PATIENCE)
-        return backends, [partial(probed, one, asked) for one in settings]
+        return backends, [partial(probed, its_settings, cells) for its_settings in settings]
     from opcheck.cluster import hired, supported
 
     cluster = stack.enter_context(hired(given.cluster, settings))
     infos = zip(offered, cluster.infos, strict=True)
-    on_workers = [replace(one, info=info) for one, info in infos]
+    on_workers = [replace(offer, info=info) for offer, info in infos]
     numbers = range(len(on_workers))
-    return on_workers, [partial(supported, cluster, number, asked) for number in numbers]
+    return on_workers, [partial(supported, cluster, number, cells) for number in numbers]
 
 
 def _exit_if_unusable(backends: "Sequence[Offer]") -> None:
     """Show the backends that cannot be used, and exit with the code of their errors."""
     from opcheck.report import support as report
 
-    unusable = [one for one in backends if one.error]
+    unusable = [backend for backend in backends if backend.error]
     if unusable:
         report.show_backends(console.new_console(is_wide=False, stderr=True), unusable)
-        codes = [one.error.exit_code for one in unusable if one.error]
-        exit_with(min(codes, key=list(Exit).index))
+        exit_with(_exit_code_of(unusable))
+
+
+def _exit_code_of(backends: "Sequence[Offer]") -> Exit:
+    """Return the exit code of the errors that backends have; that of success without any."""
+    codes = [backend.error.exit_code for backend in backends if backend.error]
+    return min(codes, key=list(Exit).index, default=Exit.CONFORMS)
 
 
 def _judge_required(
@@ -474,16 +519,18 @@ def _judge_required(
     from opcheck.model import Verdict
     from opcheck.report import support as report
 
-    missed = False
-    for one in matrices:
-        for floor in required:
-            if message := report.missed(floor, one, lenient=lenient):
-                note(message)
-                missed = True
+    messages = [
+        message
+        for matrix in matrices
+        for floor in required
+        if (message := report.missed(floor, matrix, lenient=lenient))
+    ]
+    for message in messages:
+        note(message)
     if required:
         note(report.required_of(required, matrices, lenient=lenient))
     needed = {cell for floor in required for cell in floor.cells}
-    verdicts = {cell.verdict for one in matrices for cell in one.cells if cell.cell in needed}
+    verdicts = {cell.verdict for matrix in matrices for cell in matrix.cells if cell.cell in needed}
     if Verdict.NOT_RUN in verdicts:
         return Exit.UNUSABLE
-    return Exit.NONCONFORMING if missed else Exit.CONFORMS
+    return Exit.NONCONFORMING if messages else Exit.CONFORMS

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from opcheck.model import BackendInfo, Case, Header, Run
     from opcheck.suite.golden_files import LeftOut, Manifest
 
-_RUN, _OUTPUTS, _SUMS = "run.jsonl", "outputs", "SHA256SUMS"
+#: Names in a package: the stored run, the folder of outputs, the checksums.
+_RUN = "run.jsonl"
+_OUTPUTS = "outputs"
+_SUMS = "SHA256SUMS"
 #: Bytes of a package's files that are unpacked, at most: it may come from strangers.
 _MOST = 16 << 30
 _DAMAGE = (zlib.error, zipfile.BadZipFile)
@@ -304,8 +307,8 @@ def _check(package: Path, run: "Run", outputs: Path) -> "BackendInfo":
         info = package_checks.check_run(run)
         package_checks.check_origin(info, outputs)
     except UsageError as error:
-        said = one_line(error.message)
-        raise UsageError(f"{package}: this is not a package of opcheck: {said}") from None
+        reason = one_line(error.message)
+        raise UsageError(f"{package}: this is not a package of opcheck: {reason}") from None
     return info
 
 
@@ -348,20 +351,20 @@ def _judged_again(run: "Run", known: "Sequence[Case]", outputs: Path) -> _Findin
 
     old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
     lasting = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
-    found = _Findings()
+    findings = _Findings()
     results = api.run(known, [f"saved:{outputs}"], shipped_ledgers=False) if known else ()
     with console.counted("judging again", len(known)) as each:
         for new in each(results):
             was = old[new.case]
             has_no_output = new.verdict in (Verdict.NOT_RUN, Verdict.UNSUPPORTED)
             if has_no_output and was.verdict in (*lasting, new.verdict):
-                found.alone += 1
+                findings.alone += 1
             elif (was.verdict, was.failure) == (new.verdict, new.failure):
-                found.confirmed += 1
+                findings.confirmed += 1
             else:
-                said = f"handed in as {was.verdict}, it is {new.verdict}: {new.reason}"
-                found.wrong.append(one_line(f"{new.case}: {said}"))
-    return found
+                verdicts = f"handed in as {was.verdict}, it is {new.verdict}"
+                findings.wrong.append(one_line(f"{new.case}: {verdicts}: {new.reason}"))
+    return findings
 
 
 def _digest(path: Path) -> str:

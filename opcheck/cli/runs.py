@@ -44,7 +44,8 @@ def _shard(value: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
     if not found:
         raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
-    number, total = int(found[1]), int(found[2])
+    number = int(found[1])
+    total = int(found[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
     return number, total
@@ -495,10 +496,11 @@ def diff(given: DiffOptions) -> NoReturn:
     the same file, 4 a run is incomplete, NEW covers less than OLD, or the output cannot be written,
     5 nothing could be compared.
     """
-    from opcheck.analysis import compare, hours_apart, judged
+    from opcheck.analysis import compare, diff_status, hours_apart
     from opcheck.report import diff as shown
 
-    old_path, new_path = given.old_path, given.new_path
+    old_path = given.old_path
+    new_path = given.new_path
     if given.verbose and given.format != "pretty":
         raise UsageError(f"-v is for --format pretty, not for {given.format}")
     check_files([(f"-o {given.out}", given.out)], [old_path, new_path])
@@ -514,7 +516,7 @@ def diff(given: DiffOptions) -> NoReturn:
     else:
         page = shown.markdown_lines(old, new, difference, common=given.common)
         console.write_lines(given.out, page)
-    code, _ = judged(old, new, difference, common=given.common)
+    code, _ = diff_status(old, new, difference, common=given.common)
     console.exit_with(code)
 
 

@@ -303,8 +303,7 @@ def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask
     It does not excuse these: the 0 that a quotient by an infinite sum becomes is wrong. What
     overflows in some order alone is right as far as roundings explain it.
     """
-    is_poorer = tier.arithmetic.everywhere and bool(tier.remark)
-    if room.lost is None or not is_poorer:
+    if room.lost is None or not tier.is_poorer:
         return np.zeros(y.shape, np.bool_)
     return np.asarray(room.lost & (slack >= UNJUDGED * np.abs(y)))
 

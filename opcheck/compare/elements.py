@@ -46,13 +46,16 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
     Both have one shape and one floating dtype, in any memory layout and byte order; others raise
     ValueError. NaN and anything but NaN are UNORDERED.
     """
-    if (dtype := of(a)) is None or dtype.kind != "float" or of(b) != dtype:
+    dtype = of(a)
+    if dtype is None or dtype.kind != "float" or of(b) != dtype:
         raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
     if a.shape != b.shape:
         raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")
-    (one, endless), (other, _) = _places(native(a)), _places(native(b))
+    one, endless = _places(native(a))
+    other, _ = _places(native(b))
     steps = np.subtract(np.maximum(one, other), np.minimum(one, other)).view(f"u{a.itemsize}")
-    nan_a, nan_b = np.abs(one) > endless, np.abs(other) > endless
+    nan_a = np.abs(one) > endless
+    nan_b = np.abs(other) > endless
     either = nan_a | nan_b
     if not either.any():
         return np.asarray(steps, np.uint64)
@@ -107,7 +110,9 @@ def _places(array: Array) -> tuple[NDArray[np.signedinteger[Any]], int]:
 
 def check(tolerance: Tolerance) -> None:
     """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds."""
-    ulp, rtol, atol = tolerance.ulp, tolerance.rtol, tolerance.atol
+    ulp = tolerance.ulp
+    rtol = tolerance.rtol
+    atol = tolerance.atol
     if ulp is not None and not 0 <= ulp < UNORDERED:
         raise ValueError(f"a tolerance of {ulp} ULP is no whole number from 0 to {UNORDERED - 1}")
     if not (0 <= rtol < math.inf and 0 <= atol < math.inf):

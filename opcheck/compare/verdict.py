@@ -255,10 +255,10 @@ def judge_without_oracle(rule: Rule, outcome: question.Outcome, why: str) -> Jud
     return judge_without_expected(rule, outcome)
 
 
-def is_right(said: LiveResult | Judgement) -> bool:
+def is_right(result: LiveResult | Judgement) -> bool:
     """Return True for a pass, and for a warning of poorer arithmetic only."""
-    tolerated = said.verdict is Verdict.WARN and said.failure == "precision"
-    return said.verdict is Verdict.PASS or tolerated
+    tolerated = result.verdict is Verdict.WARN and result.failure == "precision"
+    return result.verdict is Verdict.PASS or tolerated
 
 
 def unstable(contradiction: str) -> Judgement:

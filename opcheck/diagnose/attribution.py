@@ -124,29 +124,31 @@ class _OperatorFailures:
     def __init__(self, results: Sequence[DiagnosedResult], suspects: Suspects) -> None:
         self.suspects = suspects
         self.results = results
-        also_accepted = [one.accepted for one in results if one.accepted]
+        also_accepted = [result.accepted for result in results if result.accepted]
         # Of the others, the answers are wrong, but the models were accepted.
         unanswered = (None, "accepted", *_WITHOUT_ANSWER)
-        answered = [one.subject for one in results if one.record.failure not in unanswered]
+        answered = [result.subject for result in results if result.record.failure not in unanswered]
         for case in (*also_accepted, *answered):
             suspects.accepted(case)
         #: Cases of the results, then others accepted; by identity, for ids of twins are not unique.
-        self.cases = [*(one.subject for one in results), *also_accepted]
+        self.cases = [*(result.subject for result in results), *also_accepted]
         self.numbers = {id(case): number for number, case in enumerate(self.cases)}
         self.also_accepted = self._bits(also_accepted)
-        self.cells = dict.fromkeys(cell_of(one.case) for one in results)
-        self.failing = [one for one in results if one.unexplained and one.record.failure]
+        self.cells = dict.fromkeys(cell_of(result.case) for result in results)
+        self.failing = [
+            result for result in results if result.unexplained and result.record.failure
+        ]
         #: Failures on which mutants are tried: none of an operator that always raises, which looks
         #: like every mutant that refuses something.
         self.tried: list[DiagnosedResult] = []
-        if any(one.record.failure not in _WITHOUT_ANSWER for one in results):
+        if any(result.record.failure not in _WITHOUT_ANSWER for result in results):
             self.tried = self.failing
         #: Mutants by case that give its answer.
-        self.fitting: dict[str, dict[str, Mutant]] = {one.case.id: {} for one in self.failing}
-        for one in self.tried:
-            self.fitting[one.case.id] = suspects.fitting(one.case, one.record.diagnoses)
+        self.fitting: dict[str, dict[str, Mutant]] = {result.case.id: {} for result in self.failing}
+        for result in self.tried:
+            self.fitting[result.case.id] = suspects.fitting(result.case, result.record.diagnoses)
         #: Names of those of them that no pass contradicts.
-        self.names = {one.case.id: self._uncontradicted(one) for one in self.failing}
+        self.names = {result.case.id: self._uncontradicted(result) for result in self.failing}
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
 
@@ -185,9 +187,9 @@ class _OperatorFailures:
         """
         by_failure: dict[Failure | None, list[DiagnosedResult]] = defaultdict(list)
         by_message: dict[tuple[Failure | None, str], list[DiagnosedResult]] = defaultdict(list)
-        for one in self.failing:
-            by_failure[one.record.failure].append(one)
-            by_message[one.record.failure, one.message].append(one)
+        for result in self.failing:
+            by_failure[result.record.failure].append(result)
+            by_message[result.record.failure, result.message].append(result)
         # 1. Contradictions have causes of their own.
         self._choose_contradictions(by_failure.get("unstable", []))
         # 2. One mutant for one message; a rule only if the messages distinguish causes.
@@ -203,14 +205,14 @@ class _OperatorFailures:
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
         # 6. Mutants for refusals that only other kernels contradict.
-        for one in self._without_cause(self.failing):
-            self.names[one.case.id] = self._uncontradicted(one, everywhere=False)
+        for result in self._without_cause(self.failing):
+            self.names[result.case.id] = self._uncontradicted(result, everywhere=False)
         for group in by_message.values():
             self._cover(group, standing, with_rules=False)
         # 7. Patterns of the numbers.
         self._choose_patterns()
-        for one in self.failing:
-            yield one.case.id, self._diagnoses_of(one)
+        for result in self.failing:
+            yield result.case.id, self._diagnoses_of(result)
 
     def _diagnoses_of(self, result: DiagnosedResult) -> tuple[Diagnosis, ...]:
         """Return the cause of a case, other mutants that fit, and remarks on its answer."""
@@ -222,16 +224,16 @@ class _OperatorFailures:
         return tuple(dict.fromkeys([self.chosen[case], *fitting, *remarks]))
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
-        return [one for one in group if one.case.id not in self.chosen]
+        return [result for result in group if result.case.id not in self.chosen]
 
     def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
         """Make a diagnosis the cause of these results."""
-        self.chosen.update((one.case.id, diagnosis) for one in results)
+        self.chosen.update((result.case.id, diagnosis) for result in results)
 
     def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:
         """Choose the causes of unstable results by how their messages begin."""
         for start, text in _CONTRADICTIONS.items():
-            alike = [one for one in unstable if one.message.startswith(start)]
+            alike = [result for result in unstable if result.message.startswith(start)]
             self._choose(Diagnosis(None, text, (len(alike), len(unstable), 0, 0)), alike)
 
     def _cover(
@@ -243,11 +245,11 @@ class _OperatorFailures:
             if not left:
                 return
             best, explained = self._best_mutant(left, standing)
-            found = None
+            rule = None
             if with_rules and len(explained) < len(left):
-                found = self._rule(left, group)
-            if found and len(found[1]) > len(explained):
-                diagnosis, by_rule = found
+                rule = self._rule(left, group)
+            if rule and len(rule[1]) > len(explained):
+                diagnosis, by_rule = rule
                 self._choose(diagnosis, by_rule)
             elif explained:
                 self._choose(as_diagnosis(self.fitting[explained[0].case.id][best]), explained)
@@ -262,16 +264,16 @@ class _OperatorFailures:
         None of them if it may fit by chance.
         """
         places: dict[str, list[int]] = defaultdict(list)
-        for one in left:
-            for place, name in enumerate(self.names[one.case.id]):
+        for result in left:
+            for place, name in enumerate(self.names[result.case.id]):
                 places[name].append(place)
 
         def weight(name: str) -> tuple[int, int, int]:
             return len(places[name]), standing[name], -sum(places[name])
 
         best = max(places, key=weight, default="")
-        explained = [one for one in left if best in self.names[one.case.id]]
-        questions = {self.questions[self.numbers[id(one.subject)]] for one in explained}
+        explained = [result for result in left if best in self.names[result.case.id]]
+        questions = {self.questions[self.numbers[id(result.subject)]] for result in explained}
         # A mutant can fit a few of many failures by chance.
         if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
             return best, []
@@ -283,16 +285,16 @@ class _OperatorFailures:
         known: dict[str, Mutant] = {}
         for fitting in self.fitting.values():
             known.update((name, mutant) for name, mutant in fitting.items() if name in chosen)
-        for one in self._without_cause(self.tried):
-            self.fitting[one.case.id].update(self.suspects.refit(one.case, [*known.values()]))
-            self.names[one.case.id] = self._uncontradicted(one)
+        for result in self._without_cause(self.tried):
+            self.fitting[result.case.id].update(self.suspects.refit(result.case, [*known.values()]))
+            self.names[result.case.id] = self._uncontradicted(result)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose mutants that passes contradict, but only in cases unlike those that failed."""
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
-        for one in self._without_cause(group):
-            for name in self.fitting[one.case.id]:
-                by_mutant[name].append(one)
+        for result in self._without_cause(group):
+            for name in self.fitting[result.case.id]:
+                by_mutant[name].append(result)
 
         def most_first(name: str) -> int:
             return -len(by_mutant[name])
@@ -316,11 +318,11 @@ class _OperatorFailures:
 
     def _choose_patterns(self) -> None:
         """Choose patterns of wrong values where nothing else explains them."""
-        wrong = [one for one in self.failing if one.record.failure == "values"]
+        wrong = [result for result in self.failing if result.record.failure == "values"]
         by_pattern: dict[str, list[DiagnosedResult]] = defaultdict(list)
-        for one in self._without_cause(wrong):
-            pattern = self.suspects.resemblance(one.case, one.record.diagnoses)
-            by_pattern[pattern].append(one)
+        for result in self._without_cause(wrong):
+            pattern = self.suspects.resemblance(result.case, result.record.diagnoses)
+            by_pattern[pattern].append(result)
         for pattern, results in by_pattern.items():
             if pattern and len(results) >= FEWEST:
                 self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
@@ -331,9 +333,11 @@ class _OperatorFailures:
         """Return the rule that covers the most of those left, and these."""
         failure = left[0].record.failure
         message = left[0].message
-        if any(one.message != message for one in group):
+        if any(result.message != message for result in group):
             message = ""
-        others = self._bits(one.subject for one in self.results if one.rules_out(failure, message))
+        others = self._bits(
+            result.subject for result in self.results if result.rules_out(failure, message)
+        )
         if failure in _WITHOUT_VALUES:
             others |= self.also_accepted
         if failure == "accepted":
@@ -380,9 +384,9 @@ class _OperatorFailures:
         """
         return rule(
             self.features,
-            failing=self._bits(one.subject for one in left),
+            failing=self._bits(result.subject for result in left),
             others=others,
-            alike=self._bits(one.subject for one in group),
+            alike=self._bits(result.subject for result in group),
             questions=self.questions,
             few=few,
         )
@@ -395,7 +399,9 @@ class _OperatorFailures:
         self, condition: Condition, results: Iterable[DiagnosedResult]
     ) -> list[DiagnosedResult]:
         """Return the results for which a condition holds."""
-        return [one for one in results if condition.holds >> self.numbers[id(one.subject)] & 1]
+        return [
+            result for result in results if condition.holds >> self.numbers[id(result.subject)] & 1
+        ]
 
 
 def _where(condition: Condition) -> str:

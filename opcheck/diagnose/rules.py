@@ -250,7 +250,9 @@ def rule(
     """
     candidates: list[Terms] = []
     if others:
-        versions = [(one,) for one in features if one.text.startswith("the version is ")]
+        versions = [
+            (feature,) for feature in features if feature.text.startswith("the version is ")
+        ]
         for version in ((), *versions):
             terms = _best_terms(
                 features,
@@ -270,7 +272,7 @@ def rule(
     here = (holds & alike).bit_count()
     elsewhere = (alike & ~holds).bit_count()
     counts = (here, here, elsewhere, elsewhere + others.bit_count())
-    return Condition(" and ".join(one.text for one in best), holds, counts)
+    return Condition(" and ".join(feature.text for feature in best), holds, counts)
 
 
 def _best_terms(
@@ -289,7 +291,9 @@ def _best_terms(
     distinct: dict[int, Feature] = {}
     for feature in sorted(features, key=attrgetter("rank")):
         distinct.setdefault(feature.holds & (failing | others), feature)
-    tried = [one for one in distinct.values() if (one.holds & failing).bit_count() >= FEWEST]
+    tried = [
+        feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
+    ]
     for terms in _consistent(tried, failing, others):
         # Facts that kernels branch on need few cases.
         if few and all(term.rank == PLAIN for term in terms):
@@ -326,9 +330,13 @@ def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
     """Return single features and pairs that hold for no others, by how much they explain."""
     # In a pair, a limit must hold for all failures; a fact that is enough needs no other.
-    useful = [one for one in features if one.rank < LIMIT or one.holds & failing == failing]
-    singles: list[Terms] = [(one,) for one in features]
-    pairs = combinations((one for one in useful if one.holds & others), 2)
+    useful = [
+        feature
+        for feature in features
+        if feature.rank < LIMIT or feature.holds & failing == failing
+    ]
+    singles: list[Terms] = [(feature,) for feature in features]
+    pairs = combinations((feature for feature in useful if feature.holds & others), 2)
 
     def order(terms: Terms) -> tuple[float, int]:
         return -_weight(terms, failing), sum(term.rank for term in terms)

@@ -17,9 +17,8 @@ from opcheck.backends import as_outputs, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
-from opcheck.dtypes import BASIC, DTYPES, DType, limits, of, round_to
+from opcheck.dtypes import BASIC, DTYPES, DType, is_real, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
-from opcheck.engine.evaluate import is_real
 from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.engine.node import of_legality
@@ -89,7 +88,9 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
     parts = {*name.split("+")}
-    mutants = [one for one in causes_of(evidence.node.op) if not parts.isdisjoint(one.names)]
+    mutants = [
+        mutant for mutant in causes_of(evidence.node.op) if not parts.isdisjoint(mutant.names)
+    ]
     fitting = _fitting(evidence, mutants, {})
     pairs = (both(*pair) for pair in combinations(mutants, 2))
     fitting += [pair for pair in pairs if _holds(reproduces, pair, evidence, {})]
@@ -115,9 +116,9 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
     raises is noted by name in `broken`.
     """
     tried = mutants if evidence.nbytes <= _LARGEST else ()
-    fitting = [one for one in tried if _holds(reproduces, one, evidence, broken)]
+    fitting = [mutant for mutant in tried if _holds(reproduces, mutant, evidence, broken)]
     views = _views_to_try(evidence)
-    names = {one.name for one in fitting}
+    names = {mutant.name for mutant in fitting}
     for view in views:
         # float32 in place of float64 is always added: it may be all that is wrong.
         is_needed = not names or view.fault.dtype.name == "float32"
@@ -125,7 +126,7 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
             fitting.append(view.fault.beside())
     if not fitting:
         fitting = _fitting_with_faults(views, tried, broken)
-    return [*{one.name: one for one in fitting}.values()]
+    return [*{mutant.name: mutant for mutant in fitting}.values()]
 
 
 class _View(NamedTuple):
@@ -163,7 +164,7 @@ def _fitting_with_faults(
             continue
         if evidence not in by_evidence:
             by_evidence[evidence] = [
-                one for one in tried if _holds(reproduces, one, evidence, broken)
+                mutant for mutant in tried if _holds(reproduces, mutant, evidence, broken)
             ]
         fitting += map(fault.beside, by_evidence[evidence])
     return fitting
@@ -214,8 +215,8 @@ class Suspects:
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
         explained = self._explained[op.domain, op.name]
-        uncontradicted = [one for one in fits if not self.against(one, cell, enough=1)]
-        explained.update(one.name for one in uncontradicted)
+        uncontradicted = [mutant for mutant in fits if not self.against(mutant, cell, enough=1)]
+        explained.update(mutant.name for mutant in uncontradicted)
         uncontradicted.sort(key=lambda mutant: -explained[mutant.name])
         diagnoses = [as_diagnosis(mutant) for mutant in uncontradicted]
         if not diagnoses and evidence.got is not None:
@@ -238,7 +239,7 @@ class Suspects:
         if history.failures > tries:
             explained = self._explained[op.domain, op.name]
             parts = {part for name in explained for part in name.split("+")}
-            before = [one for one in causes_of(op) if one.name in parts]
+            before = [mutant for mutant in causes_of(op) if mutant.name in parts]
             fits = _fitting(evidence, before, self._broken)
             if fits:
                 return fits
@@ -259,22 +260,26 @@ class Suspects:
 
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
         """Return the mutants that give the answer to a case, after its first diagnosis."""
-        known = {one.name: one for one in causes_of(case.op)}
+        known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)
         if not fits:
-            diagnosed = (mutant_named(one.mistake, known) for one in diagnoses if one.mistake)
-            fits = [one for one in diagnosed if one]
+            diagnosed = (
+                mutant_named(diagnosis.mistake, known)
+                for diagnosis in diagnoses
+                if diagnosis.mistake
+            )
+            fits = [mutant for mutant in diagnosed if mutant]
         order = {name: place for place, name in enumerate(known)}
 
         def place(mutant: Mutant) -> int:
             """Return the place of a mutant, or of the first of a pair, among those known."""
             return order.get(mutant.name.partition("+")[0], len(order))
 
-        return {one.name: one for one in sorted(fits, key=place)}
+        return {mutant.name: mutant for mutant in sorted(fits, key=place)}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
         """Return the pattern of an answer's numbers, after its first diagnosis."""
-        remarks = (one.text for one in diagnoses if one.mistake is None)
+        remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
     def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
@@ -312,15 +317,17 @@ class Suspects:
         pairs = [both(*pair) for pair in combinations(known, 2)]
         every = causes_of(case.op) if is_new and self._again >= 0 else ()
         for tried in (known, pairs, every):
-            fits = [one for one in tried if _holds(reproduces, one, evidence, self._broken)]
+            fits = [
+                mutant for mutant in tried if _holds(reproduces, mutant, evidence, self._broken)
+            ]
             if fits:
-                return {one.name: one for one in fits}
+                return {mutant.name: mutant for mutant in fits}
         return {}
 
 
 def cell_of(case: Case) -> Cell:
     """Return the version and the type, for which kernels are written."""
-    given = {one.name: one for one in case.inputs}
+    given = {spec.name: spec for spec in case.inputs}
     lead = leading(case.op, [given.get(slot) for slot in case.slots] or case.inputs)
     dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
     return Cell(case.op, dtype.name if dtype else "")
@@ -422,11 +429,11 @@ class Fault(NamedTuple):
         """Return an answer with the fault."""
         own = None if node.lead is None else of(node.lead)
         if self.kind == "output":
-            return [np.asarray(one).astype(self.dtype.numpy) for one in answer(node)]
+            return [np.asarray(output).astype(self.dtype.numpy) for output in answer(node)]
         if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
             return answer(node)
-        outputs = [self._bounded(np.asarray(one)) for one in answer(self.narrowed(node))]
-        return [one.astype(own.numpy) for one in outputs]
+        outputs = [self._bounded(np.asarray(output)) for output in answer(self.narrowed(node))]
+        return [output.astype(own.numpy) for output in outputs]
 
     def narrowed(self, node: Node) -> Node:
         """Return the node with its inputs in the type."""
@@ -509,7 +516,9 @@ class Evidence:
         """Return True if other outputs would have passed."""
         return any(
             are_plainly_right(wants, outputs, self.tolerance)
-            or all(one.problem is None for one in compare_outputs(wants, outputs, self.tolerance))
+            or all(
+                output.problem is None for output in compare_outputs(wants, outputs, self.tolerance)
+            )
             for wants in self.admitted
         )
 
@@ -557,7 +566,7 @@ class Evidence:
         got = self.got or ()
         if len(got) == 1:
             return frozenset()
-        passing = frozenset(n for n, one in enumerate(got) if self.passes(n, one))
+        passing = frozenset(n for n, output in enumerate(got) if self.passes(n, output))
         return passing if len(passing) < len(got) else frozenset()
 
     @cached_property
@@ -678,7 +687,9 @@ class Evidence:
             bare = partial(replace, dtype=fault.dtype, bound=None, rest=None)
             admitted = [[*map(bare, wants)] for wants in self.admitted]
             return Evidence(node, got, admitted, Tolerance(ulp=_SAME))
-        return Evidence(node, got, (tuple(computed_want(node.op, "", one) for one in answers),))
+        return Evidence(
+            node, got, (tuple(computed_want(node.op, "", output) for output in answers),)
+        )
 
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
@@ -711,7 +722,7 @@ def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: b
     """Return True if a mutant's outputs are the backend's, or both right, up to rounding."""
     got = evidence.got or ()
     right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
-    untouched = {n for n, one in enumerate(right) if same_answers((one,), answer[n : n + 1])}
+    untouched = {n for n, output in enumerate(right) if same_answers((output,), answer[n : n + 1])}
 
     def both_right(place: int) -> bool:
         """Return True for an output that may be computed in another arithmetic, but is right."""
@@ -749,8 +760,8 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
     got = evidence.got or ()
 
     def drawn() -> Sequence[Array]:
-        made = mutant.made_on(evidence.node)
-        return () if isinstance(made, InvalidNode) else made
+        answer = mutant.made_on(evidence.node)
+        return () if isinstance(answer, InvalidNode) else answer
 
     draws = [Drawn(drawn, place) for place in range(len(got))]
     # Most mutants draw from another distribution, which is quickly seen.
@@ -762,7 +773,7 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
         if not below < part < not_above:
             return False
     wants = [computed_want(evidence.node.op, "", draw) for draw in draws]
-    return all(one.problem is None for one in compare_outputs(wants, got))
+    return all(output.problem is None for output in compare_outputs(wants, got))
 
 
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:

@@ -15,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import check_one_of, leave_open
+from opcheck.engine.operators import check_one_of
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import NEGATIVE_AXIS, NEGATIVE_AXIS_BUT_THE_LAST
+from opcheck.engine.rulings import (
+    NEGATIVE_AXIS,
+    NEGATIVE_AXIS_BUT_THE_LAST,
+    ONE_ELEMENT_AS_A_SCALAR,
+)
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import Kind
@@ -114,14 +118,10 @@ def listed(name: str, numbers: Any) -> list[int]:
 
 
 def check_scalar(name: str, x: Any) -> None:
-    """Raise InvalidNode for other than one number.
-
-    Whether one element of rank 1 or more is a scalar is open; ONNX's function bodies pass such.
-    """
+    """Raise InvalidNode for other than one number; of rank 1 and more: ONE_ELEMENT_AS_A_SCALAR."""
     wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
     reject(x.size != 1, wrong)
-    if x.ndim:
-        leave_open(wrong)
+    reject(x.ndim > 0 and ONE_ELEMENT_AS_A_SCALAR.reading() == "refused", wrong)
 
 
 def scalar(name: str, x: Any) -> Any:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opcheck import budget, dtypes, interrupt, numbers, opset
-from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.dtypes import DTYPES, DType, is_real, round_to
 from opcheck.engine.node import BoundNode, Node, bind
 from opcheck.engine.operators import Formula, explained, located
 from opcheck.engine.outputs import Drawn, Expected, Outputs
@@ -31,12 +31,6 @@ Lift: TypeAlias = Callable[[Any], Any]
 #: The most elements that mpmath computes, which takes some minutes for as many.
 _LARGE = 1 << 20
 _BYTES_OF_HALF = 2
-
-
-def is_real(array: Array | None) -> TypeGuard[Array]:
-    """Return True for a tensor of floating numbers that have room for error."""
-    dtype = None if array is None else dtypes.of(array)
-    return dtype is not None and dtype.kind == "float"
 
 
 # On plain numbers.
@@ -304,6 +298,16 @@ class Evaluation:
         poorer = {dtype for dtype in every if dtype.name != "float64"}
         return (of_inputs & poorer) or poorer or of_inputs
 
+    @cached_property
+    def _halves_inside(self) -> tuple[DType, ...]:
+        """The 16-bit types of a part of a graph whose other parts are of wider types."""
+        if self.node.op != GRAPH:
+            return ()
+        graph: Any = self.node.attrs["graph"]
+        of_inputs = map(dtypes.of, self.node.given)
+        floats = {one for one in of_inputs if one and one.kind == "float"} | graph.body.floats
+        return _halves(floats - {self.dtype})
+
     def tiers(
         self, declared: Collection[str] = (), output: DType | None = None
     ) -> tuple[Tier, ...]:
@@ -315,14 +319,13 @@ class Evaluation:
         # The nodes of a graph have types of their own, which `dtype` takes into account.
         if self.node.op != GRAPH and output is not None:
             types.add(output)
-        short = [dtype for dtype in types if dtype.numpy.itemsize == _BYTES_OF_HALF]
-        short.sort(key=lambda dtype: -dtype.precision)
         return tiers_of(
             operator=self.bound.operator,
             since=self.node.op.since,
             dtype=self.dtype,
-            short=tuple(short),
+            short=_halves(types),
             declared=frozenset(declared),
+            inside=self._halves_inside,
         )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
@@ -402,7 +405,26 @@ def _lift_to(arithmetic: Arithmetic, width: int) -> Lift:
 
 def _bounded_if_real(arithmetic: Arithmetic, array: Array | None) -> Any:
     """Return a floating tensor as bounded numbers; others as they are."""
-    return bounded(array, arithmetic) if is_real(array) else array
+    if not is_real(array):
+        return array
+    half = arithmetic.half
+    if half is not None and array.dtype.itemsize == _BYTES_OF_HALF:
+        arithmetic = replace(
+            half,
+            flushes=arithmetic.flushes,
+            scatters=arithmetic.scatters,
+            cut=arithmetic.cut,
+            everywhere=arithmetic.everywhere,
+            values=arithmetic.values,
+            half=half,
+        )
+    return bounded(array, arithmetic)
+
+
+def _halves(types: Iterable[DType]) -> tuple[DType, ...]:
+    """Return the types of 16 bits, those of more digits first."""
+    short = [dtype for dtype in types if dtype.numpy.itemsize == _BYTES_OF_HALF]
+    return tuple(sorted(short, key=lambda dtype: -dtype.precision))
 
 
 def _has_large(outputs: Sequence[Any]) -> bool:

@@ -209,15 +209,14 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     """
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
-    takes_lists = schema is not None and any(x.listed for x in (*schema.inputs, *schema.outputs))
-    is_simple = not takes_lists and not node.graphs
-    if is_simple and any(isinstance(x, list) for x in operands):
-        decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
-        return operands
-    if is_simple and not any(isinstance(x, Kind) for x in operands):
-        return _outputs_of_plain(node, operands)
-    operator = operator_of(node.op)
-    moves = operator is not None and operator.exact and not node.graphs
+    takes_lists = _takes_lists(schema)
+    if not takes_lists and not node.graphs:
+        if any(isinstance(x, list) for x in operands):
+            decline(node.op.name != "Identity", f"{node.op} of a sequence within a graph")
+            return operands
+        if not any(isinstance(x, Kind) for x in operands):
+            return _outputs_of_plain(node, operands)
+    moves = _moves_elements(node)
     if moves:
         # A size, a ratio or a fill is an array like any other, where it is known.
         operands = [numbers.if_known(x) for x in operands]
@@ -230,6 +229,17 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     if node.graphs or schema is None:
         return outputs
     return _in_declared_types(node, schema, operands, outputs)
+
+
+def _takes_lists(schema: Schema | None) -> bool:
+    """Return True if a node of this schema takes or gives sequences or optionals."""
+    return schema is not None and any(x.listed for x in (*schema.inputs, *schema.outputs))
+
+
+def _moves_elements(node: BodyNode) -> bool:
+    """Return True if the outputs of a node hold elements of its inputs, which it moves."""
+    operator = operator_of(node.op)
+    return operator is not None and operator.exact and not node.graphs
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.dtypes import is_real
 from opcheck.engine.readings import Ruling
 from opcheck.numbers import Array
 
@@ -37,11 +38,6 @@ NEARER_NEIGHBOR = Ruling(
     ("nearest", "the_other"),
     by_element=True,
 )
-
-
-def is_real(X: Array) -> bool:
-    """Return True for a tensor of floating numbers, bfloat16 among them."""
-    return X.dtype.kind in "fV"
 
 
 @dataclass(frozen=True)

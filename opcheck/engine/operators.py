@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from opcheck import opset
 from opcheck.dtypes import DTYPES
@@ -42,8 +42,8 @@ from opcheck.opset.direct_ml import LOWERED
 Formula: TypeAlias = Callable[..., Any]
 #: Makes the formula of each version, by the opset since which it is in force.
 FormulaBuilder: TypeAlias = Callable[..., Mapping[int, Formula]]
-#: Takes a formula, or whatever `build` makes the formulas from, and returns it.
-Decorator: TypeAlias = Callable[[Any], Any]
+#: A formula, or whatever `build` makes the formulas from: a decorator returns it as it is.
+Declared = TypeVar("Declared")
 #: The keyword of a formula that receives the number of the node's outputs.
 OUTPUTS = "outputs"
 #: The keyword of a formula that receives the places of the outputs that are asked for.
@@ -140,7 +140,9 @@ class Operator:
     alternatives: list[Alternative] = field(default_factory=list)
     mutants: list[OwnMutant] = field(default_factory=list)
 
-    def formula(self, *versions: int, build: FormulaBuilder | None = None) -> Decorator:
+    def formula(
+        self, *versions: int, build: FormulaBuilder | None = None
+    ) -> Callable[[Declared], Declared]:
         """Declare the decorated function as the formula of these versions.
 
         `build` makes the formula of every version from the decorated function, and these are
@@ -148,18 +150,20 @@ class Operator:
         """
         self._check_versions("formula", versions)
 
-        def declare(function: Any) -> Any:
+        def declare(function: Declared) -> Declared:
             for since, formula in self._by_version(function, versions, build, self.formulas):
                 self.formulas[since] = formula
             return function
 
         return declare
 
-    def fast_path(self, *versions: int, build: FormulaBuilder | None = None) -> Decorator:
+    def fast_path(
+        self, *versions: int, build: FormulaBuilder | None = None
+    ) -> Callable[[Declared], Declared]:
         """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
         self._check_versions("fast_path", versions)
 
-        def declare(function: Any) -> Any:
+        def declare(function: Declared) -> Declared:
             for since, formula in self._by_version(function, versions, build, self.native):
                 self.native[since] = formula
             return function
@@ -168,7 +172,7 @@ class Operator:
 
     def alternative(
         self, remark: str, *versions: int, build: FormulaBuilder | None = None
-    ) -> Decorator:
+    ) -> Callable[[Declared], Declared]:
         """Declare another right formulation; an output that only it explains is a warning.
 
         `remark` describes how it computes, and fits after "right only "; "" means no warning.
@@ -176,7 +180,7 @@ class Operator:
         self._check_text("alternative", remark)
         self._check_versions("alternative", versions)
 
-        def declare(function: Any) -> Any:
+        def declare(function: Declared) -> Declared:
             for since, formula in self._by_version(function, versions, build):
                 self.alternatives.append(Alternative(remark, formula, since))
             return function
@@ -199,7 +203,7 @@ class Operator:
         name: str = "",
         only: Sequence[str] | None = None,
         of_validity: bool = False,
-    ) -> Decorator:
+    ) -> Callable[[Declared], Declared]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
 
         `only`: the dtypes in which it is wrong. `of_validity`: it is wrong about invalid nodes
@@ -210,8 +214,9 @@ class Operator:
         for word in sorted({*(only or ())} - {*DTYPES}):
             raise WrongOperator(f"{self.name}: {word!r} is not a dtype{meant(word, DTYPES)}")
 
-        def declare(function: Any) -> Any:
-            mutant_name = name or function.__name__
+        def declare(function: Declared) -> Declared:
+            named: Any = function
+            mutant_name = name or named.__name__
             declared = [mutant.since for mutant in self.mutants if mutant.name == mutant_name]
             for since, formula in self._by_version(function, versions, build, declared):
                 mutant = OwnMutant(mutant_name, text, formula, since, only, of_validity)

@@ -64,6 +64,11 @@ FLAG_OF_ANOTHER_NUMBER = Ruling(
     "The text states what a flag of 0 means, and of 1, and nothing of other numbers.",
     ("as_1", "as_0", "refused"),
 )
+ONE_ELEMENT_AS_A_SCALAR = Ruling(
+    "one-element-as-a-scalar",
+    "The text asks for a scalar. ONNX's own function bodies pass one element of rank 1 there.",
+    ("scalar", "refused"),
+)
 ZERO_TIMES_NO_NUMBER = Ruling(
     "zero-times-no-number",
     "By the text's formula a coefficient of 0 makes NaN of infinity and NaN. Implementations, BLAS "
@@ -96,13 +101,13 @@ def has_nan(*operands: Any) -> bool:
         if isinstance(operand, float):
             if operand != operand:
                 return True
-        elif is_floating(operand) and np.any(xp.isnan(operand)):
+        elif _may_hold_nan(operand) and np.any(xp.isnan(operand)):
             return True
     return False
 
 
-def is_floating(x: Any) -> bool:
-    """Return True for a tensor whose elements may be NaN."""
+def _may_hold_nan(x: Any) -> bool:
+    """Return True for a tensor of floating or complex numbers, of any width."""
     return hasattr(x, "dtype") and x.dtype.kind not in "biuOSU"
 
 

@@ -35,8 +35,19 @@ class Tier:
 
     def without_limits(self) -> "Tier":
         """Return the tier of the same roundings where nothing overflows and nothing is flushed."""
-        arithmetic = replace(self.arithmetic, largest=inf, smallest=0.0, flushes=False)
+        half = self.arithmetic.half
+        arithmetic = replace(_without_limits(self.arithmetic), half=half and _without_limits(half))
         return replace(self, name=f"{self.name} without limits", arithmetic=arithmetic)
+
+    @property
+    def is_poorer(self) -> bool:
+        """True for a 16-bit arithmetic that is not declared."""
+        arithmetic = self.arithmetic
+        return bool(self.remark) and arithmetic.everywhere
+
+
+def _without_limits(arithmetic: Arithmetic) -> Arithmetic:
+    return replace(arithmetic, largest=inf, smallest=0.0, flushes=False)
 
 
 @cache
@@ -46,11 +57,12 @@ def tiers_of(
     dtype: DType,
     short: tuple[DType, ...],
     declared: Set[str],
+    inside: tuple[DType, ...] = (),
 ) -> tuple[Tier, ...]:
     """Return the tiers of an operator's version, those without a remark first.
 
-    They compute as expected of `dtype`, or in a 16-bit type of `short`. Those of a type that is
-    `declared`, by its name, have no remark.
+    They compute as expected of `dtype`, or in a 16-bit type of `short`; or in one of `inside`, but
+    only what is of a 16-bit type. Those of a type that is `declared`, by its name, have no remark.
     """
     name = "float64" if dtype.name == "float64" else "float32"
     usual = expected(dtype)
@@ -66,6 +78,8 @@ def tiers_of(
             tiers.append(Tier(name, flushing, alternative.function, remark))
     for narrower in short:
         tiers += _tiers_in(narrower, formulas, is_declared=narrower.name in declared)
+    for narrower in inside:
+        tiers += _tiers_inside(flushing, narrower, is_declared=narrower.name in declared)
     return tuple(sorted(tiers, key=lambda tier: tier.remark != ""))
 
 
@@ -77,11 +91,27 @@ def _tiers_in(
     A type that is not declared has a remark. What its roundings leave is excused, and nothing that
     results from an overflow in it: see `Tier.without_limits`.
     """
+    for word, remark, arithmetic in _narrower(narrower, is_declared=is_declared):
+        everywhere = replace(arithmetic, everywhere=True)
+        for formula in formulas:
+            yield Tier(f"{narrower} {word}", everywhere, formula, remark)
+
+
+def _tiers_inside(usual: Arithmetic, narrower: DType, *, is_declared: bool) -> Iterator[Tier]:
+    """Yield the tiers of a graph that computes in a 16-bit type only what is of such a type.
+
+    That sums are in it too has to be declared: its bound admits answers that are notably wrong.
+    """
+    for word, remark, arithmetic in _narrower(narrower, is_declared=is_declared):
+        if is_declared or arithmetic.stored is not None:
+            mixed = replace(usual, half=arithmetic, everywhere=True)
+            yield Tier(f"{narrower} {word} inside", mixed, None, remark)
+
+
+def _narrower(narrower: DType, *, is_declared: bool) -> Iterator[tuple[str, str, Arithmetic]]:
+    """Yield the arithmetics of a 16-bit type, each with a word for it and its remark."""
     for word, message, arithmetic in (
         ("stored", f"kept in {narrower} between operations", stored(narrower)),
         ("arithmetic", f"computed in {narrower}", narrow(narrower)),
     ):
-        everywhere = replace(arithmetic, everywhere=True)
-        remark = "" if is_declared else f"{message}; declare accumulate={narrower}"
-        for formula in formulas:
-            yield Tier(f"{narrower} {word}", everywhere, formula, remark)
+        yield word, "" if is_declared else f"{message}; declare accumulate={narrower}", arithmetic

@@ -39,6 +39,8 @@ from opcheck.timing import LOOKS, is_warm, loops_for, precise, ratio
 _QUICK_WORKERS = 3
 #: Data of all cases are kept between visits if they take no more than so many bytes.
 _KEPT = 1 << 30
+#: The most measurements of a process that does not get warm.
+_MAX_WARM = 50
 #: A backend: the process in which it is judged, and those in which it is timed.
 Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 #: Returns True once the benchmark is to end.
@@ -91,7 +93,7 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
         backends={info.address: info.version for info in infos},
         machine=machine(),
         threads=threads,
-        included={info.address: i for info in infos if (i := about_kind(info.kind).included)},
+        included=_included(infos),
         threads_of={info.address: info.threads for info in infos},
         workers=plan.processes,
         cold=plan.flushed > 0,
@@ -99,6 +101,12 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
         warm=plan.warm,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _included(infos: Sequence[BackendInfo]) -> dict[str, str]:
+    """Return the part of its times that is not a backend's own work, by address."""
+    included = {info.address: about_kind(info.kind).included for info in infos}
+    return {address: part for address, part in included.items() if part}
 
 
 class Here(answering.Repeated):
@@ -111,16 +119,20 @@ class Here(answering.Repeated):
 
 
 def copying(moved: int) -> Here:
-    """A copy that moves so many bytes, half of them read and half written."""
+    """Return a copy that moves so many bytes, half of them read and half written."""
     source = np.ones(max(1, moved // 2), np.uint8)
     target = np.zeros_like(source)
-    return Here(lambda: np.copyto(target, source))
+    return Here(partial(np.copyto, target, source))
 
 
 def yardstick() -> Here:
-    """Do the same work in every run: a hash whose steps no release of a library changes."""
+    """Return the same work for every run: a hash whose steps no release of a library changes."""
     data = bytes(range(256)) * 1024  # for some tenths of a millisecond
-    return Here(lambda: hashlib.blake2b(data).digest())
+
+    def digest() -> bytes:
+        return hashlib.blake2b(data).digest()
+
+    return Here(digest)
 
 
 @dataclass(eq=False)
@@ -139,15 +151,18 @@ class Contender:
         # After so long a call it is warm already.
         if first > plan.warm:
             return
-        seen: list[float] = []
-        loops, until = 1, monotonic() + plan.warm
-        while not (is_warm(seen) or len(seen) == 50 or (seen and monotonic() > until)):
+        times: list[float] = []
+        loops = 1
+        until = monotonic() + plan.warm
+        while not (is_warm(times) or len(times) == _MAX_WARM or (times and monotonic() > until)):
             seconds = self.process.measure(loops, plan.flushed).seconds
-            # What was measured with fewer calls in one is not comparable.
             wanted = 1 if plan.flushed else loops_for(seconds)
-            seen = [*seen, seconds] if wanted <= 2 * loops else []
+            if wanted <= 2 * loops:
+                times.append(seconds)
+            else:
+                times = []  # times of far fewer calls in one are not comparable
             loops = max(loops, wanted)
-        self.loops = 1 if plan.flushed else loops_for(min(seen))
+        self.loops = 1 if plan.flushed else loops_for(min(times))
 
     def sample(self, number: int, flushed: int) -> None:
         """Take the sample of a round."""
@@ -171,7 +186,9 @@ def interleave(
     The rounds are counted from `first`; those `beside` take part in all of them. A lost process
     takes no further part, nor does one that had its share of the time.
     """
-    start, over = monotonic(), 0.0
+    start = monotonic()
+    # Seconds of contenders that had their share.
+    over = 0.0
     active = [*contenders]
     for number in range(first, first + visit.rounds):
         order = [*active, *beside]
@@ -181,12 +198,17 @@ def interleave(
                 contender.sample(number, plan.flushed)
             except WorkerLost as error:
                 contender.lost = str(error)
-        slow = [one for one in active if one.spent > plan.share * visit.seconds]
-        over += sum(one.spent for one in slow)
-        active = [one for one in active if one not in slow and not one.lost]
+        slow = [contender for contender in active if contender.spent > plan.share * visit.seconds]
+        over += sum(contender.spent for contender in slow)
+        active = [it for it in active if it not in slow and not it.lost]
         if stop() or not active or monotonic() - start - over > visit.seconds:
             return number + 1
     return first + visit.rounds
+
+
+def _never() -> bool:
+    """Return False: nothing ends the benchmark early."""
+    return False
 
 
 class Stopped(Exception):
@@ -213,7 +235,8 @@ class _Rival:
 
     def timing(self) -> Timing:
         """The reported timing; empty for a backend that died or became wrong."""
-        name, prepared = self.judged.info.address, tuple(self.prepared)
+        name = self.judged.info.address
+        prepared = tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
         return Timing(name, tuple(self.samples), prepared, printed=self.printed)
@@ -240,28 +263,42 @@ class OneCase:
 
     def visit(self, visit: Visit, chance: Random, stop: Stop) -> None:
         """Time it in one process of each backend that is left, until `stop` returns True."""
-        evaluation, look = CaseEvaluation(self.case, self.oracle_answer), partial(_look, stop)
+        evaluation = CaseEvaluation(self.case, self.oracle_answer)
+        look = partial(_look, stop)
         with suppress(Stopped):
-            if self.oracle and not self.oracle_answer and (asked := evaluation.for_the_oracle):
-                [reply] = workers.answers([(self.oracle, workers.ask_once(asked))], look)
-                evaluation.oracle_answer = expected.OracleAnswer(self.oracle.info, reply.outcome)
-                self.oracle_answer = evaluation.oracle_answer if self.is_kept else None
+            if self.oracle and not self.oracle_answer:
+                self._ask_oracle(self.oracle, evaluation, look)
             if not self.is_judged:
                 self._judge(evaluation, look)
             if self._left():
                 self._time(evaluation, visit, chance, stop)
 
+    def _ask_oracle(
+        self, oracle: Pool, evaluation: CaseEvaluation, look: Callable[[], None]
+    ) -> None:
+        """Give the evaluation its oracle's answer, which is kept if the data are."""
+        question = evaluation.for_the_oracle
+        if question is None:
+            return
+        [reply] = workers.answers([(oracle, workers.ask_once(question))], look)
+        evaluation.oracle_answer = expected.OracleAnswer(oracle.info, reply.outcome)
+        if self.is_kept:
+            self.oracle_answer = evaluation.oracle_answer
+
     @property
     def is_precise(self) -> bool:
         """Return True if all ratios to the baseline are precise: more rounds are needless."""
-        timings = [timing for part in self._left() if (timing := part.timing()).samples]
-        base = next((one for one in timings if one.backend == self.plan.base), None)
+        timings = [part.timing() for part in self._left()]
+        timings = [timing for timing in timings if timing.samples]
+        base = next((timing for timing in timings if timing.backend == self.plan.base), None)
         if base is None:
             return True
-        others = [one for one in timings if one is not base]
-        # Alone, it is timed for comparison with another run, by the fixed piece of work.
-        ratios = [ratio(one, base) for one in others or [Timing("", tuple(self.yardstick))]]
-        return all(found is None or precise(found) for found in ratios)
+        others = [timing for timing in timings if timing is not base]
+        if not others:
+            # Alone, it is timed for comparison with another run, by the fixed piece of work.
+            others = [Timing("", tuple(self.yardstick))]
+        ratios = [ratio(timing, base) for timing in others]
+        return all(it is None or precise(it) for it in ratios)
 
     def timed(self) -> Timed | None:
         """The measurements so far; None where the case had no turn yet."""
@@ -303,7 +340,9 @@ class OneCase:
             return
         part.other = (evaluated.answer and evaluated.answer.between) or ()
         if isinstance(evaluated.open, Produced):
-            outputs = [one for one in evaluated.open.outputs if isinstance(one, np.ndarray)]
+            outputs = [
+                output for output in evaluated.open.outputs if isinstance(output, np.ndarray)
+            ]
             self.agreed = wants_of(self.case, outputs)
         if not part.judged.info.repeatable:
             part.why_not = "it answers once, and not again and again: time it where it computes"
@@ -311,7 +350,7 @@ class OneCase:
     def _bytes_moved(self, evaluation: CaseEvaluation) -> int:
         """Return the bytes of the inputs, and of the outputs of the first answer."""
         moved = sum(array.nbytes for array in evaluation.question.inputs)
-        answers = (one for one in self._answers(evaluation) if isinstance(one, Answer))
+        answers = (answer for answer in self._answers(evaluation) if isinstance(answer, Answer))
         first = next(answers, None)
         if first is not None:
             for want in first.wants:
@@ -324,47 +363,68 @@ class OneCase:
 
     def _check(self, part: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
         """Check that the last answer of a process is right; most often it is as before."""
-        found = hashlib.blake2b(pickle.dumps(outputs)).digest()
-        if found in part.right:
+        digest = hashlib.blake2b(pickle.dumps(outputs)).digest()
+        if digest in part.right:
             return
         try:
             answers = self._answers(evaluation)
         except expected.OracleUnavailable as silent:
             part.why_not = f"while it was timed: its answer changed, and {silent}"
             return
-        case, produced, declared = self.case, Produced(outputs, 0.0), part.judged.info.accumulate
-        judgement = judge(case.rule, answers, produced, case.tolerance, declared=declared)
+        judgement = judge(
+            self.case.rule,
+            answers,
+            Produced(outputs, 0.0),
+            tolerance=self.case.tolerance,
+            declared=part.judged.info.accumulate,
+        )
         if is_right(judgement):
-            part.right.add(found)
+            part.right.add(digest)
         else:
             part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
     def _check_other(self, part: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
         """Reject a time of looking up an answer, not of computing it."""
-        (before, part.other), now, reason = (part.other, ()), released.other, ""
+        before = part.other
+        part.other = ()
+        now = released.other
+        reason = ""
         if released.looked_up:
             reason = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
-        # An answer that was wrong before proves nothing now.
-        right = partial(evaluation.is_right_on_other_data, part.judged.info)
-        if not backends.same_answers(now, before) and (
-            backends.same_answers(now, released.outputs) or (right(before) and not right(now))
-        ):
-            reason = "it answers other data in the same memory wrongly"
+        if not backends.same_answers(now, before):
+            # An answer that was wrong before proves nothing now.
+            is_right = partial(evaluation.is_right_on_other_data, part.judged.info)
+            is_as_first = backends.same_answers(now, released.outputs)
+            if is_as_first or (is_right(before) and not is_right(now)):
+                reason = "it answers other data in the same memory wrongly"
         part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
+        """Take the samples of a visit, and check that the backends still answer rightly."""
         asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
-        prepared = [(one, self._prepared(one, visit.worker, asked, stop)) for one in self._left()]
-        contenders = [(part, contender) for part, contender in prepared if contender]
+        contenders: list[tuple[_Rival, Contender]] = []
+        for part in self._left():
+            contender = self._prepared(part, visit.worker, asked, stop)
+            if contender:
+                contenders.append((part, contender))
         if not contenders:
             return
-        works = (copying(self.moved), self.copy), (yardstick(), self.yardstick)
-        rulers = [Contender(work, visit.worker, samples=samples) for work, samples in works]
+        rulers = [
+            Contender(copying(self.moved), visit.worker, samples=self.copy),
+            Contender(yardstick(), visit.worker, samples=self.yardstick),
+        ]
         for ruler in rulers:
             ruler.warm_up(self.plan)
-        timed = [one for _, one in contenders]
-        self.rounds = interleave(timed, rulers, self.plan, visit, self.rounds, chance, stop)
+        self.rounds = interleave(
+            [contender for _, contender in contenders],
+            rulers,
+            self.plan,
+            visit,
+            first=self.rounds,
+            chance=chance,
+            stop=stop,
+        )
         for part, contender in contenders:
             try:
                 if contender.lost:
@@ -377,7 +437,9 @@ class OneCase:
                 part.why_not = f"while it was timed: {error}"
 
     def _prepared(self, part: _Rival, worker: int, asked: Question, stop: Stop) -> Contender | None:
-        look, watch = partial(_look, stop), part.timed[worker]
+        """Have a process hold the task, and warm it up; None if it is lost meanwhile."""
+        look = partial(_look, stop)
+        watch = part.timed[worker]
         look()
         try:
             held = watch.hold(asked, look)
@@ -403,29 +465,30 @@ class Benchmark:
         is_kept = sum(spec.nbytes for case in self.cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in self.cases:
-            rivals = [_Rival(*one) for one in self.entrants]
+            rivals = [_Rival(*entrant) for entrant in self.entrants]
             oracle = self.oracles.get(case.expect.oracle or "")
             self._cases.append(OneCase(case, self.plan, rivals, oracle, is_kept))
         self.to_come = len(self.cases) * self.plan.processes
 
-    def visits(self, stop: Stop = lambda: False) -> Iterator[str]:
+    def visits(self, stop: Stop = _never) -> Iterator[str]:
         """Measure until `stop` returns True; each visit is announced by its case's id."""
         chance = Random(0)
-        left = self._cases
+        cases = self._cases
         for tour in self.plan.tours():
-            left = [one for one in left if not one.timed() or not one.is_precise]
-            self.to_come = len(left) * len(tour)
+            cases = [case for case in cases if not case.timed() or not case.is_precise]
+            self.to_come = len(cases) * len(tour)
             for visit in tour:
-                for one in left:
+                for case in cases:
                     if stop():
                         return
-                    yield one.case.id
-                    one.visit(visit, chance, stop)
+                    yield case.case.id
+                    case.visit(visit, chance, stop)
                     self.to_come -= 1
 
     def rows(self) -> tuple[Timed, ...]:
         """The measurements so far, of the cases that had a turn."""
-        return tuple(row for one in self._cases if (row := one.timed()))
+        rows = [case.timed() for case in self._cases]
+        return tuple(row for row in rows if row)
 
 
 def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bool) -> Plan:
@@ -441,7 +504,9 @@ def why_not(case: Case) -> str:
     """Return why a case cannot be timed, or ""."""
     if case.expect.rejection:
         return "it expects, or admits, a refusal"
-    return "a tensor of it has no element" if any(0 in spec.shape for spec in case.inputs) else ""
+    if any(0 in spec.shape for spec in case.inputs):
+        return "a tensor of it has no element"
+    return ""
 
 
 def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
@@ -483,10 +548,10 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
     base = request.base
     with ExitStack() as stack:
         folder = stack.enter_context(cleanup.guarded_folder())
-        chosen = [replace(one, scratch=folder) for one in request.settings]
+        chosen = [replace(of_backend, scratch=folder) for of_backend in request.settings]
         chosen = chosen or workers.chosen_backends(addresses, folder, request.limits)
-        settings = [_with_threads(one, request.threads) for one in chosen]
-        names = [*addresses, *(one.address for one in settings)]
+        settings = [_with_threads(of_backend, request.threads) for of_backend in chosen]
+        names = [*addresses, *(of_backend.address for of_backend in settings)]
         if base is not None and base not in names:
             hint = errors.did_you_mean(base, names) or f"backends: {', '.join(addresses or names)}"
             raise errors.UsageError(f"--base {base}: no such backend takes part", hint)
@@ -496,11 +561,11 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
         pools = stack.enter_context(workers.started(settings, 1))
         workers.connect(pools)
         timers: list[list[Stopwatch]] = []
-        for one in settings:
+        for of_backend in settings:
             timers.append([])
             for _ in range(request.plan.processes):
                 # Each is entered as it starts: the next may not start.
-                timers[-1].append(stack.enter_context(closing(Stopwatch(one))))
+                timers[-1].append(stack.enter_context(closing(Stopwatch(of_backend))))
         for watch in chain(*timers):
             watch.connected(interrupt.safe_place)
         infos = [pool.info for pool in pools]

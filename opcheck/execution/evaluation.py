@@ -294,7 +294,7 @@ class CaseEvaluation:
             declared=backend.accumulate,
             twin=answer.twin,
         )
-        is_poorer = any(one.problem == "precision" for one in judgement.comparisons)
+        is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
         if self.is_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
             return replace(judgement, verdict=Verdict.WARN, failure="precision")
         return judgement

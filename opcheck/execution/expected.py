@@ -242,7 +242,7 @@ def _only(values: Collection[Item], otherwise: Item) -> Item:
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
     """Return the node of `task`, or the model, on read-only data: a formula cannot write there."""
     given = task.operands(inputs) if task.op != model.GRAPH else inputs
-    operands = tuple(None if one is None else one.view() for one in given)
+    operands = tuple(None if operand is None else operand.view() for operand in given)
     for array in operands:
         if array is not None:
             array.flags.writeable = False
@@ -280,7 +280,7 @@ class OracleAnswer:
         wrong = verdict.schema_violation(answer, case.outputs)
         if wrong:
             raise self._unavailable(f"its answer cannot be one: {verdict.what_is_wrong(wrong)}")
-        arrays = [one for one in answer if not isinstance(one, model.Foreign)]
+        arrays = [output for output in answer if not isinstance(output, model.Foreign)]
         return verdict.wants_of(case, arrays)
 
     def _unavailable(self, reason: str) -> OracleUnavailable:
@@ -333,7 +333,7 @@ def _implementation(backend: BackendInfo) -> tuple[str, ...]:
         words = shlex.split(address.detail or "")
     except ValueError:
         words = [address.detail or ""]
-    return ("cmd", *(os.path.realpath(one) if os.path.isfile(one) else one for one in words))  # noqa: PTH113
+    return ("cmd", *(os.path.realpath(word) if os.path.isfile(word) else word for word in words))  # noqa: PTH113
 
 
 def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:
@@ -397,17 +397,17 @@ def _admitted_of_several(
 ) -> list[verdict.Admitted]:
     """Return the answers and refusals of all alternatives, in their order."""
     refusals = {
-        one.name: _refusal(case, asked, one.expect, one.name)
-        for one in alternatives
-        if one.expect.rejection
+        alternative.name: _refusal(case, asked, alternative.expect, alternative.name)
+        for alternative in alternatives
+        if alternative.expect.rejection
     }
     twins = [want for refusal in refusals.values() for want in refusal.wants]
     answers: list[verdict.Admitted] = []
-    for one in alternatives:
-        if one.name in refusals:
-            answers.append(refusals[one.name])
+    for alternative in alternatives:
+        if alternative.name in refusals:
+            answers.append(refusals[alternative.name])
         else:
-            answers += _admitted(case, asked, one.expect, one.name, twins)
+            answers += _admitted(case, asked, alternative.expect, alternative.name, twins)
     return answers
 
 
@@ -650,7 +650,7 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
 def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
     """Return what the engine computed as the expected outputs of a case's node."""
     pairs = zip(case.outputs, outputs, strict=True)
-    return [computed_want(case.op, output.name, one) for output, one in pairs]
+    return [computed_want(case.op, output.name, computed) for output, computed in pairs]
 
 
 def _of_reading(
@@ -683,9 +683,11 @@ def _of_reading(
 
 def _is_drawn(case: Case) -> bool:
     """Return True if all numbers that are not whole are drawn at random."""
-    real = [one for one in case.inputs if one.dtype.kind == "float" and math.prod(one.shape) > 1]
-    kinds = {one.content.kind if isinstance(one.content, model.Fill) else "" for one in real}
-    return bool(real) and kinds <= {"uniform", "normal"} and not any(one.put for one in real)
+    real = [
+        spec for spec in case.inputs if spec.dtype.kind == "float" and math.prod(spec.shape) > 1
+    ]
+    kinds = {spec.content.kind if isinstance(spec.content, model.Fill) else "" for spec in real}
+    return bool(real) and kinds <= {"uniform", "normal"} and not any(spec.put for spec in real)
 
 
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:

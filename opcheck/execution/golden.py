@@ -90,12 +90,12 @@ def _with_plain_nans(array: Array) -> Array:
 def require_sound_arithmetic() -> None:
     """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
     # Arrays, because Python computes with constants when it compiles them.
-    one = np.array([1.0])
+    unit = np.array([1.0])
     half_step = np.array([2.0**-53])
     smallest_subnormal = np.array([2.0**-1074])
-    ties_go_to_even = one + half_step == 1 and -one - half_step == -1
-    rounds_up = one + 1.5 * half_step > 1
-    keeps_subnormals = smallest_subnormal * one > 0
+    ties_go_to_even = unit + half_step == 1 and -unit - half_step == -1
+    rounds_up = unit + 1.5 * half_step > 1
+    keeps_subnormals = smallest_subnormal * unit > 0
     if not (ties_go_to_even and rounds_up and keeps_subnormals):
         message = "floating-point numbers are not rounded to nearest here, or lose their subnormals"
         hint = "something in this process changed the processor's floating-point mode"

@@ -9,16 +9,17 @@ from opcheck.errors import plural
 from opcheck.known import UserLedger, is_dead
 from opcheck.known.writing import Revision, places
 from opcheck.model import Case, Record, Verdict
+from opcheck.model.result import Failure
 
 #: Failures that differ by the backend's own words, or by how its process died.
 _TELLING = ("raised", "crash", "stray_crash", "unstable", "declared", None)
 #: Verdicts without an answer of the backend.
 UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
-#: The longest and the shortest pattern of a reason.
-_LONGEST, _SHORTEST = 100, 8
-
-
+#: The characters of the longest pattern of a reason.
+_LONGEST = 100
+#: The characters, but for `*`, of the shortest.
+_SHORTEST = 8
 _ELSEWHERE = "listed otherwise in another ledger, and to be mended there"
 _NOT_IN_CI = "not listed, because the environment variable CI is set"
 _NOT_PRUNED = "listed, and passing (--prune-known removes them)"
@@ -41,14 +42,16 @@ def update_ledger(
     what fails is only counted, and so is what passes unless to `prune`.
     """
     of_backend = list(records)
-    to_list = [one for one in of_backend if _is_to_be_listed(one, red)]
+    to_list = [record for record in of_backend if _is_to_be_listed(record, red)]
     # Listed twice, a case would be in vain in one of the ledgers.
-    failing = [one for one in to_list if _is_in(ledger, one) or not (one.known and one.known.line)]
-    passing = {one.case for one in of_backend if one.verdict is _PASSES and _is_in(ledger, one)}
+    failing = [record for record in to_list if _may_be_listed(ledger, record)]
+    passing = {
+        record.case for record in of_backend if record.verdict is _PASSES and _is_in(ledger, record)
+    }
     gone: set[str] = set()
     added: list[dict[str, Any]] = []
     if add:
-        gone |= {one.case for one in failing if _is_in(ledger, one)}
+        gone |= {record.case for record in failing if _is_in(ledger, record)}
         added = [*_entries(failing, cases)]
     if prune:
         gone |= passing
@@ -104,6 +107,13 @@ def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
     return (record.case in red and record.verdict is not _PASSES) or unsupported
 
 
+def _may_be_listed(ledger: UserLedger | None, record: Record) -> bool:
+    """Return True unless another ledger of the user's lists the case."""
+    if record.known is None or not record.known.line:
+        return True
+    return _is_in(ledger, record)
+
+
 def _is_in(ledger: UserLedger | None, record: Record) -> bool:
     return ledger is not None and record.known is not None and record.known.ledger == ledger.file
 
@@ -122,24 +132,32 @@ def _replaced(
 
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
-    """An entry for each way to fail and for each cause that it looks like."""
-    by_way = grouping.group_by(failing, lambda record: (record.verdict, record.failure))
+    """Yield an entry for each way to fail and for each cause that it looks like."""
+    by_way = grouping.group_by(failing, _way_to_fail)
     by_id = {case.id: case for case in cases}
-    for (verdict, failure), those in by_way.items():
-        for cause in analysis.causes(those):
+    for (verdict, failure), of_way in by_way.items():
+        for cause in analysis.causes(of_way):
             mistake = cause.diagnosis.mistake
-            for reason, same in grouping.group_by(
-                cause.results, lambda one: pattern(one.reason) if one.failure in _TELLING else None
-            ).items():
+            by_reason = grouping.group_by(cause.results, _telling_pattern)
+            for reason, records in by_reason.items():
                 yield {
                     "verdict": str(verdict),
                     "failure": failure if failure != verdict else None,
                     "looks": mistake,
                     "reason": reason,
                     "sometimes": True if failure == "stray_crash" else None,
-                    "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(same[0]),
-                    "where": places([by_id[record.case] for record in same], cases),
+                    "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(records[0]),
+                    "where": places([by_id[record.case] for record in records], cases),
                 }
+
+
+def _way_to_fail(record: Record) -> tuple[Verdict, Failure | None]:
+    return record.verdict, record.failure
+
+
+def _telling_pattern(record: Record) -> str | None:
+    """Return the pattern of a reason in the backend's own words, None for opcheck's words."""
+    return pattern(record.reason) if record.failure in _TELLING else None
 
 
 def _unknown(record: Record) -> str:

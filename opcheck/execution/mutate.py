@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from opcheck.dtypes import content, identical
 from opcheck.engine import Node, dtypes_of, operator_of
 from opcheck.engine.mutants import Mutant, guards_of, mutants_of
 from opcheck.engine.mutants.mutant import STATEFUL, StatefulMutant
+from opcheck.engine.operators import Operator
 from opcheck.errors import InvalidNode, NotSupported, UsageError, did_you_mean
 from opcheck.execution import evaluation, expected, workers
 from opcheck.grouping import group_by, not_none
@@ -57,7 +58,7 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
         runs: list[list[Any]] = []
 
         def run(inputs: Sequence[Any]) -> Sequence[Any]:
-            right = expected.node_of(task, [one.copy() for one in inputs]).right
+            right = expected.node_of(task, [array.copy() for array in inputs]).right
             runs.append([out.copy() for out in right])
             return stateful.habit(runs, inputs)
 
@@ -77,7 +78,8 @@ class CaseKills:
     """One case, shown any number of mutants of `dtype` and of dtypes that are not allowed."""
 
     def __init__(self, case: Case, dtype: str) -> None:
-        self.case, self.dtype = case, dtype
+        self.case = case
+        self.dtype = dtype
         self.evaluation = evaluation.CaseEvaluation(case)
         #: Verdicts on answers, by digest.
         self._verdicts: dict[bytes | None, Verdict] = {}
@@ -110,15 +112,17 @@ class CaseKills:
             return Verdict.PASS
         # Where a mutant does not show, the same is left of another arithmetic than the engine's.
         key = None if isinstance(answer, InvalidNode) else digest(answer)
-        found = self._verdicts.get(key) or self._judged(mutant, answer)
+        verdict = self._verdicts.get(key) or self._judge(mutant, answer)
         if key:
-            self._verdicts[key] = found
-        return found
+            self._verdicts[key] = verdict
+        return verdict
 
-    def _judged(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        def reply(asked: model.Question) -> Outcome:
+    def _judge(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
+        """Judge a mutant by its `answer` to the case, and by that to its legal twin."""
+
+        def reply(question: model.Question) -> Outcome:
             # The same data at a later opset make the same node.
-            if asked.inputs is self.evaluation.question.inputs:
+            if question.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
             return canned_outcome(self._of_twin(mutant, not_none(self._twin)))
 
@@ -147,22 +151,25 @@ def right_of(node: Node) -> OutputsOrRefusal:
 
 
 def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
-    """Both refusals, or the same outputs bit for bit."""
+    """Return True for two refusals, or the same outputs bit for bit."""
     if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
         return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
-    arrays = len(one) == len(other) and all(isinstance(x, np.ndarray) for x in (*one, *other))
-    return one is other or (arrays and all(map(identical, one, other)))
+    if one is other:
+        return True
+    if len(one) != len(other) or not all(isinstance(x, np.ndarray) for x in (*one, *other)):
+        return False
+    return all(map(identical, one, other))
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
     """Return a digest that equal outputs share; None where one is no array."""
-    found = blake2b(digest_size=16)
+    hashed = blake2b(digest_size=16)
     for output in outputs:
         if not isinstance(output, np.ndarray):
             return None
-        found.update(f"{output.dtype} {output.shape} ".encode())
-        found.update(content(output))
-    return found.digest()
+        hashed.update(f"{output.dtype} {output.shape} ".encode())
+        hashed.update(content(output))
+    return hashed.digest()
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,8 @@ class MutationSettings:
     once: bool = False
 
 
+#: Elements of the inputs of a case that is small.
+_MAX_SMALL = 1000
 #: Cases of an operator, shown some of its mutants; if True, they are checked too.
 _Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, bool]
 
@@ -184,16 +193,30 @@ _Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, boo
 @cache
 def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
     """Return the mutants of an operator on one dtype, the most specific first."""
-    if not (operator := operator_of(op)):
+    operator = operator_of(op)
+    if operator is None:
         return ()
-    # But for mutants of functions that its formula calls in no small shipped case.
-    small = (case for case in _shipped(op) if size(case) <= 1000)
-    found = (evaluation.CaseEvaluation(case).node for case in cells(small).get(Cell(op, dtype), ()))
-    nodes = [node for node in found if node.dtype == dtype]
-    fed = opset.versions(op.domain, op.name)[op.since].inputs
-    still = operator.of_shapes or operator.random or dtype in operator.of_scalars or not fed
-    states = (it for it in STATEFUL if (fed or not it.of_inputs) and not (still and it.of_values))
-    return (*(one for one in all_mutants(op) if any(map(one.concerns, nodes))), *states)
+    # Mutants of functions that the formula calls in no small shipped case concern no node.
+    small = (case for case in _shipped(op) if size(case) <= _MAX_SMALL)
+    of_cell = cells(small).get(Cell(op, dtype), ())
+    nodes = [evaluation.CaseEvaluation(case).node for case in of_cell]
+    nodes = [node for node in nodes if node.dtype == dtype]
+    plain = (mutant for mutant in all_mutants(op) if any(map(mutant.concerns, nodes)))
+    return (*plain, *_stateful_mutants(operator, op, dtype))
+
+
+def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator[StatefulMutant]:
+    """Yield the stateful mutants that can show in an operator on one dtype."""
+    has_inputs = bool(opset.versions(op.domain, op.name)[op.since].inputs)
+    has_values = has_inputs and not (
+        operator.of_shapes or operator.random or dtype in operator.of_scalars
+    )
+    for mutant in STATEFUL:
+        if mutant.of_inputs and not has_inputs:
+            continue
+        if mutant.of_values and not has_values:
+            continue
+        yield mutant
 
 
 def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
@@ -202,16 +225,20 @@ def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
-    """The cases that state an answer by version and dtype; those of an illegal dtype are in all."""
-    by_op = group_by((case for case in cases if case.expect.is_stated), lambda case: case.op)
-    found = {}
-    for op, mine in sorted(by_op.items()):
-        # The dtype that each case is about, if it is allowed.
-        about = [tuple({cell_of(case).dtype}.intersection(dtypes_of(op))) for case in mine]
-        for dtype in sorted(set().union(*about)):
-            those = (case for case, its in zip(mine, about, strict=True) if its in ((), (dtype,)))
-            found[Cell(op, dtype)] = tuple(those)
-    return found
+    """Return the cases that state an answer by version and dtype.
+
+    A case of an illegal dtype is in all cells of its version.
+    """
+    stated = [case for case in cases if case.expect.is_stated]
+    by_cell: dict[Cell, tuple[Case, ...]] = {}
+    for op, of_op in sorted(group_by(stated, lambda case: case.op).items()):
+        allowed = {*dtypes_of(op)}
+        dtypes = [(case, cell_of(case).dtype) for case in of_op]
+        for dtype in sorted({own for _, own in dtypes if own in allowed}):
+            by_cell[Cell(op, dtype)] = tuple(
+                case for case, own in dtypes if own == dtype or own not in allowed
+            )
+    return by_cell
 
 
 def mutations(
@@ -226,24 +253,24 @@ def mutations(
 
     Raises UsageError for a case that is itself wrong, and for arguments about nothing.
     """
-    found = cells(cases)
-    for cell in found:
+    by_cell = cells(cases)
+    for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
-    batches = _batches(found, _with_present_names(found, settings or MutationSettings()), jobs)
+    batches = _batches(by_cell, _with_present_names(by_cell, settings or MutationSettings()), jobs)
     return (spread or partial(_here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
     """Return how many mutations `mutations` will yield."""
-    found = cells(cases)
-    return len(_places(found, _with_present_names(found, settings)))
+    by_cell = cells(cases)
+    return len(_places(by_cell, _with_present_names(by_cell, settings)))
 
 
-def _with_present_names(found: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
+def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
     """Return settings that also name the mutants whose former names are given."""
     formerly = {
         mutant.name
-        for op in dict.fromkeys(cell.op for cell in found)
+        for op in dict.fromkeys(cell.op for cell in cells)
         for mutant in all_mutants(op)
         if not set(settings.names).isdisjoint(mutant.aliases)
     }
@@ -251,14 +278,14 @@ def _with_present_names(found: Iterable[Cell], settings: MutationSettings) -> Mu
 
 
 def _batches(
-    found: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
+    cases_of_cells: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
 ) -> list[_Batch]:
-    """The work in parts, the longest first, so that all processes end at about the same time."""
-    by_op = group_by(found, lambda cell: (cell.op.domain, cell.op.name))
+    """Return the work in parts, the longest first, so that all processes end at about one time."""
+    by_op = group_by(cases_of_cells, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
         # In elements, with the time that a small case takes.
-        op: sum(1000 + size(case) for cell in mine for case in found[cell])
-        for op, mine in by_op.items()
+        op: sum(1000 + size(case) for cell in of_op for case in cases_of_cells[cell])
+        for op, of_op in by_op.items()
     }
     enough = sum(costs.values()) / (4 * jobs)
     batches: list[_Batch] = []
@@ -267,9 +294,12 @@ def _batches(
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
             # Neighbours are alike, and take as long.
-            if share := tuple(names[part::parts]):
+            share = tuple(names[part::parts])
+            if share:
                 only = replace(settings, names=share)
-                batches.append(({cell: found[cell] for cell in by_op[op]}, only, part == 0))
+                batches.append(
+                    ({cell: cases_of_cells[cell] for cell in by_op[op]}, only, part == 0)
+                )
     return batches
 
 
@@ -279,16 +309,16 @@ def size(case: Case) -> int:
 
 
 def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
-    found = mutants_in(cell.op, cell.dtype)
-    return [wrong for wrong in found if not settings.names or wrong.name in settings.names]
+    mutants = mutants_in(cell.op, cell.dtype)
+    return [wrong for wrong in mutants if not settings.names or wrong.name in settings.names]
 
 
 def _places(
-    found: Iterable[Cell], settings: MutationSettings
+    cells: Iterable[Cell], settings: MutationSettings
 ) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
     """Each mutant with its cell, or all of a version if their cases decide about it together."""
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
-    for cell in found:
+    for cell in cells:
         for wrong in _chosen(cell, settings):
             key = wrong.name, cell.op if mutant_of(cell, wrong).any_type else cell
             places.setdefault(key, (wrong, []))[1].append(cell)
@@ -313,19 +343,25 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 
 
 def _each(batch: _Batch) -> Iterator[Mutation]:
-    mine, settings, is_first = batch
+    """Yield the fate of each mutant of a batch."""
+    cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
-    ordered = ((cell, sorted(cases, key=size)) for cell, cases in mine.items())
-    kills_of_cases = {cell: [CaseKills(one, cell.dtype) for one in some] for cell, some in ordered}
-    for case_kills in chain.from_iterable(kills_of_cases.values()) if is_first else ():
-        _ = case_kills.judges  # A wrong case is told before anything else.
+    kills_of_cases = {
+        cell: [CaseKills(case, cell.dtype) for case in sorted(cases, key=size)]
+        for cell, cases in cases_of_cells.items()
+    }
+    if is_first:
+        for case_kills in chain.from_iterable(kills_of_cases.values()):
+            _ = case_kills.judges  # a wrong case is reported before anything else
     # Cases that kill a mutant in one cell are asked first in the others.
     known: dict[str, dict[str, None]] = {name: {} for name in settings.names}
-    for (name, _), (wrong, cells) in _places(kills_of_cases, settings).items():
-        those = {one.case.id: one for cell in cells for one in kills_of_cases[cell]}
+    for (name, _), (mutant, cells) in _places(kills_of_cases, settings).items():
+        by_id = {
+            case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
+        }
         # The type that everybody has stands for all.
         cell = min(cells, key=lambda cell: cell.dtype != "float32")
-        yield _mutation(cell, wrong, [*those.values()], settings, known[name])
+        yield _mutation(cell, mutant, [*by_id.values()], settings, known[name])
 
 
 def _mutation(
@@ -385,29 +421,36 @@ def killed_elsewhere(
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
     asked = {(case.id, case.source) for case in cases}
     batches = [
-        (those, [one for one in _shipped(op) if (one.id, one.source) not in asked])
-        for op, those in group_by(alive, lambda one: one.op).items()
+        (survivors, [case for case in _shipped(op) if (case.id, case.source) not in asked])
+        for op, survivors in group_by(alive, lambda mutant: mutant.op).items()
     ]
     yield from (spread or partial(_here, jobs))(_killing, batches)
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
+    """Return the survivors of one version that a shipped case kills, each with the first one."""
     survivors, shipped = batch
-    by_cell, found = cells(shipped), []
-    for dtype in dict.fromkeys(one.dtype for one in survivors):
-        asked = [CaseKills(case, dtype) for case in by_cell.get(Cell(survivors[0].op, dtype), ())]
-        for one in (one for one in survivors if one.dtype == dtype):
-            [wrong] = (it for it in mutants_in(one.op, dtype) if it.name == one.name)
-            killers = (it.case for it in asked if it.verdict(wrong) in RED)
-            found += [(one, case) for case in islice(killers, 1)]
-    return found
+    by_cell = cells(shipped)
+    killed: list[tuple[MutantId, Case]] = []
+    for dtype in dict.fromkeys(survivor.dtype for survivor in survivors):
+        of_cell = by_cell.get(Cell(survivors[0].op, dtype), ())
+        kills_of_cases = [CaseKills(case, dtype) for case in of_cell]
+        for survivor in survivors:
+            if survivor.dtype != dtype:
+                continue
+            [mutant] = (it for it in mutants_in(survivor.op, dtype) if it.name == survivor.name)
+            for case_kills in kills_of_cases:
+                if case_kills.verdict(mutant) in RED:
+                    killed.append((survivor, case_kills.case))
+                    break
+    return killed
 
 
 @cache
 def _shipped(op: OpVersion) -> tuple[Case, ...]:
-    """The shipped cases of a version that decide, the smallest first."""
-    mine = (case for case in suite.load((), (op.name,)) if case.op == op and case.rule == "must")
-    return tuple(sorted(mine, key=size))
+    """Return the shipped cases of a version that decide, the smallest first."""
+    cases = suite.load((), (op.name,))
+    return tuple(sorted((it for it in cases if it.op == op and it.rule == "must"), key=size))
 
 
 class Argument(validation.Fields):
@@ -434,8 +477,11 @@ class ArgumentsFields(validation.Fields):
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
     """Return the argument that no input distinguishes it from the formula; None without one."""
     names = {*mutant.names, *mutant.within}
-    about = (one for one in arguments(op) if not names.isdisjoint(one.mutants))
-    return next((one.why for one in about if not one.dtypes or dtype in one.dtypes), None)
+    about = (argument for argument in arguments(op) if not names.isdisjoint(argument.mutants))
+    return next(
+        (argument.why for argument in about if not argument.dtypes or dtype in argument.dtypes),
+        None,
+    )
 
 
 @cache
@@ -489,7 +535,9 @@ def _check_argument(
 
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
-    problems, found = Problems(), list[tuple[str, FileNode, ArgumentsFields]]()
+    """Return each shipped file of arguments, with its name; raises CaseFileError."""
+    problems = Problems()
+    found: list[tuple[str, FileNode, ArgumentsFields]] = []
     keys = {"equivalent": validation.aliases(Argument)}
     for path in shipped_files(Kind.EQUIVALENT):
         file = shipped_name(path)
@@ -497,7 +545,7 @@ def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
         fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
         if node and fields:
             found.append((file, node, fields))
-            for one in (node, *node.entries["equivalent"].items):
-                validation.check_operators(one, opset.operators(fields.domain), file, problems)
+            for place in (node, *node.entries["equivalent"].items):
+                validation.check_operators(place, opset.operators(fields.domain), file, problems)
     problems.raise_if_any()
     return tuple(found)

@@ -18,9 +18,11 @@ from opcheck.suite import Selection, case_digest, load_all, select, shard, suite
 class Scope:
     """The cases of a package next to those here.
 
-    `known` are those here that the package has, unchanged. `apart`: ids that it has, and that are
-    unknown or other cases here. `missing`: ids that it should have. `total`: how many cases there
-    are here that the package could have.
+    Attributes:
+        known: The cases here that the package has, unchanged.
+        apart: The ids that it has, and that are unknown or other cases here.
+        missing: The ids that it should have.
+        total: The number of cases here that the package could have.
     """
 
     known: Sequence[Case]
@@ -43,11 +45,15 @@ def check_run(run: Run) -> BackendInfo:
 
 def _check_digest(run: Run) -> None:
     """Raise UsageError unless the results are of the suite that the header names."""
-    pairs = [(one.case, one.digest) for one in sorted(run.records, key=lambda one: one.place)]
+    in_order = sorted(run.records, key=lambda record: record.place)
+    digests = [(record.case, record.digest) for record in in_order]
     suite = run.header.suite
-    if len(pairs) != suite.cases or suite_digest(pairs) != suite.digest:
-        there = f"its {plural(len(pairs), 'result')} are not the suite of its header"
-        raise UsageError(f"{there} ({plural(suite.cases, 'case')}): some are missing or changed")
+    if len(digests) != suite.cases or suite_digest(digests) != suite.digest:
+        results = plural(len(digests), "result")
+        cases = plural(suite.cases, "case")
+        raise UsageError(
+            f"its {results} are not the suite of its header ({cases}): some are missing or changed"
+        )
 
 
 def check_origin(info: BackendInfo, folder: Path) -> None:
@@ -63,19 +69,22 @@ def check_origin(info: BackendInfo, folder: Path) -> None:
         raise UsageError(f"{folders.MARKER} names no backend")
     stated = replace(info, address=info.of or info.address)
     for name in folders.ORIGIN_FIELDS:
-        here, there = getattr(origin, name), getattr(stated, name)
-        if here != there:
-            raise UsageError(f"{folders.MARKER} states {name} {here!r}, its run {there!r}")
+        of_folder = getattr(origin, name)
+        of_run = getattr(stated, name)
+        if of_folder != of_run:
+            raise UsageError(f"{folders.MARKER} states {name} {of_folder!r}, its run {of_run!r}")
 
 
 def declarations(info: BackendInfo) -> str:
     """Return what a backend is declared to do, by which its answers are judged; "" if nothing."""
-    said = [f"computes in {', '.join(info.accumulate)}"] if info.accumulate else []
+    declarations = []
+    if info.accumulate:
+        declarations.append(f"computes in {', '.join(info.accumulate)}")
     if not info.refuses:
-        said.append("does not refuse invalid models")
+        declarations.append("does not refuse invalid models")
     if info.engine:
-        said.append("is opcheck's own engine")
-    return ", ".join(said)
+        declarations.append("is opcheck's own engine")
+    return ", ".join(declarations)
 
 
 def scope(run: Run, paths: Sequence[Path]) -> Scope:
@@ -84,15 +93,19 @@ def scope(run: Run, paths: Sequence[Path]) -> Scope:
     Raises UsageError for case files that cannot be read.
     """
     header = run.header
-    handed_in = {one.case: one.digest for one in run.records}
-    # Files of the user's are no suite to miss cases of, where the shipped ones are named here.
+    handed_in = {record.case: record.digest for record in run.records}
+    # If the run was of the user's files, it misses none of the shipped cases, and the reverse.
     is_whole = _is_whole(header) and bool(header.paths) == bool(paths)
-    ops = () if is_whole else tuple({one.op.name for one in run.records})
-    everything = load_all(paths, None, Selection(ops=ops, level="deep" if ops else header.level))
-    here = {case.id: case for case in everything}
+    if is_whole:
+        selection = Selection(level=header.level)
+    else:
+        ops = tuple({record.op.name for record in run.records})
+        selection = Selection(ops=ops, level="deep" if ops else header.level)
+    cases = load_all(paths, None, selection)
+    here = {case.id: case for case in cases}
     known = [here[id] for id, digest in handed_in.items() if _is_same(here.get(id), digest)]
     apart = sorted(handed_in.keys() - {case.id for case in known})
-    possible = select(everything, Selection(level=header.level))
+    possible = select(cases, Selection(level=header.level))
     if not is_whole:
         total = len({case.id for case in possible} | handed_in.keys())
         return Scope(known, apart, total=total)

@@ -19,7 +19,9 @@ from opcheck.grouping import Found
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 
 
-def _written(folder: Path, task: Task, outcome: Outcome) -> tuple[folders.FailureKind, str] | None:
+def _write_answer(
+    folder: Path, task: Task, outcome: Outcome
+) -> tuple[folders.FailureKind, str] | None:
     """Write the outputs into `folder`; return the status that is saved instead if they cannot."""
     match outcome:
         case model.Declined(reason):
@@ -30,10 +32,12 @@ def _written(folder: Path, task: Task, outcome: Outcome) -> tuple[folders.Failur
             return "not_run", reason
         case model.Produced(outputs, unstable=None):
             reason = _write_outputs(folder, task, outputs)
-            return ("not_run", f"its answer cannot be saved: {reason}") if reason else None
+            if reason:
+                return "not_run", f"its answer cannot be saved: {reason}"
+            return None
         case _:
-            found = verdict.judge_without_expected("must", outcome)
-            return "not_run", f"{found.verdict}: {found.reason}"
+            judgement = verdict.judge_without_expected("must", outcome)
+            return "not_run", f"{judgement.verdict}: {judgement.reason}"
 
 
 def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.Foreign]) -> str:
@@ -74,7 +78,8 @@ def earlier_cases(folder: Path) -> list[Path]:
         answered = folders.read_origin(folder) is not None
     except ValueError as error:
         raise UsageError(f"{folder}: {error}", "choose a new folder, or empty it") from None
-    check_foreign(folder, (folders.ANSWER_FILE if answered else folders.QUESTION_FILE).fullmatch)
+    files = folders.ANSWER_FILE if answered else folders.QUESTION_FILE
+    check_foreign(folder, files.fullmatch)
     return [path for path in folder.iterdir() if path.is_dir()]
 
 
@@ -87,7 +92,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         if len(self.backends) != 1:
-            named = ", ".join(one.address for one in self.backends)
+            named = ", ".join(info.address for info in self.backends)
             message = f"the outputs of one backend can be saved, not of {len(self.backends)}"
             raise UsageError(f"{message}: {named}", "name it with -b")
         (info,) = self.backends
@@ -105,7 +110,8 @@ class Recording:
         try:
             question = next(questions)
             while True:
-                reply, task = (yield question), question.task
+                reply = yield question
+                task = question.task
                 known = opsets.setdefault(task.case, [])
                 if task.opset not in known:
                     self.save(question, reply.outcome, at_its_opset=not known)
@@ -115,7 +121,7 @@ class Recording:
             return cast(Found, end.value)
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
-        """Save the model and its inputs with the outputs, or with a status; see `_written`."""
+        """Save the model and its inputs with the outputs, or with a status; see `_write_answer`."""
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
         folder = self.folder / name
@@ -127,7 +133,8 @@ class Recording:
             except NotExpressible:
                 proto = None
             folders.write_question(folder, proto, task, question.inputs)
-            if status := _written(folder / folders.DATA_SET, task, outcome):
+            status = _write_answer(folder / folders.DATA_SET, task, outcome)
+            if status:
                 # Those before one that cannot be saved would contradict it.
                 for output in (folder / folders.DATA_SET).glob("output_*"):
                     output.unlink()
@@ -150,10 +157,12 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
             asked = question(case)
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
-        for one in filter(None, (asked, asked.twin)):
+        for to_write in filter(None, (asked, asked.twin)):
             with suppress(NotExpressible):
-                place = folder / folders.folder_name(one.task.case)
-                folders.write_question(place, model_of(one.task), one.task, one.inputs)
+                place = folder / folders.folder_name(to_write.task.case)
+                folders.write_question(
+                    place, model_of(to_write.task), to_write.task, to_write.inputs
+                )
                 count += 1
     return count
 

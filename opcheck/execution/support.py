@@ -47,12 +47,14 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 
 
 def named_in(text: str) -> list[str]:
-    """The operators that floors name; none where one means all; UsageError if none is a floor."""
-    found = [_FLOOR.fullmatch(one.strip()) for one in text.split(",")]
-    if not any(found):
+    """Return the operators that floors name, none if one means all; UsageError for no floor."""
+    matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
+    if not any(matches):
         floors(text, {})
-    names = [floor["op"] for floor in found if floor]
-    return [] if "*" in names or len(names) < len(found) else names
+    names = [match["op"] for match in matches if match]
+    if "*" in names or len(names) < len(matches):
+        return []
+    return names
 
 
 def _floor(asked: Asked, text: str) -> Floor:
@@ -147,13 +149,13 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     Those whose answer another backend states say nothing of this one alone, and are left out, as
     are cells that ask for refusals alone.
     """
-    found = _by_cell(case for case in cases if case.rule == "must" and not case.expect.oracle)
-    for cell in [*found]:
-        if all(isinstance(case.expect, model.Rejected) for case in found[cell]):
-            del found[cell]
-    if not found:
+    by_cell = _by_cell(case for case in cases if case.rule == "must" and not case.expect.oracle)
+    for cell in [*by_cell]:
+        if all(isinstance(case.expect, model.Rejected) for case in by_cell[cell]):
+            del by_cell[cell]
+    if not by_cell:
         raise UsageError(f"none of {len(cases):,} cases is a node that must be right by itself")
-    return found
+    return by_cell
 
 
 def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]:
@@ -163,46 +165,55 @@ def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]
     is asked first stays so: backends declare support of that.
     """
     core = _by_cell(case for case in cases if case.level != "deep" and case.expect.is_stated)
-    found: dict[Cell, list[Case]] = {}
+    by_cell: dict[Cell, list[Case]] = {}
     for cell, first in asked.items():
         ids = {case.id for case in first}
-        found[cell] = [*first, *(case for case in core.get(cell, []) if case.id not in ids)]
-    return found
+        by_cell[cell] = [*first, *(case for case in core.get(cell, []) if case.id not in ids)]
+    return by_cell
 
 
 def _by_cell(cases: Iterable[Case]) -> dict[Cell, list[Case]]:
     """Return the cases by version and dtype, of the first input if unsaid."""
-    found: dict[Cell, list[Case]] = {}
+    by_cell: dict[Cell, list[Case]] = {}
     for case in cases:
         dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
         if dtype:
-            found.setdefault(Cell(case.op, dtype.name), []).append(case)
-    return found
+            by_cell.setdefault(Cell(case.op, dtype.name), []).append(case)
+    return by_cell
 
 
-def settings_of(one: Offer, folder: Path, timeout: float) -> BackendSettings:
-    """The settings of a backend that has so many seconds for a model."""
-    profile = one.profile
-    where = str(profile.address), folder, profile.environment
-    return BackendSettings(*where, timeout, profile.memory_limit, resources=profile.resources)
+def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
+    """Return the settings of a backend that has so many seconds for a model."""
+    profile = offer.profile
+    return BackendSettings(
+        address=str(profile.address),
+        scratch=folder,
+        environment=profile.environment,
+        timeout=timeout,
+        memory_limit=profile.memory_limit,
+        resources=profile.resources,
+    )
 
 
-def probed(mine: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
+def probed(settings: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
     """Probe each cell of a backend in processes of its own; see `probe`."""
-    with started([mine, declaring(mine)], 1) as (backend, other):
+    with started([settings, declaring(settings)], 1) as (backend, other):
         connect([backend])
         return probe(asked, backend, other, counted)
 
 
-def declaring(mine: BackendSettings) -> BackendSettings:
+def declaring(settings: BackendSettings) -> BackendSettings:
     """The backend whose answers are the declarations of another."""
-    return replace(mine, address=address_of(mine.address))
+    return replace(settings, address=address_of(settings.address))
 
 
-def declared_by(mine: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
+def declared_by(settings: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
     """Yield what a backend declares of each cell; in any process."""
-    with guarded_folder() as here, started([replace(declaring(mine), scratch=here)], 1) as [one]:
-        yield declared(asked, one)
+    with (
+        guarded_folder() as here,
+        started([replace(declaring(settings), scratch=here)], 1) as [pool],
+    ):
+        yield declared(asked, pool)
 
 
 def probe(
@@ -215,7 +226,7 @@ def probe(
 
 def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
     """Ask a backend of `opcheck.backends.connect` about each cell; None: no usable answer."""
-    found: dict[Cell, bool | None] = dict.fromkeys(asked)
+    declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
     driver: Driver[Cell, model.Reply] = Driver()
     while todo or driver.is_busy:
@@ -225,10 +236,10 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
         for cell, reply in driver.collect():
             match reply.outcome:
                 case model.Produced(outputs=(answer,)) if not isinstance(answer, model.Foreign):
-                    found[cell] = meant(answer)
+                    declared_cells[cell] = meant(answer)
                 case model.Crashed() | model.TimedOut() | model.OutOfMemory():
                     todo.clear()  # it is no use to wait for that again and again
-    return found
+    return declared_cells
 
 
 def support(
@@ -247,18 +258,18 @@ def support(
 
 
 def _support(
-    cell: Cell, said: bool | None, pairs: Sequence[tuple[Case, LiveResult | Record]]
+    cell: Cell, declared: bool | None, pairs: Sequence[tuple[Case, LiveResult | Record]]
 ) -> Support:
     # What no model can state is nothing that a backend has or lacks.
     judged = [(case, result) for case, result in pairs if not result.inexpressible or result.beyond]
     if not judged:
-        return Support(cell, said, None)
+        return Support(cell, declared, None)
     results = [result for _, result in judged]
     case, worst = min(judged, key=lambda pair: _WORST.index(pair[1].verdict.name))
     fine = (Verdict.PASS, Verdict.WARN)
     return Support(
         cell,
-        said,
+        declared,
         worst.verdict,
         count=len(results),
         share=sum(result.verdict is worst.verdict for result in results),

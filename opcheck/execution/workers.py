@@ -37,9 +37,11 @@ from opcheck.known import Facts
 from opcheck.machine import look, remarks
 from opcheck.model import BackendInfo, Case, Environment, Outcome, Produced, Question, Reply, timing
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 #: Seconds that a backend has for a case by default.
 TIMEOUT = 30.0
+#: Seconds to wait for any reply before the caller gets its turn.
+_WAIT = 0.05
 #: Yields questions about a case, is sent the reply to each, and returns a result.
 Questions: TypeAlias = Generator[Question, Reply, Found]
 
@@ -61,10 +63,15 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
         if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
-        timeout, most = limits.timeout or profile.timeout or TIMEOUT, limit or profile.memory_limit
-        where = str(profile.address), folder, profile.environment
-        name = profile.name if profile.name in known else None
-        return BackendSettings(*where, timeout, most, name=name, resources=profile.resources)
+        return BackendSettings(
+            address=str(profile.address),
+            scratch=folder,
+            environment=profile.environment,
+            timeout=limits.timeout or profile.timeout or TIMEOUT,
+            memory_limit=limit or profile.memory_limit,
+            name=profile.name if profile.name in known else None,
+            resources=profile.resources,
+        )
 
     return each(settings, wanted or DEFAULT)
 
@@ -73,53 +80,57 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
 def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
     """The backends, being started."""
     with ExitStack() as stack:
-        yield [stack.enter_context(closing(pool.Pool(one, workers))) for one in settings]
+        yield [
+            stack.enter_context(closing(pool.Pool(of_backend, workers))) for of_backend in settings
+        ]
 
 
 def connect(pools: Sequence[Pool]) -> None:
     """Wait for all backends, or report each one that cannot be used."""
-    spelt: dict[str, Pool] = {}
+    by_address: dict[str, Pool] = {}
 
     def connected(pool: Pool) -> None:
         info = pool.connected()
-        other = spelt.setdefault(info.address, pool)
+        other = by_address.setdefault(info.address, pool)
         if other is not pool:
-            names = " and ".join(dict.fromkeys(repr(p.address) for p in (other, pool)))
+            names = " and ".join(dict.fromkeys([repr(other.address), repr(pool.address)]))
             raise UsageError(f"{names} name the same backend, {info.address!r}")
         interrupt.safe_place()
 
     each(connected, pools)
 
 
-def each(function: Callable[[Item], Made], items: Iterable[Item]) -> list[Made]:
+def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Call a function on every item; raise all errors as one."""
-    made: list[Made] = []
+    results: list[Result] = []
     failures: list[OpcheckError] = []
     for item in items:
         try:
-            made.append(function(item))
+            results.append(function(item))
         except OpcheckError as error:
             failures.append(error)
     if failures:
         raise as_one(failures)
-    return made
+    return results
 
 
 def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
-    """Return an error that says what all of them say."""
+    """Return an error with the messages of all."""
     # A wrong command line comes before a backend that is missing.
-    worst = next((e for e in failures if isinstance(e, UsageError)), failures[0])
-    return type(worst)("\n".join(dict.fromkeys(line for one in failures for line in one.lines())))
+    usage_errors = [error for error in failures if isinstance(error, UsageError)]
+    worst = (usage_errors or failures)[0]
+    lines = dict.fromkeys(line for error in failures for line in error.lines())
+    return type(worst)("\n".join(lines))
 
 
 @contextmanager
 def consulted(
     cases: Sequence[Case], given: Sequence[str], folder: Path, limits: Limits, workers: int = 1
 ) -> Iterator[dict[str, Pool]]:
-    """The oracles of `cases`, connected, by name; raises UsageError for those not allowed.
+    """Connect the oracles of `cases`, by name; raises UsageError for those not allowed.
 
-    Any of `given`, the backends that the user names, may be an oracle; of others, only those that
-    no file can have any code run by.
+    Any of `given`, the backends that the user names, may be an oracle. Of other backends, only
+    those that run no code which a file may name.
     """
     oracles = oracles_of(cases)
 
@@ -127,11 +138,11 @@ def consulted(
         try:
             if address not in given:
                 _require_harmless(address)
-            (one,) = chosen_backends([address], folder, limits)
+            (of_oracle,) = chosen_backends([address], folder, limits)
         except UsageError as error:
             message = f"{oracles[address].source}: expect.oracle: {error.message}"
             raise UsageError(message, error.hint) from None
-        return one
+        return of_oracle
 
     with started(each(settings, oracles), workers) as pools:
         by_address = dict(zip(oracles, pools, strict=True))
@@ -163,8 +174,8 @@ def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]
     if alone and backends < 2:
         hint = "name several: only they know the answer of such a case or model"
-        said = f"{few(alone)}: backends are compared with each other, and there is only one"
-        raise UsageError(said, hint)
+        message = f"{few(alone)}: backends are compared with each other, and there is only one"
+        raise UsageError(message, hint)
 
 
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
@@ -190,7 +201,8 @@ class InProcess:
     connections: "Sequence[Connection[Any, Any]]" = ()
 
     def __init__(self, backend: base.Backend) -> None:
-        self._backend, self.info = backend, backend.info
+        self._backend = backend
+        self.info = backend.info
         self._done: deque[tuple[int, Reply]] = deque()
         self._asked = 0
 
@@ -208,11 +220,11 @@ class InProcess:
             seen = execute(self._backend, question)
         changed = floating_point.deviations()
         _require_default_mode(f"after a call of {self.info.address}")
-        found = outcome(seen, question)
-        if changed and isinstance(found, Produced):
-            what = f"it leaves this process's processor in another mode: {', '.join(changed)}"
-            found = replace(found, unstable=what)
-        self._done.append((self._asked, Reply(found)))
+        result = outcome(seen, question)
+        if changed and isinstance(result, Produced):
+            reason = f"it leaves this process's processor in another mode: {', '.join(changed)}"
+            result = replace(result, unstable=reason)
+        self._done.append((self._asked, Reply(result)))
         return self._asked
 
     def forget(self) -> None:
@@ -231,10 +243,11 @@ def _staying() -> Iterator[None]:
 
     Processes that a kernel forks leave as they like.
     """
-    leave, own = os._exit, os.getpid()
+    leave = os._exit
+    own_process = os.getpid()
 
     def refused(status: int) -> NoReturn:
-        if os.getpid() != own:
+        if os.getpid() != own_process:
             leave(status)
         raise SystemExit(status)
 
@@ -247,10 +260,11 @@ def _staying() -> Iterator[None]:
 
 def _require_default_mode(when: str) -> None:
     """Have this process compute by IEEE 754's default; raise BackendUnavailable if it cannot."""
-    if left := floating_point.reset():
-        said = f"{when}, nothing can be judged in this process: {', '.join(left)}"
+    deviations = floating_point.reset()
+    if deviations:
+        message = f"{when}, nothing can be judged in this process: {', '.join(deviations)}"
         hint = "undo what changed this, such as torch.set_flush_denormal, or use an address"
-        raise BackendUnavailable(said, hint)
+        raise BackendUnavailable(message, hint)
 
 
 #: A backend that is asked without waiting for its reply.
@@ -287,10 +301,14 @@ class Driver(Generic[Key, Found]):
     def collect(self) -> Iterator[tuple[Key, Found]]:
         """Yield the results that are there, after a short wait where there are none yet."""
         if not self._ended:
-            connections = [one for backend in self._asked for one in backend.connections]
-            # Backends in this process have none, and have answered.
-            at_hand = any(mine and not one.connections for one, mine in self._asked.items())
-            readable = wait(connections, 0 if at_hand else 0.05) if connections else []
+            connections = [
+                connection for backend in self._asked for connection in backend.connections
+            ]
+            # Backends in this process have no connection, and have answered.
+            has_answers = any(
+                asked and not backend.connections for backend, asked in self._asked.items()
+            )
+            readable = wait(connections, 0 if has_answers else _WAIT) if connections else []
             for backend, asked in self._asked.items():
                 for ticket, reply in backend.replies(readable):
                     self.start(backend, *asked.pop(ticket), reply)
@@ -305,11 +323,11 @@ def answers(
     driver: Driver[int, Found] = Driver()
     for number, (backend, questions) in enumerate(asked):
         driver.start(backend, questions, number)
-    found: dict[int, Found] = {}
+    results: dict[int, Found] = {}
     while driver.is_busy:
         meanwhile()
-        found |= driver.collect()
-    return [found[number] for number in range(len(asked))]
+        results |= driver.collect()
+    return [results[number] for number in range(len(asked))]
 
 
 def ask_once(question: Question) -> Questions[Reply]:
@@ -331,7 +349,7 @@ _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 #: Passes items on, one by one, and shows the progress.
-Counted: TypeAlias = Callable[[Iterable[Made]], Iterable[Made]]
+Counted: TypeAlias = Callable[[Iterable[Result]], Iterable[Result]]
 
 
 def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) -> Environment:
@@ -367,9 +385,9 @@ def machine() -> timing.Machine:
 
 def beyond_caches() -> int:
     """Return twice the bytes of the largest cache, 64 MiB if unknown: touching them empties it."""
-    sizes = " ".join(_read(index / "size") for index in (_CPU / "cache").glob("index*"))
-    found = re.findall(r"\b(\d+)([KMG])\b", sizes)
-    return 2 * max((int(number) * _UNITS[unit] for number, unit in found), default=32 << 20)
+    texts = " ".join(_read(index / "size") for index in (_CPU / "cache").glob("index*"))
+    sizes = re.findall(r"\b(\d+)([KMG])\b", texts)
+    return 2 * max((int(number) * _UNITS[unit] for number, unit in sizes), default=32 << 20)
 
 
 def _read(path: Path) -> str:
@@ -378,7 +396,9 @@ def _read(path: Path) -> str:
     return ""
 
 
-def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) -> Generator[Made]:
+def in_parallel(
+    work: Callable[[Item], Result], jobs: Sequence[Item], count: int
+) -> Generator[Result]:
     """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
 
     Raises what `work` raises, and ProcessDied if a process is killed.
@@ -395,8 +415,8 @@ def in_parallel(work: Callable[[Item], Made], jobs: Sequence[Item], count: int) 
 
 
 def _in_processes(
-    work: Callable[[Item], Made], jobs: Sequence[Item], count: int
-) -> Generator[Made]:
+    work: Callable[[Item], Result], jobs: Sequence[Item], count: int
+) -> Generator[Result]:
     """Yield what `in_parallel` yields, from processes; raises BrokenExecutor if one dies."""
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
@@ -404,10 +424,10 @@ def _in_processes(
         # Processes started meanwhile inherit that Ctrl-C is held back, and this one ends them.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            left = {*interrupt.submitted(pool, work, jobs)}
+            running = {*interrupt.submitted(pool, work, jobs)}
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        while left:
-            done, left = futures.wait(left, timeout=0.1, return_when=futures.FIRST_COMPLETED)
+        while running:
+            done, running = futures.wait(running, timeout=0.1, return_when=futures.FIRST_COMPLETED)
             interrupt.safe_place()
             yield from (future.result() for future in done)

@@ -44,7 +44,9 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     if task.model is not None:
         pieces = weights.pieces(task.model) if whole else [task.model]
         return ModelProto.FromString(b"".join(pieces))
-    domain, at_opset, constants = task.op.domain, task.opset, dict[str, Array]()
+    domain = task.op.domain
+    at_opset = task.opset
+    constants = dict[str, Array]()
     if domain == opset.DML:
         nodes, constants, at_opset = _of_direct_ml(task)
         domain = ""
@@ -59,8 +61,9 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     version = ir_version(domain, at_opset)
     # Before IR version 4 an initializer was the default of an input.
     infos = [(tensor.name, tensor.dtype.onnx, tensor.shape) for tensor in task.inputs]
-    for name, array in tensors.items() if version < 4 else ():
-        infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
+    if version < 4:
+        for name, array in tensors.items():
+            infos.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
     inputs = [helper.make_tensor_value_info(name, code, list(shape)) for name, code, shape in infos]
     outputs = [*map(_output_info, output_names(task), task.outputs)]
     held = [numpy_helper.from_array(array, name) for name, array in tensors.items()]
@@ -116,7 +119,8 @@ def _state_types(task: Task, graph: onnx.GraphProto) -> None:
         ranks = [(one, rank - less - (n >= states)) for n, (one, rank) in enumerate(given)]
         types = [(dtype, [None] * max(0, rank)) for dtype, rank in ranks]
     if task.op.name == "SequenceMap" and task.dtype:
-        types, outputs = [(task.dtype, None)], graph.output
+        types = [(task.dtype, None)]
+        outputs = graph.output
     for one, (dtype, shape) in (*zip(graph.input, types, strict=False), *product(outputs, types)):
         if not one.HasField("type"):
             one.CopyFrom(helper.make_tensor_value_info(one.name, dtype.onnx, shape))
@@ -287,8 +291,10 @@ def _state_inferred(model: ModelProto) -> None:
     """Give each output a rank and a type, if it has none, where ONNX can infer them."""
     copy = ModelProto.FromString(model.SerializeToString())
     for node in copy.graph.node:
-        # Of more outputs than parts ONNX's inference dies, and many parts take all memory.
-        for attribute in node.attribute if node.op_type == "Split" else ():
+        if node.op_type != "Split":
+            continue
+        # ONNX's inference dies of more outputs than parts, and many parts take all memory.
+        for attribute in node.attribute:
             if attribute.name == "num_outputs":
                 attribute.i = len(node.output)
     try:
@@ -297,7 +303,8 @@ def _state_inferred(model: ModelProto) -> None:
         return
     # Sizes stay open: they are part of the answer, and ONNX's own inference may get them wrong.
     for output, found in zip(model.graph.output, inferred, strict=True):
-        ours, theirs = output.type.tensor_type, found.type.tensor_type
+        ours = output.type.tensor_type
+        theirs = found.type.tensor_type
         ours.elem_type = ours.elem_type or theirs.elem_type
         if theirs.HasField("shape") and not ours.HasField("shape"):
             ours.shape.dim.extend(TensorShapeProto.Dimension() for _ in theirs.shape.dim)
@@ -355,9 +362,11 @@ def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
         wrong = any(isinstance(value, Typed) for value in task.attrs.values())
         reject(wrong or task.attrs.keys() != schema.attributes.keys(), stated or "no members")
         for given, one in zip(task.inputs, schema.inputs, strict=False):
-            said = f"{given.dtype} is no data type of {task.op.name}"
-            reject(given.dtype.text not in one.types, said)
-        return (_one_node if task.op.name in direct_ml.LOWERED else _rows)(task)
+            message = f"{given.dtype} is no data type of {task.op.name}"
+            reject(given.dtype.text not in one.types, message)
+        if task.op.name in direct_ml.LOWERED:
+            return _one_node(task)
+        return _rows(task)
     except InvalidNode as error:
         raise NotExpressible(f"not expressible as an ONNX graph: {error}") from None
 
@@ -371,7 +380,8 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     constants = one.constants(task.inputs, task.attrs)
     node = helper.make_node(one.name, [*task.slots, *constants], _output_slots(task))
     node.attribute.extend(_attribute(one.onnx.op, *item) for item in attrs.items())
-    before, nodes = list[NodeProto](), [node]
+    before = list[NodeProto]()
+    nodes = [node]
 
     def first(operator: str, n: int, *more: str, **attrs: Any) -> None:
         taken, node.input[n] = node.input[n], f"{node.input[n]}_{operator.lower()}"
@@ -387,7 +397,8 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
         constants |= ends | {"steps": ends["last"]}
         first("Slice", 1, *constants)
     for n, sizes in otherwise.items():
-        constants[name := f"sizes_{n}"] = np.array(sizes, np.int64)
+        name = f"sizes_{n}"
+        constants[name] = np.array(sizes, np.int64)
         if n < 0:
             whole, node.output[0] = node.output[0], f"{node.output[0]}_reshape"
             nodes.append(helper.make_node("Reshape", [node.output[0], name], [whole]))
@@ -402,13 +413,16 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 
 def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
     """Transpose (reduced axes last) → Reshape → an operator of version 13 → both back."""
-    (tensor,), (output,), shape = task.inputs, task.outputs, task.inputs[0].shape
+    (tensor,) = task.inputs
+    (output,) = task.outputs
+    shape = task.inputs[0].shape
     axes: Any = task.attrs.get("Axes", (len(shape) - 1,))
     invalid = direct_ml.invalid_axes(axes, len(shape))
     invalid = invalid or (None if task.attrs else direct_ml.invalid_sizes(shape))
     reject(invalid, str(invalid))
     kept = [axis for axis in range(len(shape)) if axis not in axes]
-    order, split = [*kept, *sorted(axes)], len(kept)
+    order = [*kept, *sorted(axes)]
+    split = len(kept)
     moved = [shape[axis] for axis in order]
     shapes = {"rows": [prod(moved[:split]), prod(moved[split:])], "moved_shape": moved}
     nodes = [
@@ -479,9 +493,12 @@ class WholeModel:
     def nbytes(self, name: str) -> int:
         """The size of a tensor in bytes, 0 where onnx cannot infer it."""
         dtype = self.dtype(name)
-        if dtype is None or not (tensor := self._types[name].type.tensor_type).HasField("shape"):
+        if dtype is None:
             return 0
-        return prod(one.dim_value for one in tensor.shape.dim) * dtype.numpy.itemsize
+        tensor = self._types[name].type.tensor_type
+        if not tensor.HasField("shape"):
+            return 0
+        return prod(dim.dim_value for dim in tensor.shape.dim) * dtype.numpy.itemsize
 
     def with_branch(self, place: int, *, then: bool) -> bytes | None:
         """Return the model with the branch that an If takes in place of the node.

@@ -47,6 +47,8 @@ _ANSWERS = rf"[^/]+/(({'|'.join(KINDS)})\.txt|{DATA_SET}/output_\d+\.pb)(\.part)
 ANSWER_FILE = re.compile(rf"{QUESTION_FILE.pattern}|{_ANSWERS}")
 #: Of the file that says whose outputs these are, null where only questions were written.
 _FORMAT = 1
+#: The most characters of a status that are read.
+_MAX_STATUS = 4000
 #: What it states of the backend.
 ORIGIN_FIELDS = (
     "address",
@@ -183,10 +185,11 @@ def _names_in(folder: Path) -> list[str]:
 
 def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
     """The file of an input or output among `names`; raises ValueError where there are two."""
-    found = [name for suffix in _SUFFIXES if (name := f"{what}_{number}{suffix}") in names]
-    if len(found) > 1:
-        raise ValueError(f"{' and '.join(found)} are both there: which one is meant?")
-    return found[0] if found else None
+    possible = [f"{what}_{number}{suffix}" for suffix in _SUFFIXES]
+    there = [name for name in possible if name in names]
+    if len(there) > 1:
+        raise ValueError(f"{' and '.join(there)} are both there: which one is meant?")
+    return there[0] if there else None
 
 
 def _is_output(name: str) -> bool:
@@ -214,7 +217,7 @@ def read_status(folder: Path) -> tuple[FailureKind, str] | None:
     (kind,) = found
     try:
         with (folder / f"{kind}.txt").open(encoding="utf-8", errors="replace") as file:
-            text = file.read(4000).strip()  # nobody reads more
+            text = file.read(_MAX_STATUS).strip()
     except OSError as error:
         raise ValueError(f"{kind}.txt cannot be read: {error.strerror}") from None
     for name in filter(_is_output, _names_in(folder / DATA_SET)):
@@ -236,9 +239,10 @@ def refusal_text(refusal: Raised) -> str:
 def read_refusal(text: str) -> Raised:
     """Read a text that `refusal_text` wrote; any other text is a reason in words."""
     words = text.removeprefix(_ACCIDENT)
-    if not (named := re.fullmatch(r"(?s)(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", words)):
+    parts = re.fullmatch(r"(?s)(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", words)
+    if not parts:
         return Raised("run", "", text, documented=True)
-    return Raised("run", named["kind"], named["detail"] or "", documented=words == text)
+    return Raised("run", parts["kind"], parts["detail"] or "", documented=words == text)
 
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
@@ -260,9 +264,10 @@ def read_origin(folder: Path) -> BackendInfo | None:
         record = json.loads(read_whole(folder / MARKER))
         if record["format"] != _FORMAT:
             raise ValueError(record["format"])
-        if (fields := record["backend"]) is None:
+        if record["backend"] is None:
             return None
-        fields = {"refuses": True, **fields}  # which earlier versions do not state
+        # Earlier versions do not state `refuses`.
+        fields = {"refuses": True, **record["backend"]}
         data = json.dumps({name: fields[name] for name in ORIGIN_FIELDS})
         return TypeAdapter(BackendInfo).validate_json(data, strict=True)
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -362,10 +367,13 @@ class BeyondOpcheck(ValueError):
 
 def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
     """The type of a tensor, or of those in a sequence or an optional; else raises BeyondOpcheck."""
-    inner, sequences = declared, 0
-    while (form := inner.WhichOneof("value")) in ("sequence_type", "optional_type"):
+    inner = declared
+    sequences = 0
+    form = inner.WhichOneof("value")
+    while form in ("sequence_type", "optional_type"):
         sequences += form == "sequence_type"
         inner = getattr(inner, form).elem_type
+        form = inner.WhichOneof("value")
     if form in _BEYOND:
         raise BeyondOpcheck(_BEYOND[form])
     if sequences > 1:
@@ -375,7 +383,8 @@ def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
 
 def element(code: int) -> DType:
     """The element type of this number; raises BeyondOpcheck, or ValueError where ONNX has none."""
-    if dtype := named(code):
+    dtype = named(code)
+    if dtype:
         return dtype
     if code in TensorProto.DataType.values() and code != TensorProto.UNDEFINED:
         raise BeyondOpcheck(f"elements of type {TensorProto.DataType.Name(code)}")

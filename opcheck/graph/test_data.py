@@ -38,8 +38,9 @@ _NUMBERED = re.compile(r"(input|output)_\d+\.(pb|npy)")
 DATA = "data.json"
 #: Bytes of a model with all its weights: protobuf has no more.
 _MOST = (1 << 31) - 1
-#: The default tolerance of ONNX's runner.
-RTOL, ATOL = 1e-3, 1e-7
+#: The default tolerances of ONNX's runner.
+RTOL = 1e-3
+ATOL = 1e-7
 #: Problems of files, each with the path.
 FileMessages: TypeAlias = list[tuple[Path, str]]
 #: Name, type and sizes of an input; a size is a number, a name, or "". None if the rank is open.
@@ -89,7 +90,8 @@ def read_test(folder: Path, name: str, wrong: FileMessages, *, answered: bool) -
     except ValueError as error:
         wrong.append((folder / MODEL, str(error)))
         return None
-    rtol, atol = RTOL, ATOL
+    rtol = RTOL
+    atol = ATOL
     try:
         if (folder / DATA).exists():
             rtol, atol = read_tolerance(folders.read_whole(folder / DATA))
@@ -116,7 +118,8 @@ def _data_set(
     number = int(folder.name.rpartition("_")[2])
     names = sorted(path.name for path in folder.iterdir())
     given = _files(folder, names, "input")
-    by_default, all_ = fed_by_default(model), tuple(model.graph.input)
+    by_default = fed_by_default(model)
+    all_ = tuple(model.graph.input)
     if len(given) not in (len(by_default), len(all_)):
         raise ValueError(_numbers("input", len(given), [one.name for one in by_default]))
     fed = by_default if len(given) == len(by_default) else all_
@@ -142,10 +145,12 @@ def _numbers(what: str, count: int, names: Sequence[str]) -> str:
 
 def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     """The files of inputs or outputs, by number; each number from 0 on must be there once."""
-    mine = [name for name in names if (match := _NUMBERED.fullmatch(name)) and match[1] == what]
+    numbered = filter(None, map(_NUMBERED.fullmatch, names))
+    mine = [match[0] for match in numbered if match[1] == what]
     files = []
     for number in range(len(mine)):
-        if not (file := folders.file_of(what, number, mine)):
+        file = folders.file_of(what, number, mine)
+        if not file:
             raise ValueError(f"there is {mine[-1]}, and no {what}_{number}.pb")
         files.append(folder / file)
     return files
@@ -185,15 +190,18 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
     """The relative and the absolute tolerance that a data.json states; raises ValueError."""
     try:
         stated = json.loads(data)
-        found = stated.get("rtol", RTOL), stated.get("atol", ATOL)
+        rtol = stated.get("rtol", RTOL)
+        atol = stated.get("atol", ATOL)
         for name in stated.keys() - {"rtol", "atol"}:
-            if meant := did_you_mean(name, ("rtol", "atol")):
+            meant = did_you_mean(name, ("rtol", "atol"))
+            if meant:
                 raise ValueError(f"{name!r} ({meant})")
     except (ValueError, AttributeError, RecursionError) as error:
-        raise ValueError(f"this is no JSON object with rtol and atol: {error}") from None
-    if not all(type(one) in (int, float) and 0 <= one <= sys.float_info.max for one in found):
-        raise ValueError(f"rtol {found[0]!r}, atol {found[1]!r}: no finite numbers of at least 0")
-    return float(found[0]), float(found[1])
+        raise ValueError(f"this is not a JSON object with rtol and atol: {error}") from None
+    for value in (rtol, atol):
+        if type(value) not in (int, float) or not 0 <= value <= sys.float_info.max:
+            raise ValueError(f"rtol {rtol!r}, atol {atol!r}: they must be finite, and at least 0")
+    return float(rtol), float(atol)
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
@@ -30,14 +31,20 @@ SHIPPED_LEDGERS = Path(opcheck.__file__).parent / "ledgers"
 #: The verdicts that a ledger of released backends can explain.
 FAILING = (Verdict.WARN, *WRONG)
 LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
+
+
+def _dtype_of(case: Case) -> str | None:
+    return case.dtype.name if case.dtype else None
+
+
 #: The fields of a place that hold values to choose from, the most general first: a case's value.
 VALUES: Mapping[str, Callable[[Case], str | int | None]] = {
-    "case": lambda case: case.id,
-    "op": lambda case: case.op.name,
-    "name": lambda case: case.name,
-    "row": lambda case: case.row,
-    "opset": lambda case: case.opset,
-    "dtype": lambda case: case.dtype.name if case.dtype else None,
+    "case": attrgetter("id"),
+    "op": attrgetter("op.name"),
+    "name": attrgetter("name"),
+    "row": attrgetter("row"),
+    "opset": attrgetter("opset"),
+    "dtype": _dtype_of,
 }
 #: How many names a hint lists if none is like the wrong one.
 _LISTED = 8
@@ -61,7 +68,7 @@ def _one_of(known: Sequence[str], what: str) -> AfterValidator:
     def checked(text: str) -> str:
         if text not in known:
             hint = meant(text, map(str, known))
-            raise ValueError(f"{text!r} is no {what}: one of {', '.join(known)}{hint}")
+            raise ValueError(f"{text!r} is not a {what}: one of {', '.join(known)}{hint}")
         return known[known.index(text)]
 
     return AfterValidator(checked)
@@ -137,7 +144,7 @@ class Place(validation.Fields):
 
 
 def _plain(value: Any) -> Any:
-    """An attribute's value as a ledger spells it."""
+    """Return an attribute's value as a ledger spells it."""
     if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
     if isinstance(value, np.ndarray):
@@ -231,11 +238,11 @@ class LedgerEntry(validation.Fields):
     @model_validator(mode="after")
     def _says_what(self) -> Self:
         if self.verdict is None and self.failure is None:
-            raise ValueError("in what way it fails is missing: state 'verdict', 'failure' or both")
+            raise ValueError("'verdict' or 'failure' is missing: state how these cases fail")
         if self.sometimes and not all(place.name or place.case for place in self.where):
             state = "state 'name' or 'case' in each place"
-            never = "or cases that nobody thought of are never judged"
-            raise ValueError(f"what fails only sometimes may pass: {state}, {never}")
+            never = "or cases that are not meant are never judged"
+            raise ValueError(f"cases that fail only sometimes may pass: {state}, {never}")
         return self
 
     def holds_for(self, version: str) -> bool:
@@ -252,6 +259,11 @@ class LedgerEntry(validation.Fields):
         return f"{text} because of {self.reason!r}" if self.reason else text
 
 
+def _list_or_null(value: Any) -> Any:
+    """Return a list as it is, and an empty one for null."""
+    return [] if value is None else value
+
+
 class UserFields(validation.Fields):
     """A user's ledger: the addresses or profiles of the backend it is about, and its entries."""
 
@@ -259,9 +271,7 @@ class UserFields(validation.Fields):
     #: A list whose last line was deleted is null.
     known: Annotated[
         list[LedgerEntry],
-        BeforeValidator(
-            lambda it: [] if it is None else it, json_schema_input_type=list[LedgerEntry] | None
-        ),
+        BeforeValidator(_list_or_null, json_schema_input_type=list[LedgerEntry] | None),
     ]
 
 
@@ -382,8 +392,12 @@ def shipped_ledgers() -> tuple[Ledger, ...]:
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
-    """`result` with its ledger's line: a failure becomes `known`, a pass shows it as outdated."""
-    case, passed = result.case, result.verdict is Verdict.PASS
+    """Return `result` with its ledger's line: a failure becomes `known`, a pass stays.
+
+    A pass with a line shows that the line is outdated.
+    """
+    case = result.case
+    passed = result.verdict is Verdict.PASS
     # A declared arithmetic may pass.
     if not case.source.shipped or (passed and backend.accumulate):
         return result
@@ -497,7 +511,7 @@ class Gate:
         """Return where a case is listed for a backend of this version; twice is an error."""
         key = backend.address, backend.version, case.op.name, case.name
         if key not in self._listed:
-            some = [
+            listed = [
                 _Listed(ledger, number, entry, place, where)
                 for ledger in self.ledgers
                 if ledger.is_about(backend)
@@ -507,8 +521,8 @@ class Gate:
                 if where.may_be_about(case.op.name, case.name)
             ]
             # First the places that name the operator.
-            self._listed[key] = sorted(some, key=lambda one: one.where.op is None)
-        return [one for one in self._listed[key] if one.where.fits(case)]
+            self._listed[key] = sorted(listed, key=lambda place: place.where.op is None)
+        return [place for place in self._listed[key] if place.where.fits(case)]
 
     def apply(
         self, result: LiveResult, backend: BackendInfo, looks: Callable[[str], bool]
@@ -594,7 +608,7 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
     if not in_force:
         addresses = ", ".join(quoted(backend.address) for backend in facts.backends)
         for ledger in gate.ledgers:
-            message = f"this ledger is about no backend of the run, {addresses}"
+            message = f"this ledger is not about a backend of the run: {addresses}"
             problems.add(ledger.file, ledger.node.at(("backend",)), message)
     for ledger in in_force:
         _check_versions(ledger, facts, problems)
@@ -614,7 +628,7 @@ def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> Non
         for backend in filter(ledger.is_about, facts.backends):
             if not is_version(backend.version):
                 version = quoted(backend.version) if backend.version else "none"
-                message = f"{backend.address} has a version that lies in no range: {version}"
+                message = f"{backend.address} has a version that no range can contain: {version}"
                 mark = ledger.node.at(("known", number, "versions"), key=True)
                 problems.add(ledger.file, mark, message, "leave 'versions' out")
 

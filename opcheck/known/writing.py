@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, combinations
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,7 +35,7 @@ _FIELDS = ("row", "opset", "dtype")
 _ATTRIBUTE = "attrs."
 _Fields: TypeAlias = Mapping[str, tuple[Any, ...]]
 #: Fields and their values; hashable, so that equal ones of several names become one place.
-_Said: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
+_Stated: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,16 @@ class Revision:
 
 
 def new_ledger(backend: str) -> str:
-    """A ledger in which nothing is listed yet."""
+    """Return the text of a ledger without entries."""
     (line,) = _dumped([backend if backend.isprintable() else DoubleQuotedScalarString(backend)])
     return _NEW.format(backend=line.removeprefix("- "))
 
 
 def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
-    """The text of a ledger, read as `node`, revised; raises UsageError for entries in brackets."""
+    """Return the revised text of a ledger, read as `node`; UsageError for entries in brackets."""
     sheet = _Sheet(text.splitlines())
-    if (entries := _items(node, "known")) and not all(map(sheet.is_item, entries)):
+    entries = _items(node, "known")
+    if not all(map(sheet.is_item, entries)):
         message = f"{file}: the entries are written in brackets, and cannot be revised"
         raise UsageError(message, "write each with a '-' in lines of its own")
     gone = 0
@@ -123,13 +125,15 @@ class _Sheet:
 
     def mend(self, key: Mark, *, empty: bool) -> None:
         """Write the list of entries as empty, or no longer so."""
-        head, colon, rest = self.lines[key.line - 1].partition(":")
-        rest = re.sub(r"^\s*(\[\s*\]|~|null)", "", rest, flags=re.IGNORECASE)
-        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{' []' * empty}{rest}"]))
+        head, colon, value = self.lines[key.line - 1].partition(":")
+        value = re.sub(r"^\s*(\[\s*\]|~|null)", "", value, flags=re.IGNORECASE)
+        brackets = " []" if empty else ""
+        self.edits.append((key.line - 1, key.line, [f"{head}{colon}{brackets}{value}"]))
 
     def text(self) -> str:
         lines = [*self.lines]
-        for begin, end, new in sorted(self.edits, key=lambda edit: edit[0], reverse=True):
+        # From the last on, so that the numbers of earlier lines stay.
+        for begin, end, new in sorted(self.edits, key=itemgetter(0), reverse=True):
             lines[begin:end] = new
         return "\n".join(lines) + "\n"
 
@@ -197,40 +201,42 @@ def _spelt(place: _Fields) -> dict[str, Any]:
     for name, values in place.items():
         # A list alone would be taken for a list of values.
         items = [[*value] if isinstance(value, tuple) else value for value in values]
-        said = items[0] if len(items) == 1 and not isinstance(items[0], list) else items
+        stated = items[0] if len(items) == 1 and not isinstance(items[0], list) else items
         if name.startswith(_ATTRIBUTE):
-            spelt.setdefault("attrs", {})[name.removeprefix(_ATTRIBUTE)] = said
+            spelt.setdefault("attrs", {})[name.removeprefix(_ATTRIBUTE)] = stated
         else:
-            spelt[name] = said
+            spelt[name] = stated
     return spelt
 
 
 def _of_operator(op: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Fields]:
-    if not (mine := [case for case in there if case.id in ids]):
+    """Yield places that select `ids` from all cases of an operator, which are `there`."""
+    mine = [case for case in there if case.id in ids]
+    if not mine:
         return
     if len(mine) == len(there):
         yield {"op": (op,)}
         return
-    names: dict[_Said, list[str]] = defaultdict(list)
+    names_by_fields: dict[_Stated, list[str]] = defaultdict(list)
     one_by_one: list[str] = []
     for name in dict.fromkeys(case.name for case in mine):
-        for said in _said([case for case in there if case.name == name], ids):
-            names[said].append(name)
-    for said, those in names.items():
-        fields = dict(said)
+        for stated in _stated([case for case in there if case.name == name], ids):
+            names_by_fields[stated].append(name)
+    for stated, names in names_by_fields.items():
+        fields = dict(stated)
         about = {case.name for case in there if _fits(fields, case)}
         if "case" in fields:
             one_by_one += fields["case"]
-        # Rows and attributes without the name are nothing that anybody recognises.
-        elif said and {*fields} <= {"opset", "dtype"} and about == {*those}:
+        # A reader does not recognize rows and attributes without the name.
+        elif stated and {*fields} <= {"opset", "dtype"} and about == {*names}:
             yield {"op": (op,), **fields}
         else:
-            yield {"op": (op,), "name": (*those,), **fields}
+            yield {"op": (op,), "name": (*names,), **fields}
     if one_by_one:
         yield {"case": (*one_by_one,)}
 
 
-def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
+def _stated(there: Sequence[Case], ids: Collection[str]) -> list[_Stated]:
     """Return places that select `ids` from all cases `there`, in disjoint parts if needed."""
     mine = [case for case in there if case.id in ids]
     known = []
@@ -242,35 +248,39 @@ def _said(there: Sequence[Case], ids: Collection[str]) -> list[_Said]:
             known.append(name)
     for count in range(len(known) + 1):
         for fields in combinations(known, count):
-            said = {field: _values(mine, field) for field in fields}
-            if sum(_fits(said, case) for case in there) == len(mine):
-                return [tuple(said.items())]
+            stated = {field: _values(mine, field) for field in fields}
+            if sum(_fits(stated, case) for case in there) == len(mine):
+                return [tuple(stated.items())]
     several = [field for field in known if len(_values(mine, field)) > 1]
-    by_id: list[_Said] = [(("case", tuple(case.id for case in mine)),)]
+    by_id: list[_Stated] = [(("case", tuple(case.id for case in mine)),)]
     return min([[*_parted(field, there, ids)] for field in several], key=len, default=by_id)
 
 
 def _attributes(cases: Sequence[Case]) -> list[str]:
     pairs = [pair for case in cases for pair in case.attrs.items()]
-    # Of a tensor nothing short can be said.
+    # A tensor has no short spelling.
     tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}
     names = dict.fromkeys(f"{_ATTRIBUTE}{name}" for name, _ in pairs if name not in tensors)
     # Only some, since all combinations of fields are tried.
     return [name for name in names if len(_values(cases, name)) > 1][:5]
 
 
-def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Said]:
+def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Stated]:
     """Yield places value by value of a field; values with equal places are merged."""
-    values: dict[_Said, list[Any]] = defaultdict(list)
+    values_by_fields: dict[_Stated, list[Any]] = defaultdict(list)
     for value in _values((case for case in there if case.id in ids), field):
-        for said in _said([case for case in there if _value(case, field) == value], ids):
-            values[said].append(value)
-    for said, those in values.items():
-        fields = dict(said)
+        for stated in _stated([case for case in there if _value(case, field) == value], ids):
+            values_by_fields[stated].append(value)
+    for stated, values in values_by_fields.items():
+        fields = dict(stated)
         if "case" not in fields:
-            fields[field] = (*those,)
-        order = sorted(fields, key=lambda name: [*_FIELDS, name].index(name))
-        yield tuple((name, fields[name]) for name in order)
+            fields[field] = (*values,)
+        yield tuple((name, fields[name]) for name in sorted(fields, key=_order))
+
+
+def _order(field: str) -> int:
+    """Return the place of a field among `_FIELDS`; attributes come after all of them."""
+    return [*_FIELDS, field].index(field)
 
 
 def _values(cases: Iterable[Case], field: str) -> tuple[Any, ...]:
@@ -283,5 +293,5 @@ def _value(case: Case, field: str) -> Any:
     return VALUES[field](case)
 
 
-def _fits(said: _Fields, case: Case) -> bool:
-    return all(_value(case, field) in values for field, values in said.items())
+def _fits(fields: _Fields, case: Case) -> bool:
+    return all(_value(case, field) in values for field, values in fields.items())

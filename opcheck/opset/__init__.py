@@ -245,7 +245,8 @@ def missing(parameters: Sequence[Parameter], names: Iterable[str]) -> Iterator[s
 
 def slots(parameters: Sequence[Parameter], names: Iterable[str]) -> tuple[str, ...]:
     """Return the names in the operator's order, "" for one left out before the last."""
-    places = sorted((found, name) for name in names if (found := place(parameters, name)))
+    found = ((place(parameters, name), name) for name in names)
+    places = sorted((own, name) for own, name in found if own)
     ordered: list[str] = []
     for number, parameter in enumerate(parameters):
         tensors = [name for (own, _), name in places if own == number]
@@ -263,8 +264,16 @@ def without_end(names: Sequence[str]) -> tuple[str, ...]:
 def with_outer(inputs: Sequence[Parameter], outputs: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """The inputs of an operator with subgraphs, and the tensors that these use besides."""
     types = frozenset(text for text in outputs[-1].types if text.startswith("tensor("))
-    said = "tensors that the subgraphs use"
-    return (*inputs, Parameter(OUTER, OUTER, types, "variadic", said, 0, homogeneous=False))
+    outer = Parameter(
+        name=OUTER,
+        constraint=OUTER,
+        types=types,
+        option="variadic",
+        description="tensors that the subgraphs use",
+        least=0,
+        homogeneous=False,
+    )
+    return (*inputs, outer)
 
 
 def outer(schema: Schema, names: Iterable[str]) -> list[str]:

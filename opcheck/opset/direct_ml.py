@@ -38,7 +38,8 @@ def invalid_axes(axes: Sequence[int], rank: int) -> str | None:
     """
     if not 1 <= rank <= MAX_RANK:
         return f"InputTensor has {rank} dimensions; allowed: 1 to {MAX_RANK}"
-    if outside := [axis for axis in axes if not 0 <= axis < rank]:
+    outside = [axis for axis in axes if not 0 <= axis < rank]
+    if outside:
         return f"Axes {list(axes)} holds {outside[0]}; allowed: 0 to {rank - 1}"
     if not axes:
         return "Axes is empty; allowed: 1 or more axes"
@@ -77,7 +78,7 @@ class Lowered:
     picks: Mapping[str, "Lowered"]
 
     def chosen(self, attrs: Attrs) -> "Lowered":
-        """The meaning of these members; raises InvalidNode where `picker` is no such constant."""
+        """Return the meaning of these members; raise InvalidNode for an unknown constant."""
         word = str(attrs.get(self.picker, ""))
         reject(
             self.picks and word not in self.picks,
@@ -94,26 +95,32 @@ class Lowered:
     @cached_property
     def members(self) -> Mapping[str, Sequence[str]]:
         """The members that ONNX's attributes are made of, by these."""
-        found: dict[str, list[str]] = {}
+        members: dict[str, list[str]] = {}
         for member in self.schema.attributes:
-            if (theirs := _MEMBERS[member].get("onnx")) in self.onnx.attributes:
-                found.setdefault(theirs, []).append(member)
-        return found
+            attribute = _MEMBERS[member].get("onnx")
+            if attribute in self.onnx.attributes:
+                members.setdefault(attribute, []).append(member)
+        return members
 
     def constants(self, given: Sequence[Any], attrs: Attrs) -> dict[str, Array]:
         """The inputs of ONNX's operator, in its types; raises NotSupported for values they lack."""
-        dtype, found = DTYPES[given[0].dtype.name], dict[str, Array]()
-        members = self.schema.attributes
-        values = {**self.fixed, **{_MEMBERS[one].get("onnx"): attrs[one] for one in members}}
-        for one in (one for one in self.onnx.inputs if one.name in values):
-            alike = one.constraint == self.onnx.inputs[0].constraint
+        dtype = DTYPES[given[0].dtype.name]
+        constants: dict[str, Array] = {}
+        values = dict(self.fixed)
+        for member in self.schema.attributes:
+            values[_MEMBERS[member].get("onnx")] = attrs[member]
+        for parameter in self.onnx.inputs:
+            name = parameter.name
+            if name not in values:
+                continue
+            has_type_of_data = parameter.constraint == self.onnx.inputs[0].constraint
             with np.errstate(all="ignore"):
-                value = np.array(values[one.name], np.float32)
-                found[one.name] = value.astype(dtype.numpy) if alike else value
-            lost = alike and dtype.kind == "int" and found[one.name] != np.trunc(value)
-            decline(lost, f"{one.name} {value} as {dtype}")
-        decline(found.get("min", 0) > found.get("max", np.inf), "no number lies between")
-        return found
+                value = np.array(values[name], np.float32)
+                constants[name] = value.astype(dtype.numpy) if has_type_of_data else value
+            if has_type_of_data and dtype.kind == "int":
+                decline(constants[name] != np.trunc(value), f"{name} {value} as {dtype}")
+        decline(constants.get("min", 0) > constants.get("max", np.inf), "no number lies between")
+        return constants
 
     def checked(self, given: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Attrs, _Sizes]:
         """ONNX's attributes, and sizes it has not; InvalidNode for what only DirectML forbids."""
@@ -124,12 +131,16 @@ class Lowered:
             wrong |= self.alike and shape != shapes[0]
             reject(wrong, f"{tensor.name} has sizes {[*shape]}; allowed: {allowed}")
         sizes = _FITS[self.fits](shapes, attrs) if self.fits else {}
-        dtype, types = given[0].dtype.name, self.schema.inputs[0].types
+        dtype = given[0].dtype.name
+        types = self.schema.inputs[0].types
         reject("int" in dtype and DTYPES[dtype].text not in types, f"{self.name} of {dtype}")
-        made = {one: [attrs[name] for name in by] for one, by in self.members.items()}
-        stated = {one: sum(values[1:], values[0]) for one, values in made.items()}
+        stated = {}
+        for attribute, members in self.members.items():
+            first, *others = (attrs[member] for member in members)
+            stated[attribute] = sum(others, first)
         for name in filter(attrs.__contains__, WORDS):  # in their order
-            words, value = WORDS[name], attrs[name]
+            words = WORDS[name]
+            value = attrs[name]
             reject(value not in words, f"{name} {value!r}; allowed: {', '.join(words)}")
             stated |= words[value]
         known = {**self.fixed, **stated}
@@ -149,25 +160,30 @@ def _indices(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     Raises InvalidNode for what the page forbids, and NotSupported for ones that its third example
     leaves out and its text does not.
     """
-    (data, indices), Axis, IndexDimensions = shapes, attrs["Axis"], attrs["IndexDimensions"]
-    rank, said = len(data), f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
-    reject(len(indices) != rank, f"{said}; allowed: as many sizes")
+    data, indices = shapes
+    Axis = attrs["Axis"]
+    IndexDimensions = attrs["IndexDimensions"]
+    rank = len(data)
+    shapes_text = f"InputTensor {[*data]} and IndicesTensor {[*indices]}"
+    reject(len(indices) != rank, f"{shapes_text}; allowed: as many sizes")
     reject(not 0 <= Axis < rank, f"Axis {Axis}; allowed: 0 to {rank - 1}")
     reject(
         not 0 <= IndexDimensions <= rank, f"IndexDimensions {IndexDimensions}; allowed: 0 to {rank}"
     )
-    first, more = rank - IndexDimensions, IndexDimensions - 1
-    reject({*indices[:first]} - {1}, f"{said}; allowed: 1 before {IndexDimensions} sizes")
+    first = rank - IndexDimensions
+    more = IndexDimensions - 1
+    reject({*indices[:first]} - {1}, f"{shapes_text}; allowed: 1 before {IndexDimensions} sizes")
     sizes = (*data[:Axis], *indices[first:], *data[Axis + 1 :])
     wrong = more > 0 and (more > Axis or {*data[:more]} - {1})
-    decline(wrong and sizes.count(1) >= more, f"{said}: which ones are left out")
-    reject(wrong, f"{said}; allowed: an output of {rank} sizes")
+    decline(wrong and sizes.count(1) >= more, f"{shapes_text}: which ones are left out")
+    reject(wrong, f"{shapes_text}; allowed: an output of {rank} sizes")
     return {1: indices[first:], -1: (1, *sizes) if more < 0 else sizes[more:]}
 
 
 def _filters(shapes: _Shapes, attrs: Mapping[str, Any]) -> _Sizes:
     """The sizes of the bias, a vector in ONNX; NotSupported where padding is undecided."""
-    (_, filters, *bias), rank = shapes, len(shapes[0])
+    _, filters, *bias = shapes
+    rank = len(shapes[0])
     reject({*map(len, shapes)} - {rank}, f"sizes {shapes}; allowed: {rank} in each")
     back = attrs["Direction"] == "BACKWARD"
     channels = filters[1] * attrs["GroupCount"] if back else filters[0]
@@ -200,7 +216,8 @@ def _windows(shapes: _Shapes, attrs: Mapping[str, Any], back: bool = False) -> _
     sizes = shapes[0][2:]
     lists = {name: value for name, value in attrs.items() if isinstance(value, tuple)}
     reject({*map(len, lists.values())} - {len(sizes)}, f"{lists}; allowed: {len(sizes)} numbers")
-    lists["Sizes"], ones = sizes, (1,) * len(sizes)
+    lists["Sizes"] = sizes
+    ones = (1,) * len(sizes)
     names = "Sizes Strides WindowSize Dilations OutputPadding StartPadding EndPadding".split()
     each = zip(*(lists.get(name, ones) for name in names), strict=True)
     for size, stride, window, dilation, more, *pads in each:
@@ -218,7 +235,8 @@ def _schema(name: str, row: Mapping[str, Any]) -> Schema:
     """The tensors and members of an operator."""
 
     def parameter(tensor: str) -> Parameter:
-        plain, option = tensor.rstrip("?"), "optional" if tensor.endswith("?") else "single"
+        plain = tensor.rstrip("?")
+        option = "optional" if tensor.endswith("?") else "single"
         types = row["others"].get(plain, row["types"])
         texts = (DTYPES[dtype].text for dtype in _TABLE["types"][types].split())
         return Parameter(plain, types, frozenset(texts), option)  # type: ignore[arg-type]

@@ -46,20 +46,21 @@ def versions(domain: str, name: str) -> Iterator[Schema]:
 def _schema(schema: Any, name: str) -> Schema:
     inputs = [_parameter(p, schema.min_input - n) for n, p in enumerate(schema.inputs)]
     outputs = [_parameter(p, schema.min_output - n) for n, p in enumerate(schema.outputs)]
-    taken, made = inputs, outputs
+    node_inputs: Sequence[Parameter] = inputs
+    node_outputs: Sequence[Parameter] = outputs
     if schema.name == "SequenceMap":
-        # One sequence is taken, with tensors beside it, and one is made.
-        tensors = frozenset(one for one in inputs[1].types if one.startswith("tensor("))
-        taken = [inputs[0], replace(inputs[1], types=tensors)]
-        made = [replace(outputs[0], option="single")]
-    seen = opsets.without_sequences(taken, made, name)
+        # It takes one sequence, with tensors beside it, and makes one.
+        tensors = frozenset(type for type in inputs[1].types if type.startswith("tensor("))
+        node_inputs = [inputs[0], replace(inputs[1], types=tensors)]
+        node_outputs = [replace(outputs[0], option="single")]
+    tensors_in, tensors_out = opsets.without_sequences(node_inputs, node_outputs, name)
     attributes = {name: _attribute(a) for name, a in sorted(schema.attributes.items())}
     has_graphs = any(one.type == "graph" for one in attributes.values())
     return Schema(
         op=OpVersion(schema.domain, name, schema.since_version),
         attributes=attributes,
-        inputs=opsets.with_outer(*seen) if has_graphs else seen[0],
-        outputs=seen[1],
+        inputs=opsets.with_outer(tensors_in, tensors_out) if has_graphs else tensors_in,
+        outputs=tensors_out,
         deprecated=schema.deprecated,
         doc=schema.doc or "",
         constraints={c.type_param_str: c.description for c in schema.type_constraints},
@@ -77,7 +78,10 @@ def _attribute(attribute: Any) -> Attribute:
         # Concat-1 and SequenceEmpty-11 state it in words alone.
         words = re.search(r"Default value is (-?[0-9]+)\.", attribute.description)
         named = "The default type is 'float'" in attribute.description
-        default = int(words[1]) if words else onnx.TensorProto.FLOAT if named else None
+        if words:
+            default = int(words[1])
+        elif named:
+            default = onnx.TensorProto.FLOAT
     return Attribute(attribute.name, kind, attribute.required, default, attribute.description)
 
 
@@ -100,9 +104,15 @@ def value_of(proto: Any) -> AttrValue:
 
 
 def _parameter(parameter: Any, least: int) -> Parameter:
-    types, option = frozenset(parameter.types), parameter.option.name.lower()
-    more = parameter.description, max(0, least), parameter.is_homogeneous
-    return Parameter(parameter.name, parameter.type_str, types, option, *more)
+    return Parameter(
+        name=parameter.name,
+        constraint=parameter.type_str,
+        types=frozenset(parameter.types),
+        option=parameter.option.name.lower(),
+        description=parameter.description,
+        least=max(0, least),
+        homogeneous=parameter.is_homogeneous,
+    )
 
 
 def body(op: OpVersion, opset: int, attrs: Attrs, inputs: Fed, outputs: int) -> Body | None:
@@ -110,8 +120,9 @@ def body(op: OpVersion, opset: int, attrs: Attrs, inputs: Fed, outputs: int) -> 
     # onnx's type stubs lack the members used below.
     schema: Any = defs.get_schema(op.name, op.since, op.domain)
     names = [f"input_{n}" if given else "" for n, given in enumerate(inputs)]
-    made, stated = [f"output_{n}" for n in range(outputs)], dict[str, Any](attrs)
-    node: Any = helper.make_node(op.name, names, made, domain=op.domain, **stated)
+    output_names = [f"output_{n}" for n in range(outputs)]
+    stated = dict[str, Any](attrs)
+    node: Any = helper.make_node(op.name, names, output_names, domain=op.domain, **stated)
     plain = [number for number in schema.function_opset_versions if number <= opset]
     contextual = [n for n in schema.context_dependent_function_opset_versions if n <= opset]
     if plain:
@@ -119,8 +130,9 @@ def body(op: OpVersion, opset: int, attrs: Attrs, inputs: Fed, outputs: int) -> 
     elif contextual:
         given = [(one[0].onnx, list(one[1])) if one else (0, None) for one in inputs]
         types = [helper.make_tensor_type_proto(*one).SerializeToString() for one in given]
-        context = max(contextual), node.SerializeToString(), types
-        data = schema.get_context_dependent_function_with_opset_version(*context)
+        data = schema.get_context_dependent_function_with_opset_version(
+            max(contextual), node.SerializeToString(), types
+        )
     else:
         return None
     function = FunctionProto.FromString(data)
@@ -264,7 +276,8 @@ def domain_of(name: str) -> str:
 
 def _body(graph: Any, imports: Mapping[str, int], opset: int, *, known: bool = True) -> Body:
     """A function, which names its inputs and outputs, or a graph, which declares them."""
-    if sparse := [one.values.name for one in getattr(graph, "sparse_initializer", ())]:
+    sparse = [tensor.values.name for tensor in getattr(graph, "sparse_initializer", ())]
+    if sparse:
         raise ValueError(f"the constant {sparse[0]!r} is sparse")
 
     def value(proto: Any) -> AttrValue | opsets.AttributeReference | Body:

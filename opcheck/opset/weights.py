@@ -25,7 +25,9 @@ Place: TypeAlias = tuple[int, int]
 #: Initializers of fewer bytes stay in the model.
 _LARGE = 1 << 16
 #: Numbers of fields: of a model's graph, of its initializers, and of their data.
-_GRAPH, _INITIALIZER, _DATA = 7, 5, 9
+_GRAPH = 7
+_INITIALIZER = 5
+_DATA = 9
 
 
 def without(path: Path) -> tuple[bytes, list[Place | None]]:

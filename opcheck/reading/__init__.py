@@ -493,7 +493,9 @@ class Kind(StrEnum):
 
 def kind_of(file: Path) -> Kind:
     """Return what a file holds by the end of its name (`.yml` too); any other name is of cases."""
-    *_, inner, outer = ("", "", *map(str.lower, file.suffixes))
+    # Two empty ones in front, for names with fewer suffixes.
+    suffixes = ["", "", *map(str.lower, file.suffixes)]
+    inner, outer = suffixes[-2:]
     if outer not in (".yaml", ".yml"):
         return Kind.CASES
     return {".clauses": Kind.CLAUSES, ".equivalent": Kind.EQUIVALENT}.get(inner, Kind.CASES)

@@ -83,7 +83,8 @@ def check(
                 problems.add(file, node.at(path[:-1]), message)
         elif finding["type"] == _UNKNOWN:
             below = (keys_below.get(str(step)) for step in reversed(finding["loc"][:-1]))
-            known, key = next(filter(None, below), aliases(model)), str(path[-1])
+            known = next(filter(None, below), aliases(model))
+            key = str(path[-1])
             hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
             problems.add(file, node.at(path, key=True), f"unknown key {quoted(key)}", hint)
         else:
@@ -127,7 +128,8 @@ def _path(finding: Any, node: FileNode) -> Location:
 
 
 def _reason(finding: Any) -> str:
-    kind, value = finding["type"], finding["input"]
+    kind = finding["type"]
+    value = finding["input"]
     if kind == "value_error":
         return str(finding["ctx"]["error"])
     if kind not in _WORDS:

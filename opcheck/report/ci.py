@@ -39,17 +39,17 @@ def junit_lines(run: Run) -> Iterator[str]:
     """Yield the file, line by line."""
     header = run.header
     red = reds_of(header)
-    suites = [
-        (str(one), [_test(result, red) for result in run.records if result.backend == one.address])
-        for one in header.backends
-    ]
+    suites = []
+    for info in header.backends:
+        mine = [result for result in run.records if result.backend == info.address]
+        suites.append((str(info), [_test(result, red) for result in mine]))
     kinds = {test.kind for _, tests in suites for test in tests}
     of_run = _errors_of_run(run, has_failures=not kinds.isdisjoint(("failure", "error")))
     if of_run:
         suites.append(("opcheck", of_run))
     about = header.environment
     environment = markdown.templates(autoescape=True)
-    environment.filters["name"] = lambda text: plain_text.one_line(text) or "?"
+    environment.filters["name"] = _name
     text: str = environment.get_template("junit.xml").render(
         suites=suites,
         every=[test for _, tests in suites for test in tests],
@@ -63,6 +63,11 @@ def junit_lines(run: Run) -> Iterator[str]:
         },
     )
     yield from text.split("\n")
+
+
+def _name(text: str) -> str:
+    """Return a name in one line; readers do not take an empty one."""
+    return plain_text.one_line(text) or "?"
 
 
 def _errors_of_run(run: Run, *, has_failures: bool) -> list[_Test]:
@@ -79,40 +84,50 @@ def _errors_of_run(run: Run, *, has_failures: bool) -> list[_Test]:
 
 
 def _test(result: Record, red: Collection[Verdict]) -> _Test:
+    """Return a result as a test."""
     verdict = result.verdict
-    test = (str(result.op), result.case, result.seconds)
-    message = "; ".join(filter(None, (summary.ledger_note(result), result.reason)))
+    test = _Test(of=str(result.op), name=result.case, seconds=result.seconds)
     if verdict in _ERRORS or is_red(result, red):
-        kind = "error" if verdict in _ERRORS else "failure"
-        return _Test(*test, kind, verdict, message, summary.failure_text(result))
+        return test._replace(
+            kind="error" if verdict in _ERRORS else "failure",
+            about=verdict,
+            message="; ".join(filter(None, (summary.ledger_note(result), result.reason))),
+            text=summary.failure_text(result),
+        )
     if verdict in (Verdict.KNOWN, Verdict.UNSUPPORTED):
         known = result.known if verdict is Verdict.KNOWN else None
         reason = known.cause if known else result.reason
-        return _Test(*test, "skipped", verdict, f"{verdict}: {reason}")
+        return test._replace(kind="skipped", about=verdict, message=f"{verdict}: {reason}")
     if verdict is Verdict.WARN:
-        return _Test(*test, "warned", text=summary.failure_text(result))
-    return _Test(*test)
+        return test._replace(kind="warned", text=summary.failure_text(result))
+    return test
 
 
 def github_lines(run: Run) -> Iterator[str]:
-    """An error for each of the first ten failures, and a line on all."""
+    """Yield an error for each of the first ten failures, and a line on all."""
     red = reds_of(run.header)
     failures = [result for result in run.records if is_failure(result, red)]
     for result in failures[:_SHOWN]:
-        source, known = result.source, result.known
-        file, line, column = source.file, source.line, source.column
+        source = result.source
+        known = result.known
+        file = source.file
+        line = source.line
+        column = source.column
         if result.verdict is Verdict.UNEXPECTED_PASS and known and known.line is not None:
             # The ledger must be corrected.
-            file, line, column = known.ledger, known.line, 1
+            file = known.ledger
+            line = known.line
+            column = 1
         if Path(file).is_absolute() and Path(file).is_relative_to(Path.cwd()):
             file = os.path.relpath(file)  # as the workflow knows it
         title = f"{result.verdict.upper()} {result.backend}: {result.case}"
         place = {"file": file, "line": str(line), "col": str(column), "title": title}
-        looks = [f"looks {said.text}" for said in result.diagnoses[:1]]
+        looks = [f"looks {diagnosis.text}" for diagnosis in result.diagnoses[:1]]
         text = [result.reason, *looks, summary.ledger_note(result), f"repeat: {result.repeat}"]
         yield _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
     code, meaning = outcome(run)
-    if left := failures[_SHOWN:]:
+    left = failures[_SHOWN:]
+    if left:
         meaning += f"; {plain_text.plural(len(left), 'more failure')} without an annotation"
     # If nothing else is red, this line must be.
     kind = "notice" if failures or code is Exit.CONFORMS else "error"
@@ -120,10 +135,16 @@ def github_lines(run: Run) -> Iterator[str]:
 
 
 def _command(kind: str, properties: dict[str, str], text: str) -> str:
+    """Return a workflow command, as `::error file=my.yaml,line=3::text`."""
     pairs = ((name, plain_text.one_line(value)) for name, value in properties.items())
-    said = ",".join(f"{name}={_data(value, ':,')}" for name, value in pairs)
-    return f"::{kind} {said}::{_data(text)}"
+    fields = ",".join(f"{name}={_data(value, ':,')}" for name, value in pairs)
+    return f"::{kind} {fields}::{_data(text)}"
 
 
 def _data(text: str, also: str = "") -> str:
-    return re.sub(f"[%\r\n{also}]", lambda it: f"%{ord(it[0]):02X}", plain_text.clean(text))
+    """Escape the text of a command: `%`, ends of lines, and the characters in `also`."""
+    return re.sub(f"[%\r\n{also}]", _percent_escape, plain_text.clean(text))
+
+
+def _percent_escape(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"

@@ -12,8 +12,10 @@ from opcheck import clauses, grouping, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
 from opcheck.report import plain_text
 
-#: The most elements of a literal shown in a line, and the most put after a fill.
-_SHOWN, _PUT = 16, 2
+#: The most elements of a literal shown in a line.
+_SHOWN = 16
+#: The most elements shown that are put after a fill.
+_PUT = 2
 #: Fields that a record has from its result.
 _ALIKE = {field.name for field in dataclasses.fields(model.LiveResult)} - {"case", "comparisons"}
 _OF_COMPARISONS = [field.name for field in dataclasses.fields(model.Comparison)]
@@ -49,8 +51,8 @@ def bits(value: model.Element, dtype: DType) -> str:
 
 def attributes(attrs: model.Attrs) -> str:
     """`axis=1 pads=[0, 1]`, or "no attributes"."""
-    said = (f"{name}={_attribute(value)}" for name, value in attrs.items())
-    return " ".join(said) or "no attributes"
+    parts = (f"{name}={_attribute(value)}" for name, value in attrs.items())
+    return " ".join(parts) or "no attributes"
 
 
 def _attribute(value: model.AttrValue | model.Typed) -> str:
@@ -95,7 +97,8 @@ def _literal(values: model.Array | str) -> str:
         return repr(values.item())
     if values.dtype.kind not in "fc":
         return str(values)
-    short, exact = f"{values:g}", values.item()
+    short = f"{values:g}"
+    exact = values.item()
     # One that is only near another is told from it.
     return short if values.dtype.type(short) == exact else number(exact, of(values))
 
@@ -104,8 +107,8 @@ def question(case: model.Case) -> str:
     """Describe the case's question in a line."""
     tensors = ", ".join(map(tensor, case.inputs))
     # A model's attributes may be graphs or tensors, which are not known here.
-    said = [attributes(case.attrs)] if case.attrs or not case.model else []
-    return ", ".join([f"{case.op} at opset {case.opset}", *said, *([tensors] if tensors else [])])
+    parts = [attributes(case.attrs)] if case.attrs or not case.model else []
+    return ", ".join([f"{case.op} at opset {case.opset}", *parts, *([tensors] if tensors else [])])
 
 
 def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:

@@ -1,9 +1,9 @@
 """The contents and the power of suites: cases, without running them, clauses, cells and mutants."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from rich.console import Console
@@ -24,19 +24,20 @@ _FATES = {Fate.KILLED: "green", Fate.WARNED: "yellow", Fate.HARMLESS: "cyan", Fa
 
 def show(console: Console, cases: Sequence[model.Case]) -> None:
     """Print a line for each case, under its file, and the totals."""
-    for file, some in groupby(cases, lambda case: case.source.file):
+    for file, of_file in groupby(cases, attrgetter("source.file")):
         console.print(Text(plain_text.clean(file), "bold"), soft_wrap=True)
-        for case in some:
-            said = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
-            console.print(Text.assemble(f"  {case.id}", (said, "dim")), soft_wrap=True)
-    names = {(case.op.domain, case.op.name, case.name) for case in cases}
+        for case in of_file:
+            fields = f"  {case.op}, {case.rule}, {case.level}, {expectation(case.expect)}"
+            console.print(Text.assemble(f"  {case.id}", (fields, "dim")), soft_wrap=True)
+    templates = {(case.op.domain, case.op.name, case.name) for case in cases}
     literal = sum(isinstance(case.expect, model.Values) for case in cases)
-    total = f"{plain_text.plural(len(cases), 'case')} of {plain_text.plural(len(names), 'name')}"
-    console.print(f"{total}, {literal:,} with literal expectations")
+    from_templates = plain_text.plural(len(templates), "template")
+    total = f"{plain_text.plural(len(cases), 'case')} from {from_templates}"
+    console.print(f"{total}, {literal:,} with hand-written answers")
 
 
 def record(case: model.Case) -> dict[str, Any]:
-    """A case as JSON."""
+    """Return a case as JSON."""
     return {
         "case": case.id,
         **plain_text.op_record(case.op),
@@ -69,35 +70,47 @@ def show_clauses(console: Console, surveys: Sequence[clauses.Survey]) -> None:
             console.print()
         if survey.link is None:
             console.print(f"{survey.op}: no text of it is known")
-            continue
-        sentences = survey.sentences
-        idle = sum(checked.sentence.nothing is not None for checked in sentences)
-        met = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
-        left = len(sentences) - idle - met
-        messages = [f"{met} tested", *[f"{left} not tested by these cases"] * bool(left)]
-        messages.append(f"{idle} obliging nothing")
-        console.print(Text.assemble((str(survey.op), "bold"), f"  {survey.link}"), soft_wrap=True)
-        console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(messages)}")
-        table = new_table("sentence", Numbers("cases"), "tested by")
-        for part, group in groupby(sentences, lambda checked: checked.sentence.part):
-            table.add_section()
-            table.add_row(Text(part, "bold"))
-            for checked in group:
-                sentence = checked.sentence
-                since = f" since {sentence.ruling_since}" if sentence.ruling_since else ""
-                ruling = f"\nruling{since}: {sentence.ruling}" if sentence.ruling else ""
-                table.add_row(Text.assemble(sentence.text, (ruling, "cyan")), *_cells(checked))
-        put(console, table)
-        for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
-            where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
-            said = f"not on this page: “{plain_text.brief(clause)}” ({plain_text.clean(where)})"
-            console.print(Text(said, "yellow"), soft_wrap=True)
-        for problem in survey.problems:
-            console.print(Text(str(problem), "yellow"), soft_wrap=True)
+        else:
+            _show_survey(console, survey)
+
+
+def _show_survey(console: Console, survey: clauses.Survey) -> None:
+    """Print the sentences of a page with their cases, then what is not on the page."""
+    sentences = survey.sentences
+    idle = sum(checked.sentence.nothing is not None for checked in sentences)
+    tested = sum(bool(checked.cases) for checked in sentences if checked.sentence.nothing is None)
+    untested = len(sentences) - idle - tested
+    counts = [f"{tested} tested"]
+    if untested:
+        counts.append(f"{untested} not tested by these cases")
+    counts.append(f"{idle} obliging nothing")
+    console.print(Text.assemble((str(survey.op), "bold"), f"  {survey.link}"), soft_wrap=True)
+    console.print(f"{plain_text.plural(len(sentences), 'sentence')}: {', '.join(counts)}")
+    put(console, _table_of(sentences))
+    for clause, cases in group_by(survey.strays, attrgetter("clause")).items():
+        where = f"{cases[0].source}, {plain_text.plural(len(cases), 'case')}"
+        message = f"not on this page: “{plain_text.brief(clause)}” ({plain_text.clean(where)})"
+        console.print(Text(message, "yellow"), soft_wrap=True)
+    for problem in survey.problems:
+        console.print(Text(str(problem), "yellow"), soft_wrap=True)
+
+
+def _table_of(sentences: Iterable[clauses.CheckedSentence]) -> Table:
+    """Return a table of sentences and their cases, with a section for each part of the page."""
+    table = new_table("sentence", Numbers("cases"), "tested by")
+    for part, of_part in groupby(sentences, attrgetter("sentence.part")):
+        table.add_section()
+        table.add_row(Text(part, "bold"))
+        for checked in of_part:
+            sentence = checked.sentence
+            since = f" since {sentence.ruling_since}" if sentence.ruling_since else ""
+            ruling = f"\nruling{since}: {sentence.ruling}" if sentence.ruling else ""
+            table.add_row(Text.assemble(sentence.text, (ruling, "cyan")), *_cells(checked))
+    return table
 
 
 def clause_records(survey: clauses.Survey) -> Iterator[dict[str, Any]]:
-    """A page as JSON records: its sentences, then quotations and entries that are not on it."""
+    """Yield a page as JSON: its sentences, then quotations and entries that are not on it."""
     op = plain_text.op_record(survey.op)
     for checked in survey.sentences:
         sentence = checked.sentence
@@ -112,33 +125,39 @@ def clause_records(survey: clauses.Survey) -> Iterator[dict[str, Any]]:
     yield from (op | {"problem": str(problem)} for problem in survey.problems)
 
 
-def show_coverage(console: Console, found: Sequence[Coverage]) -> None:
+def show_coverage(console: Console, coverage: Sequence[Coverage]) -> None:
     """Print a row for each operator with cells, and the totals, by domain."""
-    for domain, rows in group_by(found, lambda row: row.op.domain).items():
+    for domain, rows in group_by(coverage, lambda row: row.op.domain).items():
         title = domain or "ai.onnx"
-        table = new_table("operator", "versions", Numbers("judged"), "not judged", title=title)
         by_name = group_by(rows, lambda row: row.op.name)
-        for name, some in by_name.items():
-            since = ", ".join(str(row.op.since) for row in some)
-            met, cells = _judged(some)
-            style, why = ("green", "") if met == cells else ("yellow", _why_not(some))
-            table.add_row(name, since, Text(f"{met:,}/{cells:,}", style), why)
-        met, cells = _judged(rows)
-        count = sum(any(row.judged for row in some) for some in by_name.values())
+        judged, cells = _judged(rows)
+        operators = sum(any(row.judged for row in versions) for versions in by_name.values())
         total = (
             f"{title}: {plain_text.plural(len(by_name), 'operator')} in"
-            f" {plain_text.plural(len(rows), 'version')}, {count:,} judged"
+            f" {plain_text.plural(len(rows), 'version')}, {operators:,} judged"
         )
-        if met:
-            put(console, table)
-            say(console, f"{total}, in {met:,} of {cells:,} cells")
+        if judged:
+            put(console, _coverage_table(title, by_name))
+            say(console, f"{total}, in {judged:,} of {cells:,} cells")
         else:
             say(console, f"{total}: {', '.join(by_name)}. {_why_not(rows)}")
         console.print()
 
 
+def _coverage_table(title: str, by_name: Mapping[str, Sequence[Coverage]]) -> Table:
+    """Return a table of operators, each with its versions and the cells that are judged."""
+    table = new_table("operator", "versions", Numbers("judged"), "not judged", title=title)
+    for name, versions in by_name.items():
+        since = ", ".join(str(row.op.since) for row in versions)
+        judged, cells = _judged(versions)
+        is_whole = judged == cells
+        share = Text(f"{judged:,}/{cells:,}", "green" if is_whole else "yellow")
+        table.add_row(name, since, share, "" if is_whole else _why_not(versions))
+    return table
+
+
 def coverage_record(row: Coverage) -> dict[str, Any]:
-    """A version of an operator as JSON, with its types as ONNX writes them."""
+    """Return a version of an operator as JSON, with its types as ONNX writes them."""
     left = row.types - row.judged
     return {
         **plain_text.op_record(row.op),
@@ -150,6 +169,7 @@ def coverage_record(row: Coverage) -> dict[str, Any]:
 
 
 def _judged(rows: Iterable[Coverage]) -> tuple[int, int]:
+    """Return the number of cells that are judged, and of all cells."""
     return sum(len(row.judged) for row in rows), sum(len(row.types) for row in rows)
 
 
@@ -157,13 +177,14 @@ def _why_not(rows: Sequence[Coverage]) -> str:
     if rows[0].why:
         return rows[0].why
     if any(row.computed for row in rows):
-        return "No shipped case asks for an answer."
+        return "No shipped case expects an answer."
     return "The engine has no formula: backends are compared with one another."
 
 
 def _cells(checked: clauses.CheckedSentence) -> tuple[Text, Text]:
-    """The number of cases that test a sentence, and their names."""
-    nothing, total = checked.sentence.nothing, sum(checked.cases.values())
+    """Return the number of cases that test a sentence, and their names."""
+    nothing = checked.sentence.nothing
+    total = sum(checked.cases.values())
     count = Text("·", "bright_black") if nothing else Text("0", "yellow")
     if total:
         count = Text(f"{total:,}", "green")
@@ -178,96 +199,133 @@ def _cells(checked: clauses.CheckedSentence) -> tuple[Text, Text]:
 
 def show_power(console: Console, power: Power, *, verbose: bool) -> None:
     """Print arguments, then survivors, and last the scores, next to the prompt."""
-    mutations = sorted(power.mutations, key=lambda mutation: mutation.mutant)
+    mutations = sorted(power.mutations, key=attrgetter("mutant"))
     if verbose:
         put_all(console, *_listings(mutations))
-    by_mutant = group_by(mutations, lambda mutation: mutant_key(mutation.mutant)).values()
-    for some in by_mutant:
-        if those := [one for one in some if one.contradicts]:
-            _head(console, "CONTRADICTION", those[0].mutant)
-            for one in those:
-                _line(console, "argued", f"harmless in {places([one.mutant])}: {one.harmless}")
-                _line(console, "but", f"killed by {one.killers[0]}")
-            console.print()
-    for some in by_mutant:
-        if those := [one for one in some if one.fate is Fate.SURVIVED]:
-            _survivor(console, those, mutations, power)
+    by_mutant = group_by(mutations, _key_of).values()
+    for alike in by_mutant:
+        contradicting = [mutation for mutation in alike if mutation.contradicts]
+        if contradicting:
+            _show_contradiction(console, contradicting)
+    for alike in by_mutant:
+        survivors = [mutation for mutation in alike if mutation.fate is Fate.SURVIVED]
+        if survivors:
+            _show_survivor(console, survivors, mutations, power)
     put_all(console, _scores(mutations))
 
 
+def _show_contradiction(console: Console, mutations: Sequence[Mutation]) -> None:
+    """Print a mutant that is argued to be harmless, and killed nevertheless."""
+    _head(console, "CONTRADICTION", mutations[0].mutant)
+    for mutation in mutations:
+        argued = f"harmless in {places([mutation.mutant])}: {mutation.harmless}"
+        _line(console, "argued", argued)
+        _line(console, "but", f"killed by {mutation.killers[0]}")
+    console.print()
+
+
 def percent(score: Score) -> str:
-    """A score rounded down, so that 100 % means all."""
+    """Return a score rounded down, so that 100 % means all."""
     return "–" if score.share is None else f"{math.floor(1000 * score.share) / 10:g} %"
 
 
 def _scores(mutations: Sequence[Mutation]) -> Table:
+    """Return the table of scores by operator, with their total if there are several."""
     table = new_table("operator", *map(Numbers, ("mutants", *Fate, "score")))
     by_op = group_by(mutations, lambda mutation: mutation.mutant.op)
-    scores = [(str(op), Score(one.fate for one in some)) for op, some in by_op.items()]
+    scores = [(str(op), Score(mutation.fate for mutation in of_op)) for op, of_op in by_op.items()]
     if len(scores) > 1:
-        scores.append(("all", Score(one.fate for one in mutations)))
-    for name, one in scores:
-        counts = ((one[fate], _FATES[fate]) for fate in Fate)
-        cells = [Text(f"{n:,}", colour) if n else Text("·", "bright_black") for n, colour in counts]
+        scores.append(("all", Score(mutation.fate for mutation in mutations)))
+    for name, score in scores:
+        cells = []
+        for fate in Fate:
+            count = score[fate]
+            cells.append(Text(f"{count:,}", _FATES[fate]) if count else Text("·", "bright_black"))
+        cells.append(Text(percent(score), "green" if score.share in (1.0, None) else "red"))
         # A line sets the sum apart.
         is_last = table.row_count + 2 == len(scores)
-        cells.append(Text(percent(one), "green" if one.share in (1.0, None) else "red"))
-        table.add_row(name, f"{one.total():,}", *cells, end_section=is_last)
+        table.add_row(name, f"{score.total():,}", *cells, end_section=is_last)
     return table
 
 
 def _listings(mutations: Sequence[Mutation]) -> Iterator[Table]:
-    """A table for each fate but survival; mutants with the same text share a row."""
+    """Yield a table for each fate but survival; mutants with the same text share a row."""
     for fate, (last, title) in {
         Fate.KILLED: ("case", "Killed, each by the first case that fails"),
         Fate.HARMLESS: ("because", "Argued to be harmless: no input decides against them"),
         Fate.WARNED: ("case", "Only warned of, or failed only where the text does not decide"),
     }.items():
         table = new_table("mutant", "in", last, title=title)
-        some = [one for one in mutations if one.fate is fate]
-        whys = ((one.mutant, [*one.killers, *one.noticers, str(one.harmless)][0]) for one in some)
-        rows = group_by(whys, lambda pair: (mutant_key(pair[0]), pair[1]))
-        for (mutant, text), those in sorted(rows.items(), key=lambda row: row[0]):
-            table.add_row(mutant[-1], places(one for one, _ in those), plain_text.clean(text))
+        rows: dict[tuple[tuple[str, str, str], str], list[MutantId]] = {}
+        for mutation in mutations:
+            if mutation.fate is fate:
+                key = (_key_of(mutation), _why(mutation))
+                rows.setdefault(key, []).append(mutation.mutant)
+        for ((*_, name), text), mutants in sorted(rows.items(), key=itemgetter(0)):
+            table.add_row(name, places(mutants), plain_text.clean(text))
         yield table
 
 
+def _why(mutation: Mutation) -> str:
+    """Return the case that kills or notices a mutant, or else why it is harmless."""
+    cases = [*mutation.killers, *mutation.noticers]
+    return cases[0] if cases else str(mutation.harmless)
+
+
 def mutant_key(mutant: MutantId) -> tuple[str, str, str]:
-    """The operator and the name of a mutant, without version and dtype."""
+    """Return the domain, the operator and the name of a mutant, without version and dtype."""
     return mutant.op.domain, mutant.op.name, mutant.name
 
 
+def _key_of(mutation: Mutation) -> tuple[str, str, str]:
+    return mutant_key(mutation.mutant)
+
+
 def places(mutants: Iterable[MutantId]) -> str:
-    """`Hardmax-1 float16 float32, Hardmax-13 float16`."""
-    types = {
-        op: " ".join("of any type" if one.any_type else one.dtype for one in those)
-        for op, those in group_by(mutants, lambda mutant: mutant.op).items()
-    }
-    return ", ".join(f"{op} {said}" for op, said in types.items())
+    """Return where mutants are: `Hardmax-1 float16 float32, Hardmax-13 float16`."""
+    parts = []
+    for op, of_op in group_by(mutants, lambda mutant: mutant.op).items():
+        types = ("of any type" if mutant.any_type else mutant.dtype for mutant in of_op)
+        parts.append(f"{op} {' '.join(types)}")
+    return ", ".join(parts)
 
 
-def _survivor(
-    console: Console, those: Sequence[Mutation], mutations: Sequence[Mutation], power: Power
+def _show_survivor(
+    console: Console, survivors: Sequence[Mutation], mutations: Sequence[Mutation], power: Power
 ) -> None:
-    mutants = [one.mutant for one in those]
+    """Print where a mutant survives, where it is seen, and the shipped case that kills it."""
+    mutants = [mutation.mutant for mutation in survivors]
     _head(console, "SURVIVED", mutants[0])
     _line(console, "in", places(mutants))
-    key = mutant_key(mutants[0])
-    seen = [m for m in mutations if mutant_key(m.mutant) == key and (m.killers or m.noticers)]
-    if seen:
-        # Prefer a kill to a warning, and this version to another.
-        best = min(seen, key=lambda m: (not m.killers, m.mutant.op != mutants[0].op))
-        by = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
-        _line(console, "seen", f"in {places([best.mutant])}, by {by}")
-    found = group_by(mutants, lambda mutant: power.elsewhere.get(mutant))
-    for case, those_ in found.items():
-        where = f" in {places(those_)}" if len(found) > 1 else ""
+    seen_by = _seen_by(mutants[0], mutations)
+    if seen_by:
+        _line(console, "seen", seen_by)
+    by_case = group_by(mutants, power.elsewhere.get)
+    for case, its_mutants in by_case.items():
+        where = f" in {places(its_mutants)}" if len(by_case) > 1 else ""
         if case:
             _line(console, "shipped", f"{case.id} ({case.source}) kills it{where}")
         else:
-            said = f"no case kills it{where}: argue that it is harmless, or write one"
-            _line(console, "shipped", said)
+            advice = "argue that it is harmless, or write one"
+            _line(console, "shipped", f"no case kills it{where}: {advice}")
     console.print()
+
+
+def _seen_by(survivor: MutantId, mutations: Sequence[Mutation]) -> str:
+    """Return where the same mutant is killed or noticed, and by which case; "" if nowhere."""
+    key = mutant_key(survivor)
+    alike = [mutation for mutation in mutations if _key_of(mutation) == key]
+    seen = [mutation for mutation in alike if mutation.killers or mutation.noticers]
+    if not seen:
+        return ""
+
+    def preference(mutation: Mutation) -> tuple[bool, bool]:
+        # A kill before a warning, and this version before another.
+        return not mutation.killers, mutation.mutant.op != survivor.op
+
+    best = min(seen, key=preference)
+    case = best.killers[0] if best.killers else f"{best.noticers[0]}, which decides nothing"
+    return f"in {places([best.mutant])}, by {case}"
 
 
 def _head(console: Console, word: str, mutant: MutantId) -> None:

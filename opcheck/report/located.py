@@ -12,7 +12,7 @@ from rich.console import Console
 
 from opcheck import graph
 from opcheck.graph.folders import folder_name, tensor_bytes, write_whole
-from opcheck.model import BackendInfo, Task, Tensors, Verdict
+from opcheck.model import BackendInfo, Task, Tensors, TensorSpec, Verdict
 from opcheck.model.located import JudgedNode, Located
 from opcheck.report import formatting, plain_text, summary
 from opcheck.report.style import Numbers, new_table, put
@@ -46,7 +46,7 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
             numbers = (f"{one.error:.1e}", f"{one.expected:.1e}", f"{one.ratio:.2g}")
             bar = "█" * round(24 * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
             table.add_row(str(one.part.place), *numbers, one.part.op.name, bar)
-        console.print(f"How far off {backend} is, and independent roundings explain:")
+        console.print(f"Error of {backend} after each node, and what rounding alone explains:")
         put(console, table)
         console.print()
     for line in _counts(found):
@@ -82,14 +82,14 @@ def _counts(found: Located) -> Iterator[str]:
     if found.exposed:
         yield f"exposed    {plain_text.one_line(found.exposed)}"
     if not found.nodes and found.exposed:
-        yield "alone      opcheck extract writes nodes as cases, which opcheck run asks one by one"
+        yield "alone      opcheck extract writes the nodes as cases; opcheck run judges each alone"
 
 
 def _verdict_of_model(found: Located) -> str:
     """Return the verdict on the whole model with its reason, on one line."""
     whole = found.whole
     if whole is None:
-        return "nobody knows its answer: opcheck lacks an operator of it"
+        return "its answer is not known: opcheck lacks an operator of it"
     if whole.reason:
         return plain_text.one_line(f"{whole.verdict}: {whole.reason}")
     return plain_text.one_line(str(whole.verdict))
@@ -129,7 +129,7 @@ def _remarks(found: Located) -> Iterator[str]:
 def _branches(found: Located) -> str:
     """Say that branches of `If` were judged in place of it, and if it may itself be wrong."""
     nodes = plain_text.plural(found.branches, "If")
-    line = f"{nodes}: the branch that is taken stands in place of the node"
+    line = f"{nodes}: the taken branch is judged in place of the node"
     is_wrong = found.whole and found.whole.failure
     if found.nodes and is_wrong and not (found.wrong or found.together):
         line += ", and no node in it is wrong: the If may be"
@@ -146,13 +146,22 @@ def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend:
     for name, array in (*task.feed(inputs).items(), *task.initializers.items(), *right):
         write_whole(target / f"{name}.pb", tensor_bytes(array, name))
     named = replace(case, name=f"node_{wrong.part.place}")
-    text = case_file([named], lambda spec: {"file": f"{spec.name}.pb"})
+    text = case_file([named], _in_file)
     (target / "case.yaml").write_text(text, encoding="utf-8")
     script = Path(__file__).with_name("templates").joinpath("show.txt").read_text("utf-8")
     title = f"{case.op} as node {case.name} of {Path(case.source.file).name}"
     kind = backend.partition(":")[0].partition("?")[0]
     # Names are a stranger's, so that they are data there.
     words = {"title": title, "backend": backend, "kind": kind}
-    script = re.sub("@([a-z]+)@", lambda found: ascii(plain_text.one_line(words[found[1]])), script)
+
+    def quoted(found: re.Match[str]) -> str:
+        return ascii(plain_text.one_line(words[found[1]]))
+
+    script = re.sub("@([a-z]+)@", quoted, script)
     (target / "show.py").write_text(script, encoding="utf-8")
     return target
+
+
+def _in_file(spec: TensorSpec) -> dict[str, str]:
+    """Return a tensor as the case file states it: its values are in a file of its name."""
+    return {"file": f"{spec.name}.pb"}

@@ -23,12 +23,13 @@ _NAMES = re.compile(r"&#(?:64|35);|:(?=[\w+-]+:)")
 
 
 def lines(run: Run) -> Iterator[str]:
-    """The page, line by line; failures that do not fit are counted."""
+    """Yield the page, line by line; failures that do not fit are counted."""
     return fitting(_parts(run))
 
 
 def _parts(run: Run) -> Iterator[Section]:
-    header, records = run.header, light(run.records)
+    header = run.header
+    records = light(run.records)
     code_, meaning = outcome(run)
     columns, rows = totals.table(header.backends, run.records)
     yield from rendered(
@@ -36,7 +37,7 @@ def _parts(run: Run) -> Iterator[Section]:
         header=header,
         meaning=meaning,
         code=int(code_),
-        names={one.address: Markup(code(plain_text.brief(str(one)))) for one in header.backends},
+        names={info.address: _code_markup(plain_text.brief(str(info))) for info in header.backends},
         columns=columns,
         rows=rows,
         wrong=totals.wrong(header, records),
@@ -51,7 +52,7 @@ def _parts(run: Run) -> Iterator[Section]:
 
 
 def rendered(template: str, **values: Any) -> Iterator[str]:
-    """The lines of a template, in which each text is escaped unless it is Markup."""
+    """Yield the lines of a template, in which each text is escaped unless it is Markup."""
     yield from _environment().get_template(template).render(**values).removesuffix("\n").split("\n")
 
 
@@ -61,57 +62,68 @@ def templates(package: str = "opcheck.report", **settings: Any) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     settings |= {"loader": PackageLoader(package), "undefined": StrictUndefined}
-    found: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
-    found.filters["brief"] = plain_text.brief
-    found.globals |= {
+    environment: Any = Environment(trim_blocks=True, lstrip_blocks=True, **settings)
+    environment.filters["brief"] = plain_text.brief
+    environment.globals |= {
         "plural": plain_text.plural,
         "finding": summary.finding,
         "ledger_note": summary.ledger_note,
         "likeliest": summary.LIKELIEST,
         "wanted": summary.wanted,
     }
-    return found
+    return environment
 
 
 @cache
 def _environment() -> Any:
-    environment = templates(
-        finalize=lambda it: text(it) if isinstance(it, str) and not isinstance(it, Markup) else it
-    )
-    environment.filters["code"] = lambda said: Markup(code(said))
-    environment.globals |= {
-        "block": lambda *said: Markup("\n".join(block(*said))),
-        "ending": plain_text.ending,
-    }
+    environment = templates(finalize=_printed)
+    environment.filters["code"] = _code_markup
+    environment.globals |= {"block": _block_markup, "ending": plain_text.ending}
     return environment
 
 
-def text(said: str) -> str:
+def _printed(value: Any) -> Any:
+    """Return a value as a template prints it: every text that is not Markup is escaped."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return text(value)
+    return value
+
+
+def _code_markup(untrusted: str) -> Markup:
+    return Markup(code(untrusted))
+
+
+def _block_markup(untrusted: str, language: str = "") -> Markup:
+    return Markup("\n".join(block(untrusted, language)))
+
+
+def text(untrusted: str) -> str:
     """Escape a text in one line."""
-    return _NAMES.sub(r"\g<0>&#8203;", _escaped(said))  # after it, invisible, no name begins
+    # No name begins after this character, which is invisible.
+    return _NAMES.sub(r"\g<0>&#8203;", _escaped(untrusted))
 
 
-def code(said: str) -> str:
+def code(untrusted: str) -> str:
     """Escape a text in one line as code; "" stays empty."""
-    return f"<code>{_escaped(said)}</code>" if said else ""
+    return f"<code>{_escaped(untrusted)}</code>" if untrusted else ""
 
 
-def block(said: str, language: str = "") -> list[str]:
-    """Lines of text, as a block of code."""
-    lines = plain_text.block(said).split("\n")
+def block(untrusted: str, language: str = "") -> list[str]:
+    """Return the lines of a text as a block of code."""
+    lines = plain_text.block(untrusted).split("\n")
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}{language}", *lines, fence]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> list[str]:
-    """A table whose last columns are flush right; cells are Markdown."""
+    """Return a table whose last columns are flush right; cells are Markdown."""
     rules = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
 
 
 def fitting(parts: Iterable[Section]) -> Iterator[str]:
-    """The lines of a page; parts after the first that does not fit are only counted."""
+    """Yield the lines of a page; parts after the first that does not fit are only counted."""
     room = LIMIT
     left: Counter[str] = Counter()
     for section in parts:
@@ -127,5 +139,9 @@ def fitting(parts: Iterable[Section]) -> Iterator[str]:
         yield f"**{message} left out here:** a page may not be longer."
 
 
-def _escaped(said: str) -> str:
-    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", plain_text.one_line(said))
+def _escaped(untrusted: str) -> str:
+    return _MARKUP.sub(_character_reference, plain_text.one_line(untrusted))
+
+
+def _character_reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"

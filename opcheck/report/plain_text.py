@@ -19,8 +19,10 @@ _CONTROL = re.compile(
 #: Spellings of characters without Unicode; any other becomes "?".
 ASCII = {"·": ".", "–": "-", "−": "-", "…": "...", "“": '"', "”": '"', "→": "->", "µ": "u"}
 ASCII |= {"×": "x", "±": "+-", "√": "sqrt ", "Σ": "sum ", "≥": ">=", "≤": "<="}
-#: The most lines of a backend's message in a report, and characters in a list.
-_LINES, _LENGTH = 20, 200
+#: The most lines of a backend's message in a report.
+_LINES = 20
+#: The most characters of a backend's message in a list.
+_LENGTH = 200
 
 
 #: How a line begins that a CI system takes for a command, GitHub's after blanks; and what GitHub
@@ -33,7 +35,7 @@ def without_commands(text: str) -> str:
 
     A backend prints what it likes, and its output is shown in the log of a job.
     """
-    return _COMMAND.sub(lambda found: f"{found[0]}\\", text)
+    return _COMMAND.sub(r"\g<0>\\", text)
 
 
 def op_record(op: "OpVersion") -> dict[str, Any]:

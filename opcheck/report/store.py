@@ -46,13 +46,11 @@ _UNKNOWN_FIELD = ("extra_forbidden", "unexpected_keyword_argument")
 _ESCAPE = re.compile(r"(\\[^u]|\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
 #: The beginning of a file packed by gzip, and of no JSON.
 _GZIP = b"\x1f\x8b"
-_PART = "if these are two files in one, part them"
+_DIVIDE = "if these are two files in one, divide them"
 
 Head = TypeVar("Head")
 Line = TypeVar("Line")
 Result = TypeVar("Result")
-#: The names of a dataclass's fields.
-_names = cache(lambda kind: [one.name for one in dataclasses.fields(kind)])
 _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 #: Another number where a reader of the number before would misread a file.
 FORMAT = 4
@@ -80,8 +78,10 @@ ADDED: Mapping[str, Mapping[int, str]] = {
 _UNKNOWN_TIME = "1970-01-01T00:00:00+00:00"
 #: The place of a case in a file of format 1, which has none: cases are counted as they come.
 _UNKNOWN_PLACE = -1
-#: The largest file and the longest line, in bytes: some 500,000 results, and 100 times the longest.
-LIMIT, LONGEST = 1 << 30, 1 << 24
+#: The largest file, in bytes: some 500,000 results.
+LIMIT = 1 << 30
+#: The longest line, in bytes: 100 times the longest that was seen.
+LONGEST = 1 << 24
 #: opcheck writes no blank lines; editors leave some.
 MOST_BLANK = 1000
 _Line: TypeAlias = model.Record | dict[str, Any]
@@ -93,7 +93,12 @@ def line(fields: dict[str, Any], plain: Callable[[Any], Any] | None = None) -> s
     `plain` is called with what JSON does not know.
     """
     text = json.dumps(fields, allow_nan=False, separators=(",", ":"), default=plain)
-    return text if "\\ud" not in text else _ESCAPE.sub(lambda found: found[1] or r"\ufffd", text)
+    return _ESCAPE.sub(_whole_escape, text) if "\\ud" in text else text
+
+
+def _whole_escape(found: re.Match[str]) -> str:
+    """Return an escape as it is, but for half of a surrogate pair."""
+    return found[1] or r"\ufffd"
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
@@ -234,7 +239,7 @@ class Reading(Generic[Head, Line, Result]):
         is_over = False
         for number, data in lines:
             if is_over:
-                self.fail(number, "nothing may follow the footer", _PART)
+                self.fail(number, "nothing may follow the footer", _DIVIDE)
             if self.may_be_cut_short and _is_cut_short(data):
                 return
             item = self._validated(self.line, "", number, data)
@@ -274,7 +279,8 @@ class Reading(Generic[Head, Line, Result]):
         finding = error.errors(include_url=False)[0]
         steps = [str(step) for step in finding["loc"] if step not in self.known]
         place = f"{'.'.join(steps)}: " if steps else ""
-        message, value = finding["msg"].removeprefix("Value error, "), finding["input"]
+        message = finding["msg"].removeprefix("Value error, ")
+        value = finding["input"]
         is_short = finding["type"] != _NO_JSON and not isinstance(value, list | dict)
         got = f", got {shown(value)}" if is_short else ""
         self.fail(number, one_line(f"{place}{message}{got}"))
@@ -321,6 +327,12 @@ def _finite_or_spelt(value: Any) -> Any:
     return value
 
 
+def _time(text: str) -> str:
+    """Return the text of a time; raise ValueError for another text."""
+    datetime.fromisoformat(text)
+    return text
+
+
 # Distances of float64 take 64 bits.
 _Count = Annotated[int, Field(ge=0, lt=1 << 64)]
 _Bits = Annotated[int, Field(ge=0, le=64)]
@@ -333,7 +345,7 @@ _Share = Annotated[
 ]
 _Time = Annotated[
     str,
-    AfterValidator(lambda text: datetime.fromisoformat(text) and text),
+    AfterValidator(_time),
     Field(json_schema_extra={"format": "date-time"}),
 ]
 _Cells = Annotated[str, pydantic.StringConstraints(pattern=r"^[.a-zA-Z]{1,64}$")]
@@ -385,8 +397,14 @@ def record(result: model.Record) -> str:
     return line(fields, _plain)
 
 
+@cache
+def _names(kind: type) -> list[str]:
+    """Return the names of a dataclass's fields."""
+    return [field.name for field in dataclasses.fields(kind)]
+
+
 def _plain(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass; `asdict` copies all that is in them too, which takes long."""
+    """Return the fields of a dataclass, uncopied: `dataclasses.asdict` copies them, and is slow."""
     fields = {name: getattr(value, name) for name in _names(value.__class__)}
     is_comparison = isinstance(value, model.ComparisonRecord)
     return fields | ({"used": _number(value.used)} if is_comparison else {})
@@ -460,7 +478,9 @@ def read(path: Path, stream: BinaryIO | None = None) -> model.Run:
 class _RunReading(Reading[model.Header, _Line, model.Run]):
     name = "run"
     hint = "`opcheck run --report json=FILE` writes one"
-    format, limit, longest = FORMAT, LIMIT, LONGEST
+    format = FORMAT
+    limit = LIMIT
+    longest = LONGEST
     may_be_cut_short = True
 
     @staticmethod
@@ -507,7 +527,8 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
 
     def use(self, header: model.Header, lines: Iterator[tuple[int, _Line]]) -> model.Run:
         """The run of these lines, which must not contradict each other."""
-        self.header, self.addresses = header, {backend.address for backend in header.backends}
+        self.header = header
+        self.addresses = {backend.address for backend in header.backends}
         self.records: dict[tuple[str, str], model.Record] = {}
         self.cases: dict[str, tuple[int, str]] = {}
         self.places: dict[int, str] = {}
@@ -537,7 +558,8 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
         if record.place == _UNKNOWN_PLACE:
             place, _ = self.cases.get(record.case, (len(self.cases), ""))
             record = dataclasses.replace(record, place=place)
-        case, about = record.case, (record.place, record.digest)
+        case = record.case
+        about = (record.place, record.digest)
         if record.backend not in self.addresses:
             self.fail(number, f"the header knows no backend {shown(record.backend)}")
         if self.records.setdefault((case, record.backend), record) is not record:

@@ -26,8 +26,14 @@ COLOURS = {
 #: Of the 256 colours, those that are readable on white and on black, with a contrast of at least
 #: 3.8; a terminal's own are not, nor is its dim text, which is grey here.
 _CODES = {"green": 28, "cyan": 30, "yellow": 130, "red": 160, "magenta": 133, "bright_black": 243}
-_STYLES = {f"{w}{name}": f"{w}color({n})" for name, n in _CODES.items() for w in ("", "bold ")}
+_STYLES = {
+    f"{weight}{name}": f"{weight}color({code})"
+    for name, code in _CODES.items()
+    for weight in ("", "bold ")
+}
 THEME = Theme(_STYLES | {"dim": _STYLES["bright_black"]})
+#: Title of the table of settings that differ.
+UNLIKE_SETTINGS = "Settings that differ between the two runs"
 #: Blanks between two columns.
 _GAP = 2
 
@@ -37,7 +43,7 @@ class Numbers(str):
 
 
 def new_table(*columns: str, title: str = "") -> Table:
-    """A table with a ruled head; columns of `Numbers` are flush right, others left and folded."""
+    """Return a table with a ruled head; columns of `Numbers` are flush right, others folded."""
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), title=title
     )
@@ -50,17 +56,21 @@ def new_table(*columns: str, title: str = "") -> Table:
 
 
 def grouped(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], title: str = "") -> Table:
-    """A table of rows, those of one name together, which stands in the first column once."""
+    """Return a table of rows; rows of one name are together, and only the first shows it."""
+
+    def name_of(row: Sequence[str | Text]) -> str:
+        return str(row[0])
+
     table = new_table(*columns, title=title)
-    for name, some in group_by(rows, lambda row: str(row[0])).items():
-        for number, (_, *cells) in enumerate(some):
+    for name, of_name in group_by(rows, name_of).items():
+        for number, (_, *cells) in enumerate(of_name):
             table.add_row("" if number else name, *cells)
     return table
 
 
 def unlike(both: Mapping[str, tuple[str, str]]) -> Table:
-    """Table of the settings that differ between two runs: name, old value, new value."""
-    table = new_table("", "old", "new", title="Not alike in the two runs")
+    """Return the table of settings that differ between two runs: name, old and new value."""
+    table = new_table("", "old", "new", title=UNLIKE_SETTINGS)
     for name, values in both.items():
         table.add_row(plain_text.brief(name), *(plain_text.brief(value) or "–" for value in values))
     return table

@@ -62,8 +62,6 @@ def _show_case(console: Console, result: Record) -> None:
     _line(console, "asked", result.question)
     if result.clause:
         _line(console, "clause", f"“{result.clause}”")
-    elif result.verdict is not Verdict.BAD_CASE:
-        _line(console, "clause", "none quoted")
     for ruling in result.rulings:
         _line(console, "ruling", ruling)
     if result.rule != "must":
@@ -231,10 +229,16 @@ def _where(results: Iterable[Record]) -> str:
 
 def _outdated(results: Iterable[Record]) -> Iterable[str]:
     """Yield remarks on causes of shipped ledgers that explain no failure any more."""
-    listed = [(r.verdict, (r.known.ledger, r.known.cause)) for r in results if r.known]
-    applied = {cause for verdict, cause in listed if verdict is Verdict.KNOWN}
-    passing = Counter(c for verdict, c in listed if verdict is Verdict.PASS and c not in applied)
+    applied: set[tuple[str, str]] = set()
+    passing: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        if result.known and result.verdict is Verdict.KNOWN:
+            applied.add((result.known.ledger, result.known.cause))
+        elif result.known and result.verdict is Verdict.PASS:
+            passing[result.known.ledger, result.known.cause] += 1
     for (ledger, cause), count in passing.items():
+        if (ledger, cause) in applied:
+            continue
         cases = plain_text.plural(count, "such case passes", "such cases pass")
         yield f"listed in {ledger}, but {cases}: {cause}"
 
@@ -287,9 +291,8 @@ class Pretty:
     def finish(self, results: Sequence[Record], complete: bool, code: Exit, meaning: str) -> None:
         """Print the summary, then what the exit code means."""
         if self._left_out:
-            words = "more failure, which is like", "more failures, which are each like"
-            more = plain_text.plural(self._left_out, *words)
-            message = f"… and {more} one of those above: -vv shows all in full"
+            more = plain_text.plural(self._left_out, "more failure", "more failures")
+            message = f"… and {more} of the kinds above (-vv shows all)"
             self.console.print(Text(message, "bold"))
             self.console.print()
         self.summarize(results, complete=complete)
@@ -304,51 +307,82 @@ class Pretty:
 
     def summarize(self, results: Sequence[Record], *, complete: bool) -> None:
         """Print causes and an overview, or more if verbose."""
-        console, whole, results = self.console, results, light(results)
-        self.results = results
+        self.results = light(results)
         if not complete:
-            count = plain_text.plural(self.header.results, "result")
-            there = f"{len(results):,} of {count}"
-            if len(results) == self.header.results:
-                there = "cases are missing"
-            console.print(Text(f"INCOMPLETE: {there}", "bold red"))
-            console.print()
+            self._show_incomplete()
         if self.verbose:
-            counts = self._counts(whole)
-            put_all(console, counts)
-            if legend := _legend([str(column.header) for column in counts.columns]):
-                style.say(console, legend, "dim")
-                console.print()
-            put_all(console, self._open_answers())
-        put_all(console, _agreement_groups(results), *self._causes())
+            self._show_counts(results)
+        put_all(self.console, _agreement_groups(self.results), *self._causes())
         if self.verbose:
-            mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
-            shipped = "Known defects of these releases (--no-known judges them)"
-            listed = group_by(results, lambda r: bool(r.known and r.known.line is not None))
-            put_all(console, self._with_causes(shipped, listed.get(False, ())))
-            put_all(console, self._with_causes(mine, listed.get(True, ())))
-        # Without -v, only for backends that are judged on nothing.
-        judged = set() if self.verbose else {one.backend for one in results if is_judged(one)}
-        idle = [result for result in results if result.backend not in judged]
-        warnings = "Warnings (in full with -vv, red with --strict unless listed)"
-        not_run = self._reasons(results, Verdict.NOT_RUN, "Not run")
-        lacking = self._reasons(idle, Verdict.UNSUPPORTED, "Not supported")
-        warned = self._reasons(results, Verdict.WARN, warnings, by_name=True)
-        put_all(console, self._passing(), not_run, lacking, warned)
-        remarks = [*totals.oracles(results), *self._irreproducible()]
-        if self.verbose:
-            remarks += [*self._unjudged(), *_outdated(results)]
-        else:
-            remarks += self._judged_in_part()
+            self._show_known()
+        self._show_reasons()
+        remarks = [*self._remarks()]
         for remark in remarks:
-            console.print(Text(plain_text.one_line(remark), "yellow"))
+            self.console.print(Text(plain_text.one_line(remark), "yellow"))
         if not self.verbose:
             if remarks:
-                console.print()
+                self.console.print()
             self._overview()
 
+    def _show_incomplete(self) -> None:
+        """Print how many results of an incomplete run there are."""
+        count = plain_text.plural(self.header.results, "result")
+        there = f"{len(self.results):,} of {count}"
+        if len(self.results) == self.header.results:
+            there = "cases are missing"
+        self.console.print(Text(f"INCOMPLETE: {there}", "bold red"))
+        self.console.print()
+
+    def _show_counts(self, results: Sequence[Record]) -> None:
+        """Print the number of each verdict by operator version, and the open answers."""
+        counts = self._counts(results)
+        put_all(self.console, counts)
+        legend = _legend([str(column.header) for column in counts.columns])
+        if legend:
+            style.say(self.console, legend, "dim")
+            self.console.print()
+        put_all(self.console, self._open_answers())
+
+    def _show_known(self) -> None:
+        """Print the causes that ledgers state, those of shipped ledgers and of the user's."""
+        shipped = "Known defects of these releases (--no-known judges them)"
+        mine = f"Known failures, as {plain_text.brief(', '.join(self.header.ledgers))} has them"
+        of_user: list[Record] = []
+        of_releases: list[Record] = []
+        for result in self.results:
+            is_of_user = result.known is not None and result.known.line is not None
+            (of_user if is_of_user else of_releases).append(result)
+        put_all(self.console, self._with_causes(shipped, of_releases))
+        put_all(self.console, self._with_causes(mine, of_user))
+
+    def _show_reasons(self) -> None:
+        """Print why ledgers are wrong, and why cases were not run, unsupported or warned of."""
+        # Without -v, only for backends that are judged on nothing.
+        judged = set()
+        if not self.verbose:
+            judged = {result.backend for result in self.results if is_judged(result)}
+        idle = [result for result in self.results if result.backend not in judged]
+        warnings = "Warnings (in full with -vv, red with --strict unless listed)"
+        put_all(
+            self.console,
+            self._passing(),
+            self._reasons(self.results, Verdict.NOT_RUN, "Not run"),
+            self._reasons(idle, Verdict.UNSUPPORTED, "Not supported"),
+            self._reasons(self.results, Verdict.WARN, warnings, by_name=True),
+        )
+
+    def _remarks(self) -> Iterator[str]:
+        """Yield remarks on what was judged by other backends, in part, or differs between runs."""
+        yield from totals.oracles(self.results)
+        yield from self._irreproducible()
+        if self.verbose:
+            yield from self._unjudged()
+            yield from _outdated(self.results)
+        else:
+            yield from self._judged_in_part()
+
     def _counts(self, results: Iterable[Record]) -> Table:
-        """Table of verdicts by operator version and backend."""
+        """Return the table of verdicts by operator version and backend."""
         columns, rows = totals.table(self.header.backends, results)
         named: list[list[str | Text]] = []
         for op, backend, cells in rows:
@@ -363,35 +397,38 @@ class Pretty:
             for one in self.results
             if one.alternative and one.verdict in (Verdict.PASS, Verdict.WARN)
         )
-        brief = plain_text.brief
         title = "Where the text leaves it open, the answer each backend gives"
-        found = ((brief(c), who, f"{n:,}", brief(said)) for (c, who, said), n in answers.items())
-        return grouped(["case", "backend", Numbers("times"), "answer"], found, title)
+        rows = (
+            (plain_text.brief(case), backend, f"{count:,}", plain_text.brief(answer))
+            for (case, backend, answer), count in answers.items()
+        )
+        return grouped(["case", "backend", Numbers("times"), "answer"], rows, title)
 
     def _named(self, results: Iterable[Record]) -> list[tuple[str, list[Record]]]:
-        found = totals.of_backends(self.header.backends, results)
-        return [(self.names[address], mine) for address, mine in found.items()]
+        by_address = totals.of_backends(self.header.backends, results)
+        return [(self.names[address], mine) for address, mine in by_address.items()]
 
     def _causes(self) -> Iterator[Table]:
         for address, count, causes in totals.wrong(self.header, self.results):
             title = f"What is wrong with {self.names[address]}: {count}"
-            table = new_table(Numbers("cases"), "looks", "in", title=title)
+            table = new_table(Numbers("cases"), "likely cause", "where", title=title)
             for cause in causes:
-                cells = f"{len(cause.results):,}", cause.looks, ", ".join(cause.places)
+                cells = (f"{len(cause.results):,}", cause.looks, ", ".join(cause.places))
                 table.add_row(*map(plain_text.one_line, cells))
             yield table
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
         rows = []
         for address, known, count in totals.known(self.header.backends, results):
-            said = plain_text.one_line(known.cause)
-            # In a line of its own, so that it is rarely folded.
-            said += f"\n{plain_text.one_line(known.link)}" if known.link else ""
-            rows.append((self.names[address], f"{count:,}", said))
+            cause = plain_text.one_line(known.cause)
+            if known.link:
+                # In a line of its own, so that it is rarely folded.
+                cause += f"\n{plain_text.one_line(known.link)}"
+            rows.append((self.names[address], f"{count:,}", cause))
         return grouped(["backend", Numbers("cases"), "cause"], rows, title)
 
     def _passing(self) -> Table:
-        columns = "backend", "listed in", Numbers("cases"), "what to do"
+        columns = ("backend", "listed in", Numbers("cases"), "what to do")
         table = new_table(*columns, title="Listed as failing, but passing")
         for address, place, count, advice in totals.passing(self.header.backends, self.results):
             table.add_row(self.names[address], place, f"{count:,}", plain_text.one_line(advice))
@@ -413,8 +450,9 @@ class Pretty:
 
     def _irreproducible(self) -> Iterator[str]:
         for name, mine in self._named(one for one in self.results if one.irreproducible):
-            said = f"{plain_text.plural(len(mine), 'result')} not reproducible to the bit"
-            yield f"{name}: {said} (red with --require-reproducible), in {_where(mine)}"
+            count = plain_text.plural(len(mine), "result")
+            message = f"{count} not reproducible to the bit (red with --require-reproducible)"
+            yield f"{name}: {message}, in {_where(mine)}"
 
     def _reasons(
         self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
@@ -427,10 +465,12 @@ class Pretty:
 
     def _reason(self, result: Record, *, by_name: bool) -> str:
         if result.verdict is Verdict.KNOWN:
-            # Why nothing is supported is always said, why something is a warning with -v.
+            # The reason is always printed if nothing is supported; that of a warning, with -v.
             known = result.known if self.verbose or not by_name else None
-            return "as a ledger lists it" + (f": {known.cause}" if known else "")
-        return f"{f'{result.op.name}/{result.name}: ' * by_name}{result.reason}"
+            return f"as a ledger lists it: {known.cause}" if known else "as a ledger lists it"
+        if by_name:
+            return f"{result.op.name}/{result.name}: {result.reason}"
+        return result.reason
 
     def _overview(self) -> None:
         """Print the most frequent known defects, then the counts by operator and backend."""

@@ -14,14 +14,14 @@ from opcheck.backends.offers import Offer
 from opcheck.dtypes import DTYPES
 from opcheck.errors import OpcheckError
 from opcheck.grouping import group_by
-from opcheck.model import Floor, Support, Verdict
+from opcheck.model import Floor, OpVersion, Support, Verdict
 from opcheck.report import plain_text
 from opcheck.report.style import COLOURS, Numbers, new_table, put_all, say
 from opcheck.report.totals import SIGNS
 
 #: Words for some verdicts; others have their own names.
 _WORDS = {
-    None: "not asked",
+    None: "not tested",
     Verdict.PASS: "right",
     Verdict.WARN: "warned",
     Verdict.FAIL: "wrong",
@@ -32,11 +32,12 @@ _REASONS = 12
 #: Names of types, which differ between reasons of one kind as numbers do.
 _TYPES = re.compile(r"b?float\d+|double|tensor\(\w+\)")
 _LEGEND = (
-    "An operator is right in so many of its cells: a cell is a version with a type. In brackets"
-    " stand versions, unless it is all that have the type. A few small models are asked of each"
-    " cell, and the worst answer counts; --require asks all core cases. refuses: an error on a"
-    " legal model. unsupported: by the backend's own not-implemented signal. not asked: opcheck has"
-    " no such model. !: it declares support. +: it is right, and declares none."
+    "right: right cells / all cells of an operator; a cell is a version with a type. Versions are"
+    " in brackets where only some of those with the type are meant. Each cell is tested by a few"
+    " small models, and the worst answer counts; --require tests it by all core cases. refuses: an"
+    " error on a valid model. unsupported: by the backend's own not-implemented signal. not tested:"
+    " opcheck has no model for it. !: declared as supported, but not right. +: right, though not"
+    " declared."
 )
 
 
@@ -51,61 +52,68 @@ class Matrix:
 
     @property
     def heading(self) -> str:
-        """The title, whether it declares anything, and how much it was asked."""
-        says = any(cell.declared is not None for cell in self.cells)
-        source = f"by {self.declares}" if says else "nothing"
-        asked = f"{sum(c.count for c in self.cells):,} models of {len(self.cells):,} cells"
-        return plain_text.clean(f"{self.title} (declares {source}): {asked}")
+        """Return the title, how the backend declares support, and how many models tested it."""
+        declares = "no list of what it supports"
+        if any(cell.declared is not None for cell in self.cells):
+            declares = f"support by {self.declares}"
+        models = plain_text.plural(sum(cell.count for cell in self.cells), "model")
+        tested = f"{models} in {plain_text.plural(len(self.cells), 'cell')}"
+        return plain_text.clean(f"{self.title} (declares {declares}): {tested}")
 
 
-def show(console: Console, found: Sequence[Matrix]) -> None:
+def show(console: Console, matrices: Sequence[Matrix]) -> None:
     """Print operators in which not all is right, with reasons, and name those that are right."""
-    if len(found) > 1:
-        put_all(console, _beside(found))
-    for one in found:
-        table = new_table("operator", Numbers("right"), "otherwise", title=one.heading)
-        whole = []
-        for op, cells in _by_operator(one.cells).items():
-            right, otherwise = _summary(cells)
-            if otherwise:
-                lines = (Text(said, COLOURS[how] if how else "") for how, said in otherwise)
-                table.add_row(op, right, Text("\n").join(lines))
-            else:
-                whole.append(op)
-        if not table.row_count:
-            console.print(Text(one.heading, "italic"), soft_wrap=True)
-        put_all(console, table)
-        sections = {
-            "right in every version and type": ", ".join(whole),
-            "! declared but failing": _listed(c for c in one.cells if c.is_declared_but_failing),
-            "+ undeclared but working": _listed(
-                c for c in one.cells if c.is_undeclared_but_working
-            ),
-        }
-        for name, said in sections.items():
-            if said:
-                say(console, f"{name}: {said}")
-        if any(sections.values()):
-            console.print()
-        put_all(console, _reasons(_kinds(one.cells)))
+    if len(matrices) > 1:
+        put_all(console, _side_by_side(matrices))
+    for matrix in matrices:
+        _show_matrix(console, matrix)
     say(console, _LEGEND)
 
 
-def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
-    """A page with a row for each operator version and a column for each type."""
+def _show_matrix(console: Console, matrix: Matrix) -> None:
+    """Print what is not right on one backend, then what is, and reasons."""
+    table = new_table("operator", Numbers("right"), "otherwise", title=matrix.heading)
+    right_everywhere = []
+    for op, cells in _by_operator(matrix.cells).items():
+        right, otherwise = _summary(cells)
+        if otherwise:
+            lines = (Text(text, COLOURS[verdict] if verdict else "") for verdict, text in otherwise)
+            table.add_row(op, right, Text("\n").join(lines))
+        else:
+            right_everywhere.append(op)
+    if not table.row_count:
+        console.print(Text(matrix.heading, "italic"), soft_wrap=True)
+    put_all(console, table)
+    failing = [cell for cell in matrix.cells if cell.is_declared_but_failing]
+    undeclared = [cell for cell in matrix.cells if cell.is_undeclared_but_working]
+    sections = {
+        "right in every version and type": ", ".join(right_everywhere),
+        "! declared but failing": _listed(failing),
+        "+ undeclared but working": _listed(undeclared),
+    }
+    for name, operators in sections.items():
+        if operators:
+            say(console, f"{name}: {operators}")
+    if any(sections.values()):
+        console.print()
+    put_all(console, _reasons(_kinds(matrix.cells)))
+
+
+def html_lines(matrices: Sequence[Matrix]) -> Iterator[str]:
+    """Yield a page with a row for each operator version and a column for each type."""
     from opcheck.report.html.run_page import document
 
-    names = {cell.cell.dtype for one in found for cell in one.cells}
-    matrices = []
-    for one in found:
-        by_op = group_by(one.cells, lambda cell: cell.cell.op).items()
+    names = {cell.cell.dtype for matrix in matrices for cell in matrix.cells}
+    tables = []
+    for matrix in matrices:
+        by_op = group_by(matrix.cells, _op_of).items()
         rows = [(op, {cell.cell.dtype: cell for cell in cells}) for op, cells in by_op]
-        counts = Counter((cell.verdict, _word(cell)) for cell in one.cells)
-        matrices.append((one, counts, rows, _kinds(one.cells)))
+        counts = Counter((cell.verdict, _word(cell)) for cell in matrix.cells)
+        tables.append((matrix, counts, rows, _kinds(matrix.cells)))
     yield from document(
         "support.html",
         drawings={},
-        found=matrices,
+        found=tables,
         dtypes=[name for name in DTYPES if name in names],
         signs={None: ("·", "gap"), **SIGNS},
         word=_word,
@@ -114,7 +122,7 @@ def html_lines(found: Sequence[Matrix]) -> Iterator[str]:
 
 
 def record(backend: str, support: Support) -> dict[str, Any]:
-    """A cell of a backend as JSON."""
+    """Return a cell of a backend as JSON."""
     return {
         "type": "support",
         "backend": backend,
@@ -128,81 +136,99 @@ def record(backend: str, support: Support) -> dict[str, Any]:
     }
 
 
-def missed(floor: Floor, one: Matrix, *, lenient: bool) -> str:
-    """Describe which cells of a floor are not right, or were not asked, or ""."""
-    required = [cell for cell in one.cells if cell.cell in floor.cells]
-    some = [cell for cell in required if cell.verdict is None or cell.missed(lenient=lenient)]
-    if not some:
+def missed(floor: Floor, matrix: Matrix, *, lenient: bool) -> str:
+    """Describe which cells of a floor are not right, or were not tested, or ""."""
+    required = [cell for cell in matrix.cells if cell.cell in floor.cells]
+    not_right = [cell for cell in required if cell.verdict is None or cell.missed(lenient=lenient)]
+    if not not_right:
         return ""
     of = _by_operator(required)
     parts = []
-    for op, cells in _by_operator(some).items():
+    for op, cells in _by_operator(not_right).items():
         text = ", ".join(text for _, text in _summary(cells, of[op])[1])
         wrong = sum(cell.missed(lenient=lenient) for cell in cells)
-        asked = sum(cell.count for cell in of[op])
-        parts.append(f"{op}: {text} ({wrong:,} of {plain_text.plural(asked, 'case')})")
-    text = f"{one.address}: {floor.text} is required, but {'; '.join(parts)}"
+        cases = plain_text.plural(sum(cell.count for cell in of[op]), "case")
+        parts.append(f"{op}: {text} ({wrong:,} of {cases})")
+    text = f"{matrix.address}: {floor.text} is required, but {'; '.join(parts)}"
     return plain_text.clean(text)
 
 
-def required_of(floors: Iterable[Floor], found: Sequence[Matrix], *, lenient: bool) -> str:
+def required_of(floors: Iterable[Floor], matrices: Sequence[Matrix], *, lenient: bool) -> str:
     """Say how many cases were run of the cells that floors name, and how many are not right."""
     named = {cell for floor in floors for cell in floor.cells}
-    cells = [cell for one in found for cell in one.cells if cell.cell in named]
+    cells = [cell for matrix in matrices for cell in matrix.cells if cell.cell in named]
     wrong = sum(cell.missed(lenient=lenient) for cell in cells)
-    asked = plain_text.plural(sum(cell.count for cell in cells), "case")
+    cases = plain_text.plural(sum(cell.count for cell in cells), "case")
     of = plain_text.plural(len(cells), "cell")
     if wrong:
-        return f"{wrong:,} of {asked} of {of} that are required are not right"
+        return f"{wrong:,} of {cases} of {of} that are required are not right"
     if any(cell.verdict is None for cell in cells):
-        return f"not every cell that is required was asked: {asked} of {of} were run"
-    return f"all that is required is right: {asked} of {of} were run"
+        return f"not every required cell was tested: {cases} of {of} were run"
+    return f"all that is required is right: {cases} of {of} were run"
+
+
+def _op_of(support: Support) -> OpVersion:
+    return support.cell.op
+
+
+def _dtype_of(support: Support) -> str:
+    return support.cell.dtype
 
 
 def _by_operator(cells: Iterable[Support]) -> dict[str, list[Support]]:
-    return group_by(cells, lambda cell: cell.cell.op.name)
+    return group_by(cells, lambda support: support.cell.op.name)
 
 
-def _beside(found: Sequence[Matrix]) -> Table:
+def _side_by_side(matrices: Sequence[Matrix]) -> Table:
     """Count the right cells of each operator on each backend, where one lacks some."""
-    backends = (Numbers(plain_text.clean(one.address)) for one in found)
+    backends = (Numbers(plain_text.clean(matrix.address)) for matrix in matrices)
     table = new_table("operator", *backends, title="right, of all cells")
-    by_op = [_by_operator(one.cells) for one in found]
+    by_op = [_by_operator(matrix.cells) for matrix in matrices]
     for op in by_op[0]:
-        said = [_summary(of[op]) for of in by_op]
-        if any(otherwise for _, otherwise in said):
-            table.add_row(op, *(right for right, _ in said))
-    totals = ([cell.verdict is Verdict.PASS for cell in one.cells] for one in found)
-    table.add_row("all operators", *(f"{sum(some)}/{len(some)}" for some in totals))
+        summaries = [_summary(cells_of[op]) for cells_of in by_op]
+        if any(otherwise for _, otherwise in summaries):
+            table.add_row(op, *(right for right, _ in summaries))
+    totals = []
+    for matrix in matrices:
+        right = sum(cell.verdict is Verdict.PASS for cell in matrix.cells)
+        totals.append(f"{right}/{len(matrix.cells)}")
+    table.add_row("all operators", *totals)
     return table
 
 
 def _summary(
     cells: Sequence[Support], among: Sequence[Support] = ()
 ) -> tuple[str, list[tuple[Verdict | None, str]]]:
-    """`3/4`, and of each other verdict `refuses: float16 (1, 6), bfloat16`.
+    """Return `3/4`, and of each other verdict `refuses: float16 (1, 6), bfloat16`.
 
     Versions are named unless they are all that have the type in `among`, by default in `cells`.
     """
     right = 0
     otherwise: list[tuple[Verdict | None, str]] = []
-    all_of = {d: {c.cell.op.since for c in some} for d, some in _by_dtype(among or cells).items()}
-    for verdict, some in group_by(cells, lambda cell: cell.verdict).items():
+    all_versions = _versions_by_dtype(among or cells)
+    for verdict, alike in group_by(cells, lambda support: support.verdict).items():
         if verdict is Verdict.PASS:
-            right = len(some)
+            right = len(alike)
             continue
-        versions = {d: {c.cell.op.since for c in those} for d, those in _by_dtype(some).items()}
         # Types with the same versions stand together; all that have the type are not named.
-        named = {d: () if of == all_of[d] else tuple(sorted(of)) for d, of in versions.items()}
+        named = {
+            dtype: () if versions == all_versions[dtype] else versions
+            for dtype, versions in _versions_by_dtype(alike).items()
+        }
         parts = []
-        for since, names in group_by(named, named.__getitem__).items():
-            parts.append(" ".join(names) + (f" ({', '.join(map(str, since))})" if since else ""))
-        otherwise.append((verdict, f"{_word(some[0])}: {', '.join(parts)}"))
+        for versions, dtypes in group_by(named, named.__getitem__).items():
+            brackets = f" ({', '.join(map(str, versions))})" if versions else ""
+            parts.append(f"{' '.join(dtypes)}{brackets}")
+        otherwise.append((verdict, f"{_word(alike[0])}: {', '.join(parts)}"))
     return f"{right}/{len(cells)}", otherwise
 
 
-def _by_dtype(cells: Iterable[Support]) -> dict[str, list[Support]]:
-    return group_by(cells, lambda cell: cell.cell.dtype)
+def _versions_by_dtype(cells: Iterable[Support]) -> dict[str, tuple[int, ...]]:
+    """Return the versions of the cells of each type, in ascending order."""
+    return {
+        dtype: tuple(sorted({cell.cell.op.since for cell in of_dtype}))
+        for dtype, of_dtype in group_by(cells, _dtype_of).items()
+    }
 
 
 def _word(support: Support) -> str:
@@ -210,13 +236,16 @@ def _word(support: Support) -> str:
 
 
 def _listed(supports: Iterable[Support]) -> str:
-    """`Softmax (float16, float64), Hardmax (float16)`."""
-    by_op = _by_operator(supports)
-    return ", ".join(f"{op} ({', '.join(_by_dtype(cells))})" for op, cells in by_op.items())
+    """Return operators with their types: `Softmax (float16, float64), Hardmax (float16)`."""
+    parts = []
+    for op, cells in _by_operator(supports).items():
+        dtypes = dict.fromkeys(map(_dtype_of, cells))
+        parts.append(f"{op} ({', '.join(dtypes)})")
+    return ", ".join(parts)
 
 
 def _kinds(supports: Iterable[Support]) -> list[list[Support]]:
-    """The cells that are not right, grouped by the kind of reason, the most frequent first."""
+    """Return the cells that are not right, by the kind of reason, the most frequent first."""
     wrong = [support for support in supports if support.verdict not in (None, Verdict.PASS)]
     return sorted(group_by(wrong, _kind).values(), key=len, reverse=True)
 
@@ -225,15 +254,18 @@ def _reasons(kinds: Sequence[Sequence[Support]]) -> Table:
     table = new_table("why", Numbers("cells"), "first of them")
     for alike in kinds[:_REASONS]:
         first = alike[0]
-        said = f"{plain_text.brief(first.case)}\n{plain_text.brief(first.reason)}"
         assert first.verdict is not None
-        table.add_row(Text(_word(first), COLOURS[first.verdict]), f"{len(alike):,}", Text(said))
-    if left := kinds[_REASONS:]:
+        word = Text(_word(first), COLOURS[first.verdict])
+        reason = f"{plain_text.brief(first.case)}\n{plain_text.brief(first.reason)}"
+        table.add_row(word, f"{len(alike):,}", Text(reason))
+    left = kinds[_REASONS:]
+    if left:
         table.add_row("", f"{sum(map(len, left)):,}", plain_text.plural(len(left), "other reason"))
     return table
 
 
 def _kind(support: Support) -> tuple[str, str, str]:
+    """Return a key that similar reasons share."""
     plain = support.reason.replace(support.cell.op.name, "#")
     # For a wrong answer, the case says more than the reason.
     case = re.split("[@#]", support.case)[0] if support.verdict is Verdict.FAIL else ""
@@ -241,47 +273,50 @@ def _kind(support: Support) -> tuple[str, str, str]:
 
 
 def show_backends(
-    console: Console, found: Sequence[Offer], problems: Sequence[OpcheckError] = ()
+    console: Console, offers: Sequence[Offer], problems: Sequence[OpcheckError] = ()
 ) -> None:
     """Print a table of backends for each state, and `problems` that concern none of them."""
     ready = new_table("backend", "version", Numbers("threads"), "devices", "what it is")
     absent = new_table("not installed", "what it is", "install it with")
     templates = new_table("needs a detail", "what it is")
-    for one in found:
-        name, info, about = plain_text.clean(one.name), one.info, one.about
+    for offer in offers:
+        name = plain_text.clean(offer.name)
+        info = offer.info
+        about = offer.about
         if info:
             threads = "?" if info.threads is None else f"{info.threads}"
-            cells = info.version, threads, "\n".join(info.devices), about.summary
+            cells = (info.version, threads, "\n".join(info.devices), about.summary)
             ready.add_row(name, *map(plain_text.clean, cells))
-        elif one.state == "not installed":
+        elif offer.state == "not installed":
             absent.add_row(name, about.summary, about.install)
-        elif one.state == "template":
+        elif offer.state == "template":
             templates.add_row(name, about.summary)
     put_all(console, ready, absent, templates)
-    unusable = [one for one in found if one.state == "unusable"]
+    unusable = [offer for offer in offers if offer.state == "unusable"]
     if unusable or problems:
         console.print(Text("Cannot be used", "bold red"))
-    for one in unusable:
-        name, summary = map(plain_text.clean, (one.name, one.about.summary))
+    for offer in unusable:
+        name = plain_text.clean(offer.name)
+        summary = plain_text.clean(offer.about.summary)
         console.print(Text.assemble((name, "bold"), f": {summary}"), soft_wrap=True)
-        _explain(console, one.error, "  ")
+        _explain(console, offer.error, "  ")
     for problem in problems:
         _explain(console, problem, "")
 
 
-def backend_record(one: Offer) -> dict[str, Any]:
-    """A backend as JSON."""
-    info = one.info
+def backend_record(offer: Offer) -> dict[str, Any]:
+    """Return a backend as JSON."""
+    info = offer.info
     return {
         "type": "backend",
-        "name": one.name,
-        "address": info.address if info else str(one.profile.address),
-        **plain_text.picked(one, "origin state"),
-        **plain_text.picked(one.about, "summary distribution"),
-        "distribution_version": one.version or None,
-        "install": one.about.install or None,
+        "name": offer.name,
+        "address": info.address if info else str(offer.profile.address),
+        **plain_text.picked(offer, "origin state"),
+        **plain_text.picked(offer.about, "summary distribution"),
+        "distribution_version": offer.version or None,
+        "install": offer.about.install or None,
         "backend": dataclasses.asdict(info) if info else None,
-        "error": "\n".join(one.error.lines()) if one.error else None,
+        "error": "\n".join(offer.error.lines()) if offer.error else None,
     }
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from opcheck import analysis, errors, grouping
@@ -65,6 +66,11 @@ def _timed(**fields: Any) -> Timed:
     return timed
 
 
+def _bench_of(bench: Bench) -> Bench:
+    """Return the content of the first line: all but its type and format."""
+    return bench
+
+
 class Stored(NamedTuple):
     """A benchmark in a file; not `complete` if it was cut short."""
 
@@ -74,7 +80,7 @@ class Stored(NamedTuple):
 
 
 def lines(bench: Bench, rows: Sequence[Timed], *, complete: bool) -> Iterator[str]:
-    """The whole file, line by line; not `complete` if more will come."""
+    """Yield the whole file, line by line; not `complete` if more will come."""
     yield line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
     for row in rows:
         fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
@@ -89,7 +95,7 @@ def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) ->
 
 
 def read(path: Path) -> Stored:
-    """The benchmark in a file; raises CaseFileError."""
+    """Read the benchmark in a file; raise CaseFileError."""
     return _BenchReading(path).read()
 
 
@@ -113,7 +119,7 @@ class _BenchReading(Reading[Bench, Timed | dict[str, Any], Stored]):
         bench = stored(Bench, machine=machine, threads=_Count, workers=_Count)
         begin = {"type": Literal["bench"], "format": Literal[format], "bench": bench}
         return {
-            "bench": stored(dict, lambda bench: bench, **begin),
+            "bench": stored(dict, _bench_of, **begin),
             "timed": stored(Timed, _timed, {"host"}, **row),
             "footer": stored(dict, type=Literal["footer"], cases=int, complete=bool),
         }
@@ -127,7 +133,8 @@ class _BenchReading(Reading[Bench, Timed | dict[str, Any], Stored]):
                     self.fail(number, f"the case {shown(fields.case)} occurs twice")
                 rows[fields.case] = fields
                 continue
-            cases, complete = fields["cases"], fields["complete"]
+            cases = fields["cases"]
+            complete = fields["complete"]
             if cases != len(rows):
                 message = f"the footer counts {cases:,} cases; there are {len(rows):,}"
                 self.fail(number, message, "lines are missing, or were added")
@@ -206,50 +213,57 @@ def _work(row: Timed) -> str:
 _WIDE = 100
 
 
-def _cells(row: Timed, its: Timing, seen: Spread, one: Ratio | None, word: str) -> tuple[str, ...]:
+def _cells(
+    row: Timed, timing: Timing, times: Spread, to_base: Ratio | None, verdict: str
+) -> tuple[str, ...]:
+    """Return the cells of `COLUMNS` for one backend."""
     copy = spread(row.copy)
+    ratio_to_base = "1" if verdict == "baseline" else "–"
+    if to_base:
+        ratio_to_base = digits(to_base.value)
     return (
-        brief(its.backend),
-        seconds(seen.median),
+        brief(timing.backend),
+        seconds(times.median),
         # Half the distance of the quartiles.
-        f"±{percent((seen.high - seen.low) / seen.median / 2)}",
-        digits(one.value) if one else "1" if word == "baseline" else "–",
-        interval(one.low, one.high) if one else "–",
-        word,
-        rate(row.moved, seen.median),
-        percent(copy.median / seen.median) if copy else "–",
-        seconds(median(its.prepared)) if its.prepared else "–",
+        f"±{percent((times.high - times.low) / times.median / 2)}",
+        ratio_to_base,
+        interval(to_base.low, to_base.high) if to_base else "–",
+        verdict,
+        rate(row.moved, times.median),
+        percent(copy.median / times.median) if copy else "–",
+        seconds(median(timing.prepared)) if timing.prepared else "–",
     )
 
 
-def _remarks(timing: Timing, found: Spread | None) -> Iterator[str]:
+def _remarks(timing: Timing, times: Spread | None) -> Iterator[str]:
     """Yield possible flaws of a backend's times, or why it has none."""
-    if found is None:
+    if times is None:
         yield f"was not timed: {timing.why_not}"
         return
     if timing.printed:
         yield f"prints while it is timed: {timing.printed.splitlines()[-1]}"
-    if found.waited > BUSY:
-        taken = f"for {percent(found.waited)} of the time, which is left out"
-        yield f"was busy: other processes had the processor {taken}"
-    if found.tail > NOISY:
-        yield f"is noisy: one sample in ten took {digits(found.tail)} times the median, or longer"
+    if times.waited > BUSY:
+        share = percent(times.waited)
+        yield f"waited: other processes used the processor for {share} of the time, subtracted"
+    if times.tail > NOISY:
+        yield f"is noisy: one sample in ten took {digits(times.tail)} times the median, or longer"
 
 
 def show_means(console: Console, bench: Bench, rows: Rows) -> None:
     """Print the mean of each backend over all cases, if there are several."""
-    found = means(rows, bench.baseline)
-    if not found:
+    of_backends = means(rows, bench.baseline)
+    if not of_backends:
         return
-    over = f"{found[0].cases:,} of " * (found[0].cases < found[0].of)
-    base = brief(bench.baseline)
-    message = f"Geometric mean of the ratios to {base}, over {over}{found[0].of:,} cases"
+    first = of_backends[0]
+    is_partial = first.cases < first.of
+    cases = f"{first.cases:,} of {first.of:,}" if is_partial else f"{first.of:,}"
+    message = f"Geometric mean of the ratios to {brief(bench.baseline)}, over {cases} cases"
     say(console, message, "bold")
-    if over:
+    if is_partial:
         say(console, "The others are left out, because not all backends were timed there.")
-    say(console, "The interval tells how far a mean moves with the choice of cases like these.")
+    say(console, "The interval shows how far a mean moves with the choice of cases like these.")
     table = new_table("backend", Numbers("ratio"), Numbers("95 % interval"))
-    for mean in found:
+    for mean in of_backends:
         table.add_row(brief(mean.backend), digits(mean.value), interval(mean.low, mean.high))
     put_all(console, table)
 
@@ -261,25 +275,12 @@ def show_changes(
 
     With a `base`, print rows of one run that are slower than it, or unclear.
     """
-    changes, title = compared.changes, "new / old"
-    if base is not None:
-        changes = tuple(one for one in changes if one.verdict in ("slower", "unclear"))
-        title = f"ratio to {brief(base)}"
-    rows: list[list[str | Text]] = []
-    for one in (*changes, *compared.together):
-        cells = [brief(one.backend), digits(one.ratio), interval(one.low, one.high)]
-        # Within one run there are no p-values.
-        cells += ["<0.001" if one.p < 0.001 else f"{one.p:.3f}"] * (base is None)
-        verdict = Text(one.verdict, _CHANGED.get(one.verdict, ""))
-        rows.append([brief(one.case) or "All cases together", *cells, verdict])
-    numbers = ["95 % interval", *["p"] * (base is None)]
-    head = ["case", "backend", Numbers(title), *map(Numbers, numbers), "verdict"]
-    put_all(console, unlike(differences), grouped(head, rows))
+    put_all(console, unlike(differences), _changes_table(compared, base))
     if compared.missing:
         say(console, "Not compared", "bold")
-        for why, some in grouping.group_by(compared.missing, lambda one: one.why).items():
-            named = [f"{brief(one.case)} [{brief(one.backend)}]" for one in some]
-            say(console, f"{brief(why)}: {errors.few(named, 5)}", "yellow")
+        for reason, rows in grouping.group_by(compared.missing, lambda row: row.why).items():
+            names = [f"{brief(row.case)} [{brief(row.backend)}]" for row in rows]
+            say(console, f"{errors.few(names, 5)}: {brief(reason)}", "yellow")
         console.print()
     counts = Counter[str](change.verdict for change in compared.changes)
     counts["not compared"] = len(compared.missing)
@@ -287,12 +288,37 @@ def show_changes(
     say(console, ", ".join(messages) or "There is nothing to compare.")
 
 
+def _changes_table(compared: Compared, base: str | None) -> Table:
+    """Return the table of changes; of those to a `base`, the slower and unclear ones alone."""
+    changes = compared.changes
+    if base is None:
+        # Within one run there are no p-values.
+        head = [Numbers("new / old"), Numbers("95 % interval"), Numbers("p")]
+    else:
+        changes = tuple(change for change in changes if change.verdict in ("slower", "unclear"))
+        head = [Numbers(f"ratio to {brief(base)}"), Numbers("95 % interval")]
+    rows: list[list[str | Text]] = []
+    for change in (*changes, *compared.together):
+        row: list[str | Text] = [
+            brief(change.case) or "All cases together",
+            brief(change.backend),
+            digits(change.ratio),
+            interval(change.low, change.high),
+        ]
+        if base is None:
+            row.append("<0.001" if change.p < 0.001 else f"{change.p:.3f}")
+        row.append(Text(change.verdict, _CHANGED.get(change.verdict, "")))
+        rows.append(row)
+    return grouped(["case", "backend", *head, "verdict"], rows)
+
+
 def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return the settings that differ between two runs of these cases; "" if missing."""
     found = analysis.unlike(settings(old), settings(new))
-    old_only, new_only = sorted({*before} - {*after}), sorted({*after} - {*before})
+    old_only = sorted({*before} - {*after})
+    new_only = sorted({*after} - {*before})
     if old_only or new_only:
         found["cases of one run only"] = errors.few(old_only), errors.few(new_only)
     return found

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 from opcheck import analysis
@@ -43,25 +44,31 @@ SIGNS: Mapping[str, tuple[str, Tone]] = {
 
 def of_backends(backends: Backends, results: Results) -> dict[str, list[Record]]:
     """Group the results by backend, in the order of `backends`, without those that have none."""
-    found = group_by(results, lambda result: result.backend)
-    return {one.address: found[one.address] for one in backends if one.address in found}
+    by_address = group_by(results, attrgetter("backend"))
+    addresses = [info.address for info in backends]
+    return {address: by_address[address] for address in addresses if address in by_address}
 
 
 def by_operator(
     backends: Backends, results: Sequence[Record], most: int
 ) -> dict[str, dict[str, Counter[str]]]:
     """Count results that are `wrong`, `judged`, and of each kind, by operator and backend."""
-    kinds = [(result, [*_kinds(result)]) for result in sorted(results, key=lambda one: one.op)]
-    wrong = Counter(dict.fromkeys((result.op.name for result, _ in kinds), 0))
-    wrong.update(result.op.name for result, found in kinds if "wrong" in found)
+    in_order = sorted(results, key=attrgetter("op"))
+    wrong = Counter(dict.fromkeys((result.op.name for result in in_order), 0))
+    wrong.update(result.op.name for result in in_order if is_wrong(result))
     # Of more than `most` operators only the worst have a row each. The last row is for all.
     own = wrong if len(wrong) <= most else dict(wrong.most_common(most - 1))
     others = f"{len(wrong) - len(own)} others"
-    labels = [*(name for name in wrong if name in own), *[others] * (len(own) < len(wrong)), ALL]
-    rows = {label: {one.address: Counter[str]() for one in backends} for label in labels}
-    for result, found in kinds:
-        for label in (result.op.name if result.op.name in own else others, ALL):
-            rows[label][result.backend].update(found)
+    labels = [name for name in wrong if name in own]
+    if len(own) < len(wrong):
+        labels.append(others)
+    labels.append(ALL)
+    rows = {label: {info.address: Counter[str]() for info in backends} for label in labels}
+    for result in in_order:
+        label = result.op.name if result.op.name in own else others
+        kinds = [*_kinds(result)]
+        rows[label][result.backend].update(kinds)
+        rows[ALL][result.backend].update(kinds)
     if len(wrong) < 2:
         del rows[ALL]
     return rows
@@ -72,12 +79,13 @@ def _kinds(result: Record) -> Iterator[str]:
         yield "judged"
     if is_wrong(result):
         yield "wrong"
-    if (name := name_of(result)) != Verdict.PASS:
+    name = name_of(result)
+    if name != Verdict.PASS:
         yield name
 
 
 def name_of(record: Record) -> str:
-    """The verdict; SELF of the engine against itself; "known" only if listed and wrong."""
+    """Return the verdict; SELF of the engine against itself; "known" only if listed and wrong."""
     verdict = record.verdict if is_wrong(record) else analysis.before_ledgers(record)
     return SELF if record.self_check and verdict is Verdict.PASS else verdict.value
 
@@ -88,26 +96,42 @@ def table(
     """Return columns, and by operator version and backend the cells of a table of counts."""
     # Columns are passes, other verdicts that occur, and if bounds judged, the largest share of them
     # that a pass `used`. A dot stands for none.
-    order = [backend.address for backend in backends]
-    found: dict[tuple[OpVersion, str], Counter[str]] = defaultdict(Counter)
-    used: dict[tuple[OpVersion, str], float] = {}
+    counts: dict[_Row, Counter[str]] = defaultdict(Counter)
+    used: dict[_Row, float] = {}
     for result in results:
-        row = result.op, result.backend
-        found[row][name_of(result)] += 1
+        row = (result.op, result.backend)
+        counts[row][name_of(result)] += 1
         passed = result.comparisons if result.verdict is Verdict.PASS else ()
-        for share in (one.used for one in passed if one.tier):
+        for share in (comparison.used for comparison in passed if comparison.tier):
             used[row] = max(used.get(row, share), share)
-    names = {"pass"}.union(*found.values())
+    names = {"pass"}.union(*counts.values())
     columns = [name for name in ("pass", SELF, *list(Verdict)[1:]) if name in names]
     rows = []
-    for row in sorted(found, key=lambda row: (row[0], order.index(row[1]))):
-        cells = [f"{found[row][name]:,}" if found[row][name] else "·" for name in columns]
-        rows.append((*row, cells + ([f"{used[row]:.2f}" if row in used else "·"] if used else [])))
-    return [*columns, *["used"] * bool(used)], rows
+    for row in _in_order(backends, counts):
+        cells = [f"{counts[row][name]:,}" if counts[row][name] else "·" for name in columns]
+        if used:
+            cells.append(f"{used[row]:.2f}" if row in used else "·")
+        rows.append((*row, cells))
+    return [*columns, "used"] if used else columns, rows
+
+
+#: An operator version, and the address of a backend.
+_Row: TypeAlias = tuple[OpVersion, str]
+
+
+def _in_order(backends: Backends, rows: Iterable[_Row]) -> list[_Row]:
+    """Sort rows by operator version, then by backend as in `backends`."""
+    addresses = [backend.address for backend in backends]
+
+    def key(row: _Row) -> tuple[OpVersion, int]:
+        op, address = row
+        return op, addresses.index(address)
+
+    return sorted(rows, key=key)
 
 
 def cause_of(known: Known) -> Known:
-    """A cause without its place in a user's ledger, which may list it many times."""
+    """Return a cause without its place in a user's ledger, which may list it many times."""
     return replace(known, line=known.line and 0, text="", expected="")
 
 
@@ -122,13 +146,16 @@ def known(backends: Backends, results: Results) -> Iterator[tuple[str, Known, in
 def passing(backends: Backends, results: Results) -> Iterator[tuple[str, str, int, str]]:
     """Yield backends with places of ledgers, the number of cases that pass there, and advice."""
     for address, mine in of_backends(backends, results).items():
-        those = [(r.known, r.verdict) for r in mine if r.known and r.known.line is not None]
-        total = Counter(known for known, _ in those)
-        passing = Counter(known for known, verdict in those if verdict is Verdict.UNEXPECTED_PASS)
-        for known, count in passing.items():
-            left, all_of = total[known] - count, total[known]
-            what = f"{left} of {all_of} still fail: narrow" if left else "delete"
-            yield address, known.at, count, f"{what} `{known.text}`"
+        listed: Counter[Known] = Counter()
+        passing: Counter[Known] = Counter()
+        for result in mine:
+            if result.known and result.known.line is not None:
+                listed[result.known] += 1
+                passing[result.known] += result.verdict is Verdict.UNEXPECTED_PASS
+        for known, count in (+passing).items():
+            failing = listed[known] - count
+            advice = f"{failing} of {listed[known]} still fail: narrow" if failing else "delete"
+            yield address, known.at, count, f"{advice} `{known.text}`"
 
 
 #: Backends that agree with each other, and those that differ from them.
@@ -136,13 +163,23 @@ AgreementGroups: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def agreement_groups(results: Results) -> list[tuple[AgreementGroups, list[str]]]:
-    """Backends that agree and that differ where no answer is known; most cases first."""
-    cases: dict[str, tuple[list[str], list[str]]] = {}
-    for result in (result for result in results if result.against):
-        passed = result.verdict is Verdict.PASS
-        cases.setdefault(result.case, ([], []))[0 if passed else 1].append(result.backend)
-    found = group_by(cases, lambda case: (tuple(cases[case][0]), tuple(cases[case][1])))
-    return sorted(found.items(), key=lambda company: -len(company[1]))
+    """Return backends that agree, and that differ, where no answer is known; most cases first.
+
+    Each group has the ids of its cases.
+    """
+    compared = group_by((result for result in results if result.against), attrgetter("case"))
+
+    def groups_of(case: str) -> AgreementGroups:
+        agreeing: list[str] = []
+        differing: list[str] = []
+        for result in compared[case]:
+            passed = result.verdict is Verdict.PASS
+            (agreeing if passed else differing).append(result.backend)
+        return tuple(agreeing), tuple(differing)
+
+    groups = [*group_by(compared, groups_of).items()]
+    groups.sort(key=lambda group: len(group[1]), reverse=True)
+    return groups
 
 
 def oracles(results: Results) -> Iterator[str]:
@@ -156,18 +193,22 @@ def oracles(results: Results) -> Iterator[str]:
 def wrong(header: Header, results: Results) -> Iterator[tuple[str, str, list[Cause]]]:
     """Yield each backend with red results, their number in words, and their causes."""
     red = reds_of(header)
-    # Answers that differ accuse nobody.
-    some = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
-    failures = [r for r in results if is_red(r, red) and r.verdict in some]
+    # Answers that differ do not show which backend is wrong.
+    wrong_verdicts = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
+    failures = [
+        result for result in results if is_red(result, red) and result.verdict in wrong_verdicts
+    ]
     for address, mine in of_backends(header.backends, failures).items():
-        found = causes(mine)
-        explained = sum(len(cause.results) for cause in found if cause.explained)
-        said, left = plain_text.plural(len(mine), "failure"), len(mine) - explained
+        its_causes = causes(mine)
+        explained = sum(len(cause.results) for cause in its_causes if cause.explained)
+        unexplained = len(mine) - explained
+        count = plain_text.plural(len(mine), "failure")
         if explained:
-            said += f": {explained:,} explained by {plain_text.plural(number_of(found), 'cause')}"
-        if left:
-            said += f", {left:,} unexplained"
-        yield address, said, found
+            number = plain_text.plural(number_of(its_causes), "cause")
+            count += f": {explained:,} explained by {number}"
+        if unexplained:
+            count += f", {unexplained:,} unexplained"
+        yield address, count, its_causes
 
 
 @dataclass(frozen=True)
@@ -188,9 +229,9 @@ def by_backend(
     header: Header, records: Results, red: Collection[Verdict]
 ) -> Iterator[tuple[str, tuple[Count, ...], int, int]]:
     """Yield each backend, its counts, and without the engine against itself, passes and judged."""
-    found = group_by(records, lambda record: record.backend)
+    by_address = group_by(records, attrgetter("backend"))
     for backend in header.backends:
-        mine = found.get(backend.address, [])
+        mine = by_address.get(backend.address, [])
         judged = [result for result in mine if is_judged(result) and not result.self_check]
         conforming = sum(record.verdict is Verdict.PASS for record in judged)
         yield backend.address, counted(mine, red), conforming, len(judged)
@@ -199,28 +240,44 @@ def by_backend(
 def matrix(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
 ) -> tuple[tuple[str, ...], list[OverviewRow]]:
-    """The dtypes, and a row for each operator version and backend."""
-    found = group_by(records, lambda record: (record.op, record.backend))
-    # Those of a newer opcheck come behind known ones, NONE last.
-    known = {dtype: number for number, dtype in enumerate(DTYPES)} | {NONE: len(DTYPES) + 1}
-    names = {record.dtype or NONE for record in records}
-    dtypes = tuple(sorted(names, key=lambda name: (known.get(name, len(DTYPES)), name)))
-    order = [backend.address for backend in header.backends]
-    spans = Counter(op for op, _ in found)
+    """Return the dtypes, and a row for each operator version and backend."""
+    by_row: dict[_Row, list[Record]] = defaultdict(list)
+    for record in records:
+        by_row[record.op, record.backend].append(record)
+    dtypes = _dtypes_in_order({record.dtype or NONE for record in records})
+    backends_of = Counter(op for op, _ in by_row)
     rows: list[OverviewRow] = []
-    for op, backend in sorted(found, key=lambda key: (key[0], order.index(key[1]))):
-        mine = group_by(found[op, backend], lambda record: record.dtype or NONE)
-        cells = {ALL: counted(found[op, backend], red)}
-        cells |= {dtype: counted(mine.get(dtype, ()), red) for dtype in dtypes}
-        rows.append((op, backend, cells, spans.pop(op, 0)))
+    for op, backend in _in_order(header.backends, by_row):
+        mine = by_row[op, backend]
+        by_dtype = group_by(mine, lambda record: record.dtype or NONE)
+        cells = {ALL: counted(mine, red)}
+        cells |= {dtype: counted(by_dtype.get(dtype, ()), red) for dtype in dtypes}
+        # The number of rows of a version stands in the first of them alone.
+        rows.append((op, backend, cells, backends_of.pop(op, 0)))
     return dtypes, rows
+
+
+def _dtypes_in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Sort dtypes: known ones first, those of a newer opcheck behind them, NONE last."""
+    places = {dtype: place for place, dtype in enumerate(DTYPES)}
+    places[NONE] = len(DTYPES) + 1
+
+    def key(name: str) -> tuple[int, str]:
+        return places.get(name, len(DTYPES)), name
+
+    return tuple(sorted(names, key=key))
 
 
 def counted(records: Results, red: Collection[Verdict]) -> tuple[Count, ...]:
     """Count the verdicts that occur, the worst first; those that fail the run are red."""
-    found = Counter((name_of(record), is_red(record, red)) for record in records)
-    counts = [
-        Count(name, SIGNS[name][0], "red" if fails else SIGNS[name][1], count)
-        for (name, fails), count in found.items()
-    ]
-    return tuple(sorted(counts, key=lambda one: (one.tone != "red", [*SIGNS].index(one.name))))
+    numbers = Counter((name_of(record), is_red(record, red)) for record in records)
+    counts = []
+    for (name, fails), number in numbers.items():
+        sign, tone = SIGNS[name]
+        counts.append(Count(name, sign, "red" if fails else tone, number))
+    return tuple(sorted(counts, key=_severity))
+
+
+def _severity(count: Count) -> tuple[bool, int]:
+    """Return a key that sorts counts: red ones first, and the worst verdict first."""
+    return count.tone != "red", [*SIGNS].index(count.name)

@@ -65,8 +65,10 @@ def place(file: CaseFile, levels: Collection[Level]) -> Path | None:
 def find(file: CaseFile, levels: Collection[Level]) -> tuple[Case, ...] | None:
     """Return the cases of a shipped file at these levels, or among those at all levels, if kept."""
     for kept in dict.fromkeys((frozenset(levels), frozenset(LEVELS))):
-        if (path := place(file, kept)) and (found := read(path)) is not None:
-            return tuple(one for one in found if one.level in levels)
+        path = place(file, kept)
+        cases = read(path) if path else None
+        if cases is not None:
+            return tuple(case for case in cases if case.level in levels)
     return None
 
 
@@ -118,14 +120,15 @@ def keep(read: Mapping[Path, tuple[CaseFile, bytes]], levels: Collection[Level])
 
 @cache
 def _folder() -> Path | None:
-    """The folder of this code and these libraries; None where there is no home."""
+    """Return the folder of this code and these libraries; None without a home."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
-    if not (base := Path(home)).is_absolute():
+    base = Path(home)
+    if not base.is_absolute():
         return None
-    found = sha256(platform.python_version().encode())
+    digest = sha256(platform.python_version().encode())
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
-        found.update(metadata.version(name).encode())
+        digest.update(metadata.version(name).encode())
     code = map(Path(opcheck.__file__).parent.rglob, ("*.py", "*.toml"))
     for path in sorted(chain(*code, shipped_folder("cases").rglob("*.npy"))):
-        found.update(path.read_bytes())
-    return base / "opcheck" / found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return base / "opcheck" / digest.hexdigest()[:16]

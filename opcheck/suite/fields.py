@@ -95,7 +95,8 @@ class TensorFields(validation.Fields):
     """A tensor: a literal `value`, a `shape` with one fill, or a `file`."""
 
     # Cases share it, and what is made of it is found by it.
-    __eq__, __hash__ = object.__eq__, object.__hash__
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     value: LiteralField | None = None
     dtype: DTypeName | None = _optional("Overrides the case's dtype.")

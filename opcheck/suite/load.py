@@ -380,7 +380,8 @@ def _opsets(concretes: Iterable[Concrete]) -> Iterator[int]:
 
 def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFile:
     """Return the file as it may be meant where its domain or operator is reported as unknown."""
-    domain, op = file.domain, file.op
+    domain = file.domain
+    op = file.op
     domains = opset.domains()
     with_operator = [other for other in domains if opset.versions(other, op)]
     if domain not in domains:

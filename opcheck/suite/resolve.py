@@ -152,7 +152,8 @@ class Resolver:
 
     def _schema(self) -> Schema:
         """Return the version at the case's opset, or the nearest, with the problem reported."""
-        domain, op = self.file.domain, self.file.op
+        domain = self.file.domain
+        op = self.file.op
         number = self.fields.opset
         newest = opset.newest(domain)
         first = min(opset.versions(domain, op))

@@ -142,7 +142,7 @@ def _check_operators(cases: Collection[model.Case], wanted: Iterable[str]) -> No
         if op.lower() in here:
             continue
         if op in operators(""):
-            hint = f"{op} is an operator of ONNX without cases here: name a file that has some"
+            hint = f"{op} is an operator of ONNX without cases here: pass a file with some"
         else:
             known = _operators_of(cases)
             hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
@@ -228,23 +228,41 @@ def _conditions(
     cases: Collection[model.Case], selection: Selection
 ) -> list[Callable[[model.Case], bool]]:
     """Return the conditions that a selection states, the quickly checked ones first."""
-    levels = selection.levels
-    conditions: list[Callable[[model.Case], bool]] = [lambda case: case.level in levels]
+    known_ids = {case.id for case in cases}
+    ids = {id for pattern in selection.ids for id in _meant(pattern, known_ids)}
+    ops = {op.lower() for op in selection.ops}
+    dtypes = {*selection.dtypes}
+    matches = keyword_matcher(selection.keywords) if selection.keywords else None
+
+    def has_level(case: model.Case) -> bool:
+        return case.level in selection.levels
+
+    def has_id(case: model.Case) -> bool:
+        return case.id in ids
+
+    def has_operator(case: model.Case) -> bool:
+        return case.op.name.lower() in ops
+
+    def has_opset(case: model.Case) -> bool:
+        return case.opset in selection.opsets
+
+    def has_dtype(case: model.Case) -> bool:
+        return not dtypes.isdisjoint(_dtypes(case))
+
+    def has_keywords(case: model.Case) -> bool:
+        return matches is None or matches(case.id.lower())
+
+    conditions: list[Callable[[model.Case], bool]] = [has_level]
     if selection.ids:
-        known = {case.id for case in cases}
-        ids = {id for wanted in selection.ids for id in _meant(wanted, known)}
-        conditions.append(lambda case: case.id in ids)
+        conditions.append(has_id)
     if selection.ops:
-        ops = {op.lower() for op in selection.ops}
-        conditions.append(lambda case: case.op.name.lower() in ops)
+        conditions.append(has_operator)
     if selection.opsets:
-        conditions.append(lambda case: case.opset in selection.opsets)
+        conditions.append(has_opset)
     if selection.dtypes:
-        wanted = {*selection.dtypes}
-        conditions.append(lambda case: not wanted.isdisjoint(_dtypes(case)))
+        conditions.append(has_dtype)
     if selection.keywords:
-        matches = keyword_matcher(selection.keywords)
-        conditions.append(lambda case: matches(case.id.lower()))
+        conditions.append(has_keywords)
     return conditions
 
 
@@ -314,7 +332,7 @@ def case_digest(case: model.Case) -> str:
         from opcheck.opset import weights
 
         parts += [weights.digest(case.model), _ports(case.ports), case.beyond]
-    # 64 bits will do: nobody chose one of two cases of one id to resemble the other.
+    # 64 bits are enough: cases of one id are not made to collide on purpose.
     return _sha256(json.dumps(parts).encode())[:16]
 
 

@@ -11,7 +11,7 @@ import tokenize
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -133,6 +133,21 @@ def _drawn(fill: Fill, size: int, transform: Callable[[Floats], Floats], draws: 
     return values
 
 
+def _uniform(low: float, high: float, drawn: Floats) -> Floats:
+    """Turn numbers in [0, 1) into numbers in [low, high)."""
+    return low + (high - low) * drawn
+
+
+def _normal(mean: float, deviation: float, sums: Floats) -> Floats:
+    """Turn sums of `_DRAWS` numbers in [0, 1) into about normally distributed ones."""
+    return mean + deviation * (sums - _DRAWS / 2)
+
+
+def _integers(low: int, high: int, drawn: Floats) -> Floats:
+    """Turn numbers in [0, 1) into whole numbers from `low` to `high`."""
+    return low + np.floor(drawn * (high - low + 1))
+
+
 def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
     """Return `size` values of a fill, in float64 unless they are complex numbers or texts."""
     args: tuple[Any, ...] = fill.args
@@ -145,13 +160,13 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             counted: NDArray[Any] = start + step * np.arange(size, dtype=np.float64)
             return counted.astype(made_dtype)
         case "uniform", (low, high):
-            return _drawn(fill, size, lambda drawn: low + (high - low) * drawn)
+            return _drawn(fill, size, partial(_uniform, low, high))
         case "normal", (mean, deviation):
-            return _drawn(fill, size, lambda sums: mean + deviation * (sums - _DRAWS / 2), _DRAWS)
+            return _drawn(fill, size, partial(_normal, mean, deviation), _DRAWS)
         case "integers", (low, high):
-            return _drawn(fill, size, lambda drawn: low + np.floor(drawn * (high - low + 1)))
+            return _drawn(fill, size, partial(_integers, low, high))
         case "choice", args:
-            places = _drawn(fill, size, lambda drawn: np.floor(drawn * len(args)))
+            places = _drawn(fill, size, partial(_integers, 0, len(args) - 1))
             return np.array(args, made_dtype)[places.astype(np.intp)]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")

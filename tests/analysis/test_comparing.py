@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from opcheck.analysis import REGRESSIONS, ChangeKind, compare, differences, judged
+from opcheck.analysis import REGRESSIONS, ChangeKind, compare, diff_status, differences
 from opcheck.errors import Exit
 from opcheck.model import Diagnosis, Ending, Known, Record, Run, Verdict
 from tests.report.made import record
@@ -46,7 +46,7 @@ def kind(old: Run, new: Run) -> ChangeKind | None:
 
 
 def code(old: Run, new: Run, **options: bool) -> Exit:
-    return judged(old, new, compare(old, new), **options)[0]
+    return diff_status(old, new, compare(old, new), **options)[0]
 
 
 #: What each verdict makes of the one before, but where that says otherwise.
@@ -189,10 +189,10 @@ def test_what_was_not_asked_for_is_left_out_and_told(
     new = under(without(TWO, [0]), **fields)
     found = compare(TWO, new)
     assert (found.changes, len(found.left_out), found.compared) == ((), 2, 2)
-    status, meaning = judged(TWO, new, found)
+    status, meaning = diff_status(TWO, new, found)
     assert status is Exit.UNUSABLE
     assert meaning == (wording)
-    assert judged(TWO, new, found, common=True) == (
+    assert diff_status(TWO, new, found, common=True) == (
         Exit.CONFORMS,
         wording,
     )
@@ -268,7 +268,7 @@ def test_backends_are_matched_by_their_address_whatever_their_version() -> None:
 def test_a_run_that_was_cut_short_proves_nothing(wording: Wording) -> None:
     short = replace(one(PASS), ending=None)
     for old, new in [(short, one(PASS)), (one(PASS), short), (short, short)]:
-        status, meaning = judged(old, new, compare(old, new))
+        status, meaning = diff_status(old, new, compare(old, new))
         assert status is Exit.UNUSABLE
         assert meaning == wording
 
@@ -297,10 +297,10 @@ def test_where_nothing_is_in_common_nothing_was_compared() -> None:
 def test_the_sentence_counts_the_changes_of_each_kind(wording: Wording) -> None:
     old = run_of(record(), record(), record(FAIL), record())
     new = run_of(record(FAIL), record(CRASH), record(), record(WARN))
-    _, meaning = judged(old, new, compare(old, new))
+    _, meaning = diff_status(old, new, compare(old, new))
     assert meaning == wording
-    assert judged(new, old, compare(new, old))[1] == (wording)
-    _, none = judged(old, old, compare(old, old))
+    assert diff_status(new, old, compare(new, old))[1] == (wording)
+    _, none = diff_status(old, old, compare(old, old))
     assert none == wording
 
 

@@ -10,6 +10,7 @@ from opcheck.backends.address import DEFAULT, Address, built_in, entry_points, p
 from opcheck.errors import Exit, UsageError
 from tests.expecting import error_of
 from tests.miniatures import offer
+from tests.wording import Wording
 
 #: There need not be a file for them to be read.
 KINDS = ("cmd", "numpy", "onnx", "onnxruntime", "py", "reference", "saved")
@@ -54,23 +55,24 @@ def test_an_unknown_backend_is_answered_with_the_known_ones(address, meant):
     assert error.exit_code == Exit.USAGE
 
 
-def test_other_distributions_offer_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_distributions_offer_kinds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     offer(tmp_path, "some-npu", "npu = some_npu.opcheck:Backend")
     monkeypatch.syspath_prepend(tmp_path)
     assert [*entry_points()] == ["npu"]
     assert parse("npu:0?threads=2") == Address("npu", "0", (("threads", "2"),))
     hint = refusal("npv").hint
     assert hint is not None
-    assert hint.startswith("did you mean 'npu'")
+    assert hint == wording
 
 
-def test_a_kind_that_two_distributions_offer_means_nothing(tmp_path, monkeypatch):
+def test_a_kind_that_two_distributions_offer_means_nothing(tmp_path, monkeypatch, wording):
     offer(tmp_path / "a", "some-npu", "npu = some_npu.opcheck:Backend")
     offer(tmp_path / "b", "other-npu", "npu = other_npu:Backend")
     monkeypatch.syspath_prepend(tmp_path / "b")
     monkeypatch.syspath_prepend(tmp_path / "a")
-    said = "distribution 'some-npu' and distribution 'other-npu' both offer a backend 'npu'"
-    assert refusal("npu").message == said
+    assert refusal("npu").message == wording
 
 
 def test_a_distribution_installed_in_two_places_offers_once(tmp_path, monkeypatch):
@@ -80,11 +82,12 @@ def test_a_distribution_installed_in_two_places_offers_once(tmp_path, monkeypatc
     assert parse("npu").kind == "npu"
 
 
-def test_nobody_offers_what_is_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_offers_what_is_built_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     offer(tmp_path, "some-npu", "numpy = some_npu.opcheck:Backend")
     monkeypatch.syspath_prepend(tmp_path)
-    said = "distribution 'some-npu' offers a backend 'numpy', which is built in"
-    assert refusal("npu").message == said
+    assert refusal("npu").message == wording
     assert parse("numpy") == Address("numpy")
 
 
@@ -101,9 +104,9 @@ def test_reading_an_address_imports_no_backend_and_no_metadata() -> None:
 
 @pytest.mark.parametrize("kind", ["numpy", "onnxruntime", "cmd"])
 @pytest.mark.usefixtures("some_kinds")
-def test_a_colon_needs_something_after_it(kind: str) -> None:
-    assert refusal(f"{kind}:").message == f"backend '{kind}:' has nothing after the colon"
-    assert "nothing after the colon" in refusal(f"{kind}:?threads=2").message
+def test_a_colon_needs_something_after_it(kind: str, wording: Wording) -> None:
+    assert refusal(f"{kind}:").message == wording
+    assert refusal(f"{kind}:?threads=2").message == wording
 
 
 @pytest.mark.parametrize(
@@ -161,21 +164,21 @@ def test_the_order_of_options_means_nothing() -> None:
     assert str(one) == str(other) == "onnxruntime?b=1&threads=2&accumulate=stored"
 
 
-def test_an_option_is_given_once() -> None:
-    assert refusal("numpy?a=1&a=2").message == "backend 'numpy?a=1&a=2' has option 'a' twice"
-    assert refusal("numpy?").message == "backend 'numpy?' has nothing after the question mark"
+def test_an_option_is_given_once(wording: Wording) -> None:
+    assert refusal("numpy?a=1&a=2").message == wording
+    assert refusal("numpy?").message == wording
 
 
 @pytest.mark.parametrize(
-    ("options", "message", "hint"),
+    "options",
     [
-        ("accumulate=float61", "no such arithmetic: 'float61'", "did you mean 'float16'"),
-        ("accumulate=float16,", "no such arithmetic: ''", "one or several of bfloat16, float16"),
-        ("accumulate", "no such arithmetic: ''", "one or several of bfloat16, float16"),
-        ("threads=1&accumulate=x", "no such arithmetic: 'x'", "one or several of bfloat16"),
+        "accumulate=float61",
+        "accumulate=float16,",
+        "accumulate",
+        "threads=1&accumulate=x",
     ],
 )
-def test_what_cannot_be_declared_is_said(options: str, message: str, hint: str) -> None:
+def test_what_cannot_be_declared_is_said(options: str, wording: Wording) -> None:
     error = refusal(f"numpy?{options}")
-    assert message in error.message
-    assert hint in str(error.hint)
+    assert error.message == wording
+    assert str(error.hint) == wording

@@ -12,6 +12,7 @@ from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, Exit, UsageError
 from tests.expecting import error_of
 from tests.miniatures import offer
+from tests.wording import Wording
 
 
 def refusal(address: str) -> UsageError:
@@ -42,16 +43,18 @@ def test_a_backend_knows_its_address_and_version(address, version, is_engine):
         ("xyz", "CPUExecutionProvider"),
     ],
 )
-def test_an_unknown_provider_is_answered_with_what_was_meant(provider: str, hint: str) -> None:
+def test_an_unknown_provider_is_answered_with_what_was_meant(
+    provider: str, hint: str, wording: Wording
+) -> None:
     error = refusal(f"onnxruntime:{provider}")
-    assert error.message == f"onnxruntime has no execution provider {provider!r}"
+    assert error.message == wording
     assert hint in str(error.hint)
 
 
-def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch):
+def test_a_provider_that_is_not_built_in_says_what_to_install(monkeypatch, wording):
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
     error = error_of(BackendUnavailable, connect, "onnxruntime:CUDAExecutionProvider")
-    assert error.message == "this onnxruntime is built without CUDAExecutionProvider"
+    assert error.message == wording
     assert "it has CPUExecutionProvider; install" in str(error.hint)
     assert error.exit_code == Exit.UNUSABLE
 
@@ -75,23 +78,19 @@ def test_the_address_is_the_backend_s_own_spelling_and_all_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "message", "hint"),
+    "address",
     [
-        ("numpy?acumulate=float16", "has no option 'acumulate'", "accumulate"),
-        ("numpy?provider=2", "has no option 'provider'", "numpy has mode"),
-        (
-            "reference?threads=2",
-            "has no option 'threads'",
-            "has no options but accumulate and refuses",
-        ),
-        ("numpy?refuses=no", "refuses is true or false, got 'no'", ""),
-        ("reference?=2", "has no option ''", "has no options but accumulate and refuses"),
+        "numpy?acumulate=float16",
+        "numpy?provider=2",
+        "reference?threads=2",
+        "numpy?refuses=no",
+        "reference?=2",
     ],
 )
-def test_an_option_without_use_is_refused(address: str, message: str, hint: str) -> None:
+def test_an_option_without_use_is_refused(address: str, wording: Wording) -> None:
     error = refusal(address)
-    assert message in error.message
-    assert hint in str(error.hint)
+    assert error.message == wording
+    assert str(error.hint) == wording
 
 
 @pytest.fixture
@@ -134,14 +133,13 @@ def test_an_entry_point_is_a_backend(npu: Path) -> None:
     assert (info.devices, info.threads, info.repeatable) == (("NPU.0",), 1, True)
 
 
-def test_an_entry_point_gets_detail_and_options(npu: Path) -> None:
+def test_an_entry_point_gets_detail_and_options(npu: Path, wording: Wording) -> None:
     info = connect("npu:3?threads=2&accumulate=float16").info
     assert info.address == "npu:3?threads=2&accumulate=float16"
     assert (info.devices, info.threads, info.accumulate) == (("NPU.3",), 2, ("float16",))
     error = refusal("npu?thread=2")
-    said = "backend 'npu' cannot be made so: got an unexpected keyword argument 'thread'"
-    assert error.message == said
-    assert error.hint == "did you mean 'threads'?"
+    assert error.message == wording
+    assert error.hint == wording
 
 
 @pytest.mark.parametrize(

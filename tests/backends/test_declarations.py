@@ -11,6 +11,7 @@ from opcheck.backends.offers import about_kind
 from opcheck.errors import UsageError
 from opcheck.model import Task
 from tests.asking import dml_problem, task_of
+from tests.wording import Wording
 
 MODULE = """
     from onnx.backend.base import Backend
@@ -132,24 +133,26 @@ def test_openvino_declares_what_its_device_takes() -> None:
     assert declared("openvino", asked("Hardmax", 13, np.float32)) is True
 
 
-def test_an_answer_that_is_none_is_no_answer() -> None:
-    with pytest.raises(TypeError, match="declares returned 'surely', not True, False or None"):
+def test_an_answer_that_is_none_is_no_answer(wording: Wording) -> None:
+    with pytest.raises(TypeError) as raised:
         declared("py:some_declaring:Npu", asked("LpPool", 18, np.float32))
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize("address", ["numpy:fast", "nope"])
-def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str) -> None:
-    with pytest.raises(UsageError, match=r"takes no detail, got 'fast'|unknown backend 'nope'"):
+def test_a_backend_that_cannot_be_used_is_told_as_ever(address: str, wording: Wording) -> None:
+    with pytest.raises(UsageError) as raised:
         connect(address_of(address))
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    "kind",
     [
-        ("onnxruntime", "its registry of kernels"),
-        ("py", "its own method"),
-        ("an entry point", "its own method"),
+        "onnxruntime",
+        "py",
+        "an entry point",
     ],
 )
-def test_where_something_is_declared(kind: str, words: str) -> None:
-    assert about_kind(kind).declares == words
+def test_where_something_is_declared(kind: str, wording: Wording) -> None:
+    assert about_kind(kind).declares == wording

@@ -67,11 +67,11 @@ def test_elsewhere_an_interrupt_is_the_users():
 
 
 @pytest.mark.parametrize("error", [*ERRORS, ValueError(), MemoryError()], ids=repr)
-def test_an_exception_that_cannot_be_read_is_told_all_the_same(error):
-    assert message_of(Mute(error)) == f"(its message cannot be read: {type(error).__name__})"
+def test_an_exception_that_cannot_be_read_is_told_all_the_same(error, wording):
+    assert message_of(Mute(error)) == wording
     assert execute(refusing(Mute(error)), ASKED, alone=True).exit.kind == "Mute"
     speechless = type("Speechless", (Exception,), {"__str__": lambda _: 3})()
-    assert message_of(speechless) == "(its message cannot be read: TypeError)"
+    assert message_of(speechless) == wording
 
 
 def test_a_message_becomes_plain_text():
@@ -190,10 +190,10 @@ def test_what_is_declared_of_outputs_is_seen(said, seen):
     "said",
     [None, 7, [7], ["f"], [("f32", (2, 3))], [(np.float32, (2, 3))], [(None, 7)], [(None, "23")]],
 )
-def test_a_declaration_that_makes_no_sense_is_an_answer_that_cannot_be_used(said):
+def test_a_declaration_that_makes_no_sense_is_an_answer_that_cannot_be_used(said, wording):
     exit = declaring(said).exit
     assert (exit.signal, exit.kind) == ("UnusableAnswer", "UnusableAnswer")
-    assert exit.detail.startswith(f"declared() returned {said!r}, not a pair for each output")
+    assert exit.detail == wording
 
 
 def test_what_goes_wrong_in_declaring_is_the_backends():

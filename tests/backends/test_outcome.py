@@ -15,6 +15,7 @@ from opcheck.graph import NotExpressible
 from tests.asking import asking, task_of
 from tests.expecting import of_type
 from tests.miniatures import HABITS, Fake, Refused, answering, in_turn, refusing, twice
+from tests.wording import Wording
 
 X = np.array([[1, 2, 3], [4, 5, 7]], np.float32)
 PROBLEM = task_of("Neg", 13, {}, X)
@@ -56,16 +57,16 @@ def test_a_backend_runs_on_a_then_b_then_a() -> None:
 
 
 @pytest.mark.parametrize(
-    ("habit", "said"),
+    "habit",
     [
-        ("modifies_its_input", "input 0 of run 1 was modified"),
-        ("returns_its_only_buffer", "the first result, once the second run is over, differs"),
+        "modifies_its_input",
+        "returns_its_only_buffer",
     ],
 )
-def test_a_backend_that_contradicts_itself_is_unstable(habit: str, said: str) -> None:
+def test_a_backend_that_contradicts_itself_is_unstable(habit: str, wording: Wording) -> None:
     outcome = produced_by(Fake(lambda _: HABITS[habit](twice)))
     assert outcome.unstable is not None
-    assert outcome.unstable.startswith(said)
+    assert outcome.unstable == wording
     # What is judged is the first answer as it was, before anything overwrote it.
     assert outcome.outputs[0].tolist() == (X + X).tolist()  # type: ignore[union-attr]
 
@@ -84,14 +85,14 @@ def test_without_other_data_nothing_is_stale() -> None:
     assert (outcome.unstable, outcome.stale) == (None, False)
 
 
-def test_the_second_input_is_watched_as_well() -> None:
+def test_the_second_input_is_watched_as_well(wording: Wording) -> None:
     def ruin(inputs: Any) -> Any:
         inputs[1][0, 0] += 1
         return [X]
 
     question = asking(task_of("Add", 13, {}, X, X), X, X, second=[X, X])
     outcome = of_type(model.Produced, attempt(answering(ruin), question))
-    assert outcome.unstable == "input 1 of run 1 was modified"
+    assert outcome.unstable == wording
 
 
 def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
@@ -100,43 +101,42 @@ def test_an_input_that_comes_back_as_the_output_is_no_offence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    "answers",
     [
-        (([X], [X], [X.astype(np.float64)]), "differs from the first answer in output 0"),
-        (([X], [X], [X.view(np.int32)]), "differs from the first answer in output 0"),
-        (([X], [X], [X.reshape(-1)]), "differs from the first answer in output 0"),
-        (([X], [X], [X, X]), "has 2 outputs, the first run had 1"),
-        (([X, X], [X], []), "has 0 outputs, the first run had 2"),
-        (([X], [X], [None]), "returned another type in output 0"),
-        (([X], [X], None), "returned another type in output 0"),
-        (([None], [None], [X]), "returned another type in output 0"),
-        (([None], [None], ["text"]), "returned another type in output 0"),
-        (([X, X], [X, X], [X, X[0]]), "differs from the first answer in output 1"),
+        ([X], [X], [X.astype(np.float64)]),
+        ([X], [X], [X.view(np.int32)]),
+        ([X], [X], [X.reshape(-1)]),
+        ([X], [X], [X, X]),
+        ([X, X], [X], []),
+        ([X], [X], [None]),
+        ([X], [X], None),
+        ([None], [None], [X]),
+        ([None], [None], ["text"]),
+        ([X, X], [X, X], [X, X[0]]),
     ],
 )
-def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, said: str) -> None:
+def test_the_third_answer_must_have_the_form_of_the_first(answers: Any, wording: Wording) -> None:
     outcome = produced_by(in_turn(*answers))
-    assert outcome.unstable == f"the third run, on the first run's data, {said}"
+    assert outcome.unstable == wording
 
 
 @pytest.mark.parametrize(
-    ("answers", "place", "values"),
+    ("answers", "place"),
     [
-        (([X], [X], [WRONG]), 0, "2.0 at [0, 0], first 1.0"),
-        (([WRONG], [X], [X]), 0, "1.0 at [0, 0], first 2.0"),
-        (([X, X], [X, X], [X, WRONG]), 1, "2.0 at [0, 0], first 1.0"),
-        (([TEXT], [TEXT], [TEXT * 99]), 0, r"'a\na\na\na\n...na\na\na\na\n' at [0], first 'a\n'"),
+        (([X], [X], [WRONG]), 0),
+        (([WRONG], [X], [X]), 0),
+        (([X, X], [X, X], [X, WRONG]), 1),
+        (([TEXT], [TEXT], [TEXT * 99]), 0),
     ],
 )
 def test_other_values_of_the_third_answer_are_for_those_to_judge_who_know_better(
-    answers, place, values
+    answers, place, wording
 ):
     outcome = produced_by(in_turn(*answers))
     assert outcome.unstable is None
     assert outcome.again is not None
     assert np.array_equal(outcome.again[place], answers[2][place])  # type: ignore[arg-type]
-    said = f"differs from the first answer in output {place}: {values}"
-    assert outcome.differs == f"the third run, on the first run's data, {said}"
+    assert outcome.differs == wording
 
 
 def test_the_same_answer_again_is_not_kept_twice() -> None:
@@ -151,20 +151,22 @@ def test_values_and_shape_of_the_answer_to_other_data_may_be_any() -> None:
 
 
 @pytest.mark.parametrize(
-    ("between", "said"),
+    "between",
     [
-        ([None], "the second run gives builtins.NoneType in output 0, the first float32"),
-        ([X.astype(np.float64)], "the second run gives float64 in output 0, the first float32"),
-        ([], "the second run has 0 outputs, the first had 1"),
-        ([X, X], "the second run has 2 outputs, the first had 1"),
+        [None],
+        [X.astype(np.float64)],
+        [],
+        [X, X],
     ],
 )
-def test_number_and_dtypes_of_the_answer_do_not_depend_on_the_data(between: Any, said: str) -> None:
-    assert produced_by(in_turn([X], between, [X])).unstable == said
+def test_number_and_dtypes_of_the_answer_do_not_depend_on_the_data(
+    between: Any, wording: Wording
+) -> None:
+    assert produced_by(in_turn([X], between, [X])).unstable == wording
 
 
 @pytest.mark.parametrize("run", [1, 2, 3])
-def test_the_inputs_of_every_run_are_watched_to_the_end(run: int) -> None:
+def test_the_inputs_of_every_run_are_watched_to_the_end(run: int, wording: Wording) -> None:
     seen: list[Any] = []
 
     def later(inputs: Any) -> Any:
@@ -173,7 +175,7 @@ def test_the_inputs_of_every_run_are_watched_to_the_end(run: int) -> None:
             seen[run - 1][...] = 99
         return [X]
 
-    assert produced_by(answering(later)).unstable == f"input 0 of run {run} was modified"
+    assert produced_by(answering(later)).unstable == wording
 
 
 def test_other_data_may_be_refused_where_nobody_knows_whether_they_are_legal() -> None:
@@ -356,7 +358,7 @@ class OnceOnly(Fake):
         return replace(super().info, repeatable=False)
 
 
-def test_who_cannot_run_again_is_asked_once() -> None:
+def test_who_cannot_run_again_is_asked_once(wording: Wording) -> None:
     seen = []
 
     def run(inputs: Any) -> Any:
@@ -371,7 +373,7 @@ def test_who_cannot_run_again_is_asked_once() -> None:
     assert not produced_by(answering(twice)).once
     ruined = outcome_of(OnceOnly(lambda _: HABITS["modifies_its_input"](twice)))
     assert isinstance(ruined, model.Produced)
-    assert ruined.unstable == "input 0 of run 1 was modified"
+    assert ruined.unstable == wording
 
 
 def test_and_what_it_raises_is_judged_as_of_anybody() -> None:

@@ -9,6 +9,7 @@ import pytest
 from opcheck.backends.address import Address, Profile, memory, profiles, resolve
 from opcheck.errors import CaseFileError, UsageError
 from tests.expecting import error_of
+from tests.wording import Wording
 
 FULL = """
     [backends.ort-quick]
@@ -115,7 +116,7 @@ def test_no_file_costs_no_reader(tmp_path: Path) -> None:
     assert run.stdout == "set()\n"
 
 
-def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
+def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path, wording: Wording) -> None:
     found = refusal(
         tmp_path,
         """\
@@ -136,19 +137,12 @@ def test_everything_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
         threads = [1]
         """,
     )
-    assert found == [
-        "opcheck.toml:2:1: unknown key 'adress' (did you mean 'address'?)",
-        "opcheck.toml:3:1: backends.one.timeout: must be greater than 0, got -1",
-        "opcheck.toml:10:1: backends.two.memory_limit: '2 elephants' is no size of memory; write"
-        " for example 2GiB, 512MB or 1000000",
-        "opcheck.toml:11:1: backends.two.accumulate: must be a list, got 'float16'",
-        "opcheck.toml:12:1: unknown key 'refusse' (did you mean 'refuses'?)",
-        "opcheck.toml:13:1: backends.two.environment.A: must be a text, got 1",
-        "opcheck.toml:15:1: backends.two.options.threads: must be a text, a number, true or false",
-    ]
+    assert found == wording
 
 
-def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> None:
+def test_addresses_are_read_like_those_of_the_command_line(
+    tmp_path: Path, wording: Wording
+) -> None:
     found = refusal(
         tmp_path,
         """\
@@ -168,45 +162,41 @@ def test_addresses_are_read_like_those_of_the_command_line(tmp_path: Path) -> No
         """,
     )
     assert [line.partition(" (")[0] for line in found] == [
-        "opcheck.toml:1:2: backends.numpy: a profile cannot be called like a kind of backend",
+        wording,
         "opcheck.toml:4:1: backends.far: unknown backend 'numpi'",
-        "opcheck.toml:6:1: backends.poor: backend 'numpy?accumulate=float15': "
-        "no such arithmetic: 'float15'",
-        "opcheck.toml:9:1: backends.amp: 'numpy?a=b&c=d' cannot be an address",
-        "opcheck.toml:12:1: backends.twice: refuses is none of the options",
+        wording,
+        wording,
+        wording,
     ]
-    assert "did you mean 'numpy'?" in found[1]
+    assert found[1] == wording
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    "text",
     [
-        ("[backend.x]\naddress = 'numpy'", "opcheck.toml:1:2: unknown key 'backend' (did you mean"),
-        ("backends = 3", "opcheck.toml:1:1: backends: must be a mapping, got 3"),
-        ("[backends]\nx = 'numpy'", "opcheck.toml:2:1: backends.x: must be a mapping, got 'numpy'"),
-        ("[backends.x]", "opcheck.toml:1:2: backends.x: 'address' is missing"),
-        ("backends.x.address = 3", "opcheck.toml:1:1: backends.x.address: must be a text, got 3"),
-        (
-            "[backends]\n  [ backends . 'x y' ]\n  address = 3",
-            "opcheck.toml:3:3: backends.'x y'.address: must be a text, got 3",
-        ),
-        ("[backends.x\naddress = 3", "opcheck.toml:1:12: no TOML: Expected ']'"),
-        ("[backends.x]\naddress =", "opcheck.toml:2:10: no TOML: Invalid value"),
-        ("[backends.x]\ntimeout = nan\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
-        ("[backends.x]\ntimeout = true\naddress='numpy'", "opcheck.toml:2:1: backends.x.timeout: "),
-        ("[backends.x]\nmemory_limit = 0\naddress='numpy'", "opcheck.toml:2:1: backends.x.memory"),
-        ("[backends.x]\nmemory_limit = 1.5\naddress='numpy'", "opcheck.toml:2:1: backends.x.memo"),
+        "[backend.x]\naddress = 'numpy'",
+        "backends = 3",
+        "[backends]\nx = 'numpy'",
+        "[backends.x]",
+        "backends.x.address = 3",
+        "[backends]\n  [ backends . 'x y' ]\n  address = 3",
+        "[backends.x\naddress = 3",
+        "[backends.x]\naddress =",
+        "[backends.x]\ntimeout = nan\naddress='numpy'",
+        "[backends.x]\ntimeout = true\naddress='numpy'",
+        "[backends.x]\nmemory_limit = 0\naddress='numpy'",
+        "[backends.x]\nmemory_limit = 1.5\naddress='numpy'",
     ],
 )
-def test_a_problem_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
+def test_a_problem_is_told_with_its_line(text: str, tmp_path: Path, wording: Wording) -> None:
     (found,) = refusal(tmp_path, text)
-    assert found.startswith(problem)
+    assert found == wording
 
 
-def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path) -> None:
+def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path, wording: Wording) -> None:
     text = "[project]\nname = 'x'\n[tool.opcheck.backend.y]\naddress = 'numpy'"
     (found,) = refusal(tmp_path, text, "pyproject.toml")
-    assert found == "pyproject.toml:3:2: unknown key 'backend' (did you mean 'backends'?)"
+    assert found == wording
     below = tmp_path / "below"
     below.mkdir()
     assert problems_of(below) == [f"{tmp_path / found}"]
@@ -242,16 +232,14 @@ def test_a_profile_is_meant_by_its_name_and_all_else_is_an_address() -> None:
 
 
 @pytest.mark.parametrize("text", ["mine:0", "mine?threads=2"])
-def test_a_profile_takes_nothing_more(text: str) -> None:
-    assert error_of(UsageError, resolve, text, MINE).message == (
-        f"backend {text!r}: 'mine' is a profile, which takes neither detail nor options"
-    )
+def test_a_profile_takes_nothing_more(text: str, wording: Wording) -> None:
+    assert error_of(UsageError, resolve, text, MINE).message == (wording)
 
 
-def test_a_misspelt_profile_is_answered_with_the_right_one() -> None:
+def test_a_misspelt_profile_is_answered_with_the_right_one(wording: Wording) -> None:
     error = error_of(UsageError, resolve, "mien", MINE)
     assert error.message == "unknown backend 'mien'"
-    assert str(error.hint).startswith("did you mean 'mine'? known backends: ")
+    assert str(error.hint) == wording
     assert ", mine, " in str(error.hint)
 
 
@@ -280,10 +268,8 @@ def test_a_size_of_memory_is_read_in_any_unit(text: str, size: int) -> None:
     "text",
     ["", "0", "0GiB", "-1", "GiB", "2GiBs", "2 elephants", "1e9", "inf", "2,5GB", "٣", "0.1B"],
 )
-def test_what_is_no_size_is_answered_with_examples(text: str) -> None:
-    assert error_of(UsageError, memory, text).message == (
-        f"{text!r} is no size of memory; write for example 2GiB, 512MB or 1000000"
-    )
+def test_what_is_no_size_is_answered_with_examples(text: str, wording: Wording) -> None:
+    assert error_of(UsageError, memory, text).message == (wording)
 
 
 def test_what_no_process_can_be_started_with_is_an_error_with_its_place(tmp_path: Path) -> None:

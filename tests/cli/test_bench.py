@@ -78,7 +78,7 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert footer["complete"] is True
     limit = "--max-regression", "900%", "--unclear", "pass"
     again = bench(*words, "--save", new, "--baseline", old, *limit, code=0)
-    assert "nothing is seen to be slower than before by more than 900 %" in again.stdout
+    assert "no row is clearly slower than before by more than 900 %" in again.stdout
     assert "Hardmax/one" in run("bench", "--compare", old, new, *limit, code=0).stdout
 
 
@@ -182,7 +182,7 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     ("new", "base", "code", "said"),
     [
         (f"{SPIN}?seconds=0.002", SPIN, 3, "1 slower than {base} by more than 5 %; 0 of 1 unclear"),
-        (SPIN, f"{SPIN}?seconds=0.002", 0, "nothing is seen to be slower than {base} by more"),
+        (SPIN, f"{SPIN}?seconds=0.002", 0, "no row is clearly slower than {base} by more"),
         (LIES, SPIN, 4, "1 that have a time on {base} have none now; 0 of 1 unclear"),
         (SPIN, LIES, 5, "nothing could be compared; 1 of 1 unclear"),
     ],
@@ -249,7 +249,7 @@ def test_a_case_may_be_timed_in_several_sizes(bench):
         (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),
         (["--workers", "2"], 2, "2 is not in the range"),
         (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),
-        (["--compare", "a", "b"], 2, "--compare measures nothing: PATH has no place beside it"),
+        (["--compare", "a", "b"], 2, "--compare measures nothing: leave PATH out"),
         (["-k", "nothing"], 5, "no case matches"),
         (["-b", "nobody"], 2, "nobody"),
     ],

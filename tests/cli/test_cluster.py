@@ -323,12 +323,12 @@ def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
     job = importlib.import_module("mine").job
     with cluster.hired(workers) as there:
         there._unfit["another"] = "not used"  # so that jobs are for those that are there now
-        assert sorted(there.found(job, ["a", "once", "b"])) == ["a", "b", "once"]
+        assert sorted(there.run_jobs(job, ["a", "once", "b"])) == ["a", "b", "once"]
         with pytest.raises(BackendUnavailable, match="a job ended each worker"):
-            [*there.found(job, ["a", "deadly"])]
+            [*there.run_jobs(job, ["a", "deadly"])]
         # A traceback of so many frames cannot be pickled.
         with pytest.raises(Defect, match="maximum recursion depth"):
-            [*there.found(job, ["deep"])]
+            [*there.run_jobs(job, ["deep"])]
 
 
 @pytest.mark.gate

@@ -57,7 +57,7 @@ def test_a_digest_pins_a_golden_folder(run, mine):
     assert "has the SHA-256 " in run("run", "golden", *words, digest, code=2).stderr
     for name in ("manifest.json", "SHA256SUMS"):
         Path("golden", name).unlink()
-    assert "no golden folder" in run("run", "golden", *words, digest, code=2).stderr
+    assert "not a golden folder" in run("run", "golden", *words, digest, code=2).stderr
     for paths in (("my.yaml",), ()):
         assert "--digest" in run("run", *paths, *words, digest, code=2).stderr
 

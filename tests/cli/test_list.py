@@ -38,7 +38,7 @@ def test_json_is_a_record_a_line(run):
 
 @pytest.mark.parametrize(
     ("words", "printed"),
-    [((), "0 cases of 0 names, 0 with literal expectations\n"), (("--clauses",), "")],
+    [((), "0 cases from 0 templates, 0 with hand-written answers\n"), (("--clauses",), "")],
 )
 def test_a_selection_without_cases_is_no_success(run, words, printed):
     found = run("list", *words, "cases.yaml", "-k", "nothing_matches", code=5)
@@ -188,8 +188,8 @@ def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_the
         patch.setattr(sys.modules["opcheck.suite.load"], "shipped_suites", lambda: tmp_path)
         found = run("list", "--operators", "--op", "Abs", "--op", "Acos", code=0)
     rows = rows_of(found.stdout)
-    assert rows["Abs"] == ["1, 6, 13", "1/26", "No shipped case asks for an answer."]
-    assert rows["Acos"][1:] == ["0/7", "No shipped case asks for an answer."]
+    assert rows["Abs"] == ["1, 6, 13", "1/26", "No shipped case expects an answer."]
+    assert rows["Acos"][1:] == ["0/7", "No shipped case expects an answer."]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_p
     assert len(text.splitlines()) <= 40
     assert "opcheck" not in text
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert "here py runs the model" in ended.stderr
+    assert "run `model` with py" in ended.stderr
     script.write_text(text.replace("answers(kind))", 'answers("reference"))'))
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "largest difference at" in ended.stdout

@@ -21,7 +21,8 @@ def test_what_a_backend_does_stands_beside_what_it_declares(support):
     found = support("-b", "npu", "--op", "Hardmax", "--op", "Softmax", code=0, COLUMNS="80")
     lines = found.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert any(line.startswith("npu 3.5-beta (declares by its own method): ") for line in lines)
+    heading = "npu 3.5-beta (declares support by its own method): "
+    assert any(line.startswith(heading) for line in lines)
     printed = " ".join(found.stdout.split())
     # It raises for float64, and is right in 16 bits.
     assert (
@@ -62,7 +63,7 @@ def test_what_is_required_and_not_right_in_a_core_case_is_named_and_fails(suppor
     # Operators that floors do not name are asked of none, unless one is of all.
     words = HARDMAX if "*" in floor else HARDMAX[:2]
     found = support(*words, "--require", floor, code=1)
-    assert "models of 10 cells" in found.stdout
+    assert "models in 10 cells" in found.stdout
     said, last = found.stderr.splitlines()
     assert said == f"opcheck: npu: {floor} is required, but {missed}"
     assert last.endswith("that are required are not right")

@@ -20,6 +20,7 @@ from opcheck.numbers.bounded.array import VALUES
 from tests.computed import evaluate, exactly
 from tests.expecting import of_type
 from tests.precise.by_the_text import by_rows, softmax
+from tests.wording import Wording
 
 SOFTMAX, HARDMAX, POOL = (
     OpVersion("", n, v) for n, v in (("Softmax", 13), ("Hardmax", 13), ("LpPool", 22))
@@ -36,7 +37,9 @@ def expected(x: Any, op: OpVersion = SOFTMAX, **attrs: Any) -> Expected:
     return of_type(Expected, out)
 
 
-def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once() -> None:
+def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once(
+    wording: Wording,
+) -> None:
     node = node_of(np.ones((2, 2), np.float32))
 
     def failing(error: BaseException) -> Any:
@@ -45,17 +48,17 @@ def test_a_defect_in_a_formula_says_so_and_what_is_forbidden_is_named_once() -> 
 
         return formula
 
-    fed = r"fed float32\[2, 2\], axis=-1"
-    wrong = rf"test_evaluate.py:\d+: Softmax-13: the formula raised KeyError: 'a'; {fed} \("
-    with pytest.raises(WrongOperator, match=wrong):
+    with pytest.raises(WrongOperator) as raised:
         plainly(node, failing(KeyError("a")))
+    assert raised.value == wording
     for text in ("no such axis", "Softmax-13: no such axis"):
         with pytest.raises(InvalidNode, match=r"^Softmax-13: no such axis$"):
             plainly(node, failing(InvalidNode(text)))
     with pytest.raises(MemoryError):
         plainly(node, failing(MemoryError()))
-    with pytest.raises(WrongOperator, match=r"py:\d+: Softmax-13: output 0 is int64 and not "):
+    with pytest.raises(WrongOperator) as raised:
         plainly(node, lambda input, *, axis: np.zeros((2, 2), np.int64))
+    assert raised.value == wording
 
 
 def test_an_interrupt_that_numpy_turned_into_an_error_is_one(monkeypatch) -> None:
@@ -249,11 +252,14 @@ def test_a_scalar_outside_of_the_domain_gives_nan(op: str, dtype: type[np.floati
     assert np.isnan(Node(OpVersion("", name, int(since)), (np.array(-1, dtype),), {}).right[0])
 
 
-def test_what_no_number_of_digits_decides_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_number_of_digits_decides_is_said(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     monkeypatch.setattr("opcheck.engine.rounding.DIGITS", (160,))
     x = np.array([[[1, 2.0**-24]]], np.float32)
-    with pytest.raises(Unrounded, match="LpPool-22: 160 binary digits do not tell"):
+    with pytest.raises(Unrounded) as raised:
         correctly_rounded(node_of(x, POOL, kernel_shape=(2,), p=1))
+    assert raised.value == wording
 
 
 def test_precise_outputs_have_the_digits_asked_for() -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import opcheck
+from opcheck.dtypes import is_real
 from opcheck.engine import Node, operator_of
-from opcheck.engine.evaluate import evaluate, is_real
+from opcheck.engine.evaluate import evaluate
 from opcheck.engine.operators import judging
 from opcheck.engine.readings import each_reading
 from opcheck.errors import InvalidNode, NotSupported

@@ -26,6 +26,7 @@ from opcheck.model import OpVersion
 from opcheck.numbers.bounded import Bounded
 from tests.engine.ops.test_node_tests import UNSTATED
 from tests.node_tests import asked_by, node_tests_of
+from tests.wording import Wording
 
 FOUR = ("DML_ACTIVATION_HARDMAX1", "Hardmax", "LpPool", "Softmax")
 
@@ -191,23 +192,27 @@ def test_versions_are_those_stated_or_those_made_or_all_that_have_a_formula() ->
     ]
 
 
-def test_an_operator_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_that_there_is_not_is_refused(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     monkeypatch.setattr(operators, "_DECLARED", {})
-    with pytest.raises(WrongOperator, match=r"no operator 'Sofmax' in domain '' \(did you mean"):
+    with pytest.raises(WrongOperator) as raised:
         operator("Sofmax")
+    assert raised.value == wording
     assert operator("Softmax", low=0.0).module == __name__
 
 
-def test_a_mutant_that_the_schema_makes_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_the_schema_makes_is_not_replaced(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     softmax = find("", "Softmax")
     assert softmax
     own = [one._replace(name="axis_ignored") for one in softmax.mutants if one.since == 13]
     monkeypatch.setattr(softmax, "mutants", own)
     mutants_of.cache_clear()
-    with pytest.raises(
-        WrongOperator, match=r"\.py:\d+: Softmax: the schema makes a mutant 'axis_i"
-    ):
+    with pytest.raises(WrongOperator) as raised:
         mutants_of(OpVersion("", "Softmax", 13))
+    assert raised.value == wording
 
 
 TRILU = """
@@ -245,48 +250,38 @@ def trilu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "line", "said"),
+    ("right", "wrong", "line"),
     [
-        ("exact=", "exakt=", 5, "'exakt' (did you mean 'exact'?)"),
-        ("Trilu", "Trilo", 5, "no operator 'Trilo' in domain '' (did you mean 'Trilu'?)"),
-        ("OP.formula", "OP.formla", 8, "'formla' (did you mean 'formula'?)"),
-        (
-            "= operator",
-            "= operater",
-            5,
-            "name 'operater' is not defined (did you mean 'operator'?)",
-        ),
-        ("(14)", "(15)", 8, "there is no version 15 (there are: 14)"),
-        ("upper)", "uper)", 8, "'uper' is in no version of the schema (did you mean 'upper'?)"),
-        ("upper):", "upper)", 9, "SyntaxError: expected ':'"),
-        ("OP.formula(14)", "OP.formula", 8, "Trilu: formula: parentheses are missing (did you"),
-        ("@OP.f", "@OP.mutant\n@OP.f", 8, "mutant: parentheses are missing (did you mean @OP.mut"),
-        ("@OP.f", "@OP.alternative\n@OP.f", 8, "alternative: parentheses are missing (did you"),
-        ("(14)", "('14')", 8, "Trilu: formula: versions are whole numbers, not '14'"),
-        ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8, "mutant: versions are whole numbers, not '1"),
-        ("(14)", "()", 8, "Trilu: formula: it names no version (of 14), nor does one above it"),
-        ("@OP.f", "@OP.formula(14)\n@OP.f", 8, "version 14 of it is declared above already"),
-        ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8, "version 14 of it is declared above already"),
-        ("@OP.f", "# ", 1, "Trilu: it has no formula"),
-        (TRILU, "", 1, "trilu.py declares no operator (did you mean 'Trilu'?)"),
-        ("OP =", "operator('Det')\nOP =", 1, "Det: trilu.py declares it, but it is looked for in"),
-        ("import num", "import nnum", 2, "ImportError: cannot import name 'nnumbers'"),
-        (TRILU, f"{TRILU}\nraise SystemExit(0)", 12, "SystemExit: 0"),
-        ("exact=True", "low='a'", 5, "Trilu: low and high are numbers, not 'a'"),
-        (
-            "@OP.f",
-            "@OP.mutant('x', 14, only=('float31',))\n@OP.f",
-            8,
-            "'float31' is not a dtype (did",
-        ),
-        ("    return", "    input[...] = 0\n    return", 10, "assignment destination is read-only"),
-        ("xp", "xp", 10, "no function tril; NAMES has "),
-        ("xp.tril(input)", "input, k", 8, "the formula returns 2 outputs; allowed: 1"),
-        ("xp.tril(input)", "input[0][0]", 10, "the formula raised IndexError: invalid index"),
+        ("exact=", "exakt=", 5),
+        ("Trilu", "Trilo", 5),
+        ("OP.formula", "OP.formla", 8),
+        ("= operator", "= operater", 5),
+        ("(14)", "(15)", 8),
+        ("upper)", "uper)", 8),
+        ("upper):", "upper)", 9),
+        ("OP.formula(14)", "OP.formula", 8),
+        ("@OP.f", "@OP.mutant\n@OP.f", 8),
+        ("@OP.f", "@OP.alternative\n@OP.f", 8),
+        ("(14)", "('14')", 8),
+        ("@OP.f", "@OP.mutant('x', '14')\n@OP.f", 8),
+        ("(14)", "()", 8),
+        ("@OP.f", "@OP.formula(14)\n@OP.f", 8),
+        ("@OP.f", f"{MUTANT}{MUTANT}@OP.f", 8),
+        ("@OP.f", "# ", 1),
+        (TRILU, "", 1),
+        ("OP =", "operator('Det')\nOP =", 1),
+        ("import num", "import nnum", 2),
+        (TRILU, f"{TRILU}\nraise SystemExit(0)", 12),
+        ("exact=True", "low='a'", 5),
+        ("@OP.f", "@OP.mutant('x', 14, only=('float31',))\n@OP.f", 8),
+        ("    return", "    input[...] = 0\n    return", 10),
+        ("xp", "xp", 10),
+        ("xp.tril(input)", "input, k", 8),
+        ("xp.tril(input)", "input[0][0]", 10),
     ],
 )
 def test_a_mistake_in_a_file_is_told_with_its_line_and_no_traceback(
-    trilu: Path, right: str, wrong: str, line: int, said: str
+    trilu: Path, right: str, wrong: str, line: int, wording: Wording
 ) -> None:
     trilu.write_text(TRILU.replace(right, wrong), encoding="utf-8")
     Path("a.yaml").write_text(
@@ -297,7 +292,7 @@ def test_a_mistake_in_a_file_is_told_with_its_line_and_no_traceback(
     first, *more = result.stderr.splitlines()
     assert (result.exit_code, result.stdout) == (2, "")
     assert first.startswith(f"made_up/trilu.py:{line}: ")
-    assert said in "\n".join([first, *more])
+    assert "\n".join([first, *more]) == wording
     assert "Traceback" not in result.stderr
     if "the formula raised" in first:
         assert "fed int32[2], upper=1" in first
@@ -448,20 +443,26 @@ def test_fifteen_operators_are_compared() -> None:
     assert len(LAST) >= 15
 
 
-def test_a_body_that_needs_what_the_engine_lacks_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_needs_what_the_engine_lacks_names_it(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     real = engine_graphs.operator_of
     monkeypatch.setattr(
         engine_graphs, "operator_of", lambda op: (op.name != "Exp" and real(op)) or None
     )
-    with pytest.raises(NotSupported, match="no formula for Exp-13, a part of it"):
+    with pytest.raises(NotSupported) as raised:
         body_formula(OpVersion("", "Softmax", 13))(np.zeros((1, 2)), axis=-1)
+    assert raised.value == wording
 
 
-def test_an_empty_body_is_none_and_a_formula_without_an_output_is_a_defect() -> None:
+def test_an_empty_body_is_none_and_a_formula_without_an_output_is_a_defect(
+    wording: Wording,
+) -> None:
     # onnx makes a body without nodes where stage one is in float16.
     op, inputs = OpVersion("", "LayerNormalization", 17), (np.ones((1, 3)), np.ones(3))
-    with pytest.raises(NotSupported, match="LayerNormalization-17 has no function body"):
+    with pytest.raises(NotSupported) as raised:
         evaluate(Node(op, inputs, {"stash_type": 10}, range(1)), body_formula(op))
+    assert raised.value == wording
 
     def none(X: Any, Scale: Any, B: Any = None, *, axis: Any, epsilon: Any, stash_type: Any) -> Any:
         return ()

@@ -147,15 +147,16 @@ def test_runs_of_nodes_are_counted_in_all_graphs():
         evaluate(node)
 
 
-def test_all_tensors_that_are_held_have_a_limit_together():
+def test_all_tensors_that_are_held_have_a_limit_together(wording):
     held = " ".join(f"t{k} = Neg (x)" for k in range(6))
     text = f"(float[10] x) => (float[60] y) {{ {held} y = Sum (t0, t1, t2, t3, t4, t5) }}"
     dropped = " ".join(f"t{k + 1} = Neg (t{k})" for k in range(6))
     dropped = f"(float[10] t0) => (float[10] t6) {{ {dropped} }}"
     with budget.limited(elements=10):
         evaluate(net(dropped))
-        with pytest.raises(BeyondBudget, match=r"have 50 elements: opcheck holds at most 40"):
+        with pytest.raises(BeyondBudget) as raised:
             evaluate(net(text))
+        assert raised.value == wording
 
 
 def test_limits_change_for_a_while():

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from opcheck.engine.axes import AUTO_PADS, AxisWindows, Windows, windows_of
 from opcheck.errors import InvalidNode
 from tests.examples import examples
+from tests.wording import Wording
 
 HUGE = 1 << 62
 
@@ -132,10 +133,13 @@ def test_a_dilation_stride_or_pad_of_any_size_is_computed_exactly() -> None:
 
 
 @pytest.mark.parametrize(("batches", "pad"), [(1, HUGE), (0, HUGE), (1, 1 << 31), (1, 1 << 27)])
-def test_an_output_that_no_array_can_hold_is_out_of_memory(batches: int, pad: int) -> None:
-    shape = rf"shape \({batches}, 1, {2 * pad + 4}\)"
-    with pytest.raises(MemoryError, match=f"no array can hold an output of {shape}"):
+def test_an_output_that_no_array_can_hold_is_out_of_memory(
+    batches: int, pad: int, wording: Wording
+) -> None:
+    with pytest.raises(MemoryError) as raised:
         windows_of((batches, 1, 5), kernel_shape=(2,), pads=(pad, pad))
+    assert str((batches, 1, 2 * pad + 4)) in str(raised.value)
+    assert raised.value == wording
 
 
 #: The length, the attributes, the size that comes of them, and the padding at the beginning.
@@ -236,25 +240,18 @@ def test_sizes_follow_the_formulas_of_the_text(length: int, attrs: dict[str, Any
         assert along(length, **attrs).size == size
 
 
-def test_lists_need_a_value_or_two_for_each_spatial_axis() -> None:
+def test_lists_need_a_value_or_two_for_each_spatial_axis(wording: Wording) -> None:
     for name in ("kernel_shape", "strides", "dilations"):
         for values in [(), (1,), (1, 1, 1)]:
-            assert refusal((1, 1, 5, 5), **{name: values}) == (
-                f"{name} {list(values)} has length {len(values)}; allowed: 2,"
-                " one for each spatial axis"
-            )
+            assert refusal((1, 1, 5, 5), **{name: values}) == (wording)
         for value in (0, -1, -HUGE):
-            expected = f"{name} [2, {value}] holds {value}; allowed: 1 or more"
-            assert refusal((1, 1, 5, 5), **{name: (2, value)}) == expected
+            assert refusal((1, 1, 5, 5), **{name: (2, value)}) == wording
     for pads in [(), (1,), (1, 1), (0, 0, 0, 0, 0)]:
-        assert refusal((1, 1, 5, 5), pads=pads) == (
-            f"pads {list(pads)} has length {len(pads)}; allowed: 4, two for each spatial axis"
-        )
+        assert refusal((1, 1, 5, 5), pads=pads) == (wording)
     for rank in range(3):
-        with pytest.raises(
-            InvalidNode, match=rf"^input of rank {rank}; allowed: 3 or more, N×C×D1"
-        ):
+        with pytest.raises(InvalidNode) as raised:
             windows_of((1,) * rank, kernel_shape=())
+        assert raised.value == wording
 
 
 @pytest.mark.parametrize(
@@ -284,11 +281,10 @@ def test_what_is_forbidden_is_named_with_what_is_allowed(attrs: dict[str, Any], 
     assert along(5, kernel_shape=2, auto_pad="NOTSET", pads=(1, 1)).begin == 1
 
 
-def test_an_output_size_is_not_negative() -> None:
+def test_an_output_size_is_not_negative(wording: Wording) -> None:
     assert refusal((1, 1, 9, 5), kernel_shape=(2, 4), dilations=(1, 3), pads=(0, 2, 0, 1)) == (
-        "kernel_shape [2, 4]: on spatial axis 1 the window is 10 wide and the output size -1; "
-        "allowed: 0 or more, with 5 elements and 3 of padding"
+        wording
     )
     assert "output size -1;" in refusal(kernel_shape=(7,), auto_pad="VALID")
     wide = {"kernel_shape": (HUGE,), "dilations": (HUGE,)}
-    assert f"the window is {(HUGE - 1) * HUGE + 1} wide" in refusal(**wide)
+    assert refusal(**wide) == wording

@@ -22,6 +22,7 @@ from tests.hardmax import Hardmax
 from tests.inline import diagnosed, lying
 from tests.miniatures import answering, refusing
 from tests.report.made import recorded
+from tests.wording import Wording
 
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
 TIES = "- {name: ties, inputs: {input: [[3, 3, 1]]}, expect: {output: [[1, 0, 0]]}}\n"
@@ -38,12 +39,12 @@ def by_name(name: str) -> Mutant:
     return next(one for one in mutants_of(OpVersion("", "Hardmax", 13)) if one.name == name)
 
 
-def test_a_failure_is_told_what_it_looks_like(tmp_path: Path) -> None:
+def test_a_failure_is_told_what_it_looks_like(tmp_path: Path, wording: Wording) -> None:
     results = diagnosed(cases_in(tmp_path, HEAD + TIES + FAR), lying(by_name("last_of_ties")))
     assert [result.verdict for result in results] == [Verdict.FAIL, Verdict.FAIL]
     (cause,) = causes(map(recorded, results))
     assert (cause.diagnosis.mistake, len(cause.results)) == ("last_of_ties", 2)
-    assert cause.diagnosis.text == "as if the last of equal maxima won"
+    assert cause.diagnosis.text == wording
 
 
 def test_a_pass_is_told_nothing(tmp_path: Path) -> None:

@@ -66,27 +66,21 @@ def test_an_argument_holds_where_it_says(file: Path, limits: str, holds: bool) -
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        (
-            "mutants: [last_of_tie], why: a",
-            "3:14: mutants: Hardmax has no 'last_of_tie' there (did you mean 'last_of_ties'",
-        ),
-        ("mutants: [], why: a", "3:13: equivalent.mutants: must hold at least 1"),
-        ("mutants: [last_of_ties], why: ''", "3:34: equivalent.why: must not be empty"),
-        ("mutants: [last_of_ties]", "3:3: an item of equivalent: 'why' is missing"),
-        ("mutants: [last_of_ties], why: a, version: [13]", "3:37: unknown key 'version' (did"),
-        ("mutants: [last_of_ties], why: a, versions: [12]", "3:48: versions: Hardmax has no '12'"),
-        (
-            "mutants: [last_of_ties], why: a, dtypes: [float23]",
-            "3:46: dtypes: Hardmax has no 'float23' there (did you mean 'float32'",
-        ),
-        ("mutants: [last_of_ties], why: a, op: Hardmx", "3:41: op: there is no 'Hardmx' (did"),
-        ("mutants: [axis_in_32_bits], why: a, versions: [11], dtypes: [bfloat16]", "dtypes: Hardm"),
+        "mutants: [last_of_tie], why: a",
+        "mutants: [], why: a",
+        "mutants: [last_of_ties], why: ''",
+        "mutants: [last_of_ties]",
+        "mutants: [last_of_ties], why: a, version: [13]",
+        "mutants: [last_of_ties], why: a, versions: [12]",
+        "mutants: [last_of_ties], why: a, dtypes: [float23]",
+        "mutants: [last_of_ties], why: a, op: Hardmx",
+        "mutants: [axis_in_32_bits], why: a, versions: [11], dtypes: [bfloat16]",
     ],
 )
-def test_an_argument_about_nothing_is_refused_with_its_place(file, text, said):
+def test_an_argument_about_nothing_is_refused_with_its_place(file, text, wording):
     file.write_text(f"op: Hardmax\nequivalent:\n- {{{text}}}\n")
     with pytest.raises(CaseFileError, match=r"^cases/onnx/some.equivalent.yaml:3:") as error:
         arguments(HARDMAX)
-    assert said in str(error.value)
+    assert str(error.value) == wording

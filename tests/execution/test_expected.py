@@ -21,34 +21,32 @@ from tests.execution.one import ENGINE, RIGHT, one, outputs, result_of
 from tests.hardmax import Hardmax
 from tests.inline import judged
 from tests.miniatures import answering, refusing
+from tests.wording import Wording
 
 GOLDEN = "{name: made, expect: {golden: golden}}"
 
 
-def test_a_model_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
+def test_a_model_that_the_engine_rejects_is_the_case_s_fault(
+    tmp_path: Path, wording: Wording
+) -> None:
     case = one(tmp_path, "{name: made, attrs: {axis: 2}}")
     for result in judged([case, case], [ENGINE, Hardmax(), refusing()]):
         assert result.verdict is Verdict.BAD_CASE
-        assert result.reason == (
-            "the case takes this model for legal, the engine does not: "
-            "Hardmax-13: axis 2 is outside [-2, 1]"
-        )
+        assert result.reason == (wording)
 
 
-def test_a_case_that_the_engine_contradicts_accuses_nobody(tmp_path: Path) -> None:
+def test_a_case_that_the_engine_contradicts_accuses_nobody(
+    tmp_path: Path, wording: Wording
+) -> None:
     literal = one(tmp_path, "{name: made, expect: {output: [[0, 1, 0], [1, 0, 0]]}}")
     result = result_of(literal, connect("onnxruntime"))
     assert result.verdict is Verdict.BAD_CASE
-    assert result.reason == (
-        "the case and opcheck's engine contradict each other: output: "
-        "2 of 6 elements differ, exactly where axis 0 is 0 and axis 1 < 2; at [0, 0] the case says"
-        " 0.0, the engine 1.0 (allowed: exact)"
-    )
+    assert result.reason == (wording)
     legal = "{rejected: so, legal: {attrs.axis: 0}}"
     refusal = one(tmp_path, f"{{name: made, expect: {legal}}}")
     result = result_of(refusal, connect("onnxruntime"))
     assert result.verdict is Verdict.BAD_CASE
-    assert result.reason == ("the case takes this model for invalid, opcheck's engine accepts it")
+    assert result.reason == wording
     right = one(tmp_path, "{name: made, expect: {output: [[1, 0, 0], [1, 0, 0]]}}")
     assert result_of(right, outputs(lambda out: 1 - out)).verdict is Verdict.FAIL
 
@@ -156,7 +154,9 @@ def test_a_question_states_the_rank_of_each_right_answer(tmp_path, op, opset, ca
     assert rank is None or dtype is None or invalid(model_of(question(case).task)) is None
 
 
-def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(tmp_path: Path) -> None:
+def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(
+    tmp_path: Path, wording: Wording
+) -> None:
     written = """
         {op: BitCast, opset: 26, dtype: bool, inputs: {input: [true]}, cases: [
             {name: computed, attrs: {to: 2}},
@@ -164,7 +164,7 @@ def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(tmp_path: Path
     """
     for result in judged(cases_in(tmp_path, written), [ENGINE, refusing()]):
         assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
-        assert "unsupported by opcheck: the bits of bool as uint8" in result.reason
+        assert result.reason == wording
 
 
 def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> N
     assert "axis 3 is outside [-2, 1]" in result.reason
 
 
-def test_data_that_cannot_be_made_is_the_case_s_fault(tmp_path: Path) -> None:
+def test_data_that_cannot_be_made_is_the_case_s_fault(tmp_path: Path, wording: Wording) -> None:
     case = one(tmp_path, "{name: made, dtype: float16}")
     # float16 holds every whole number to 2048 only: there are ties.
     spec = replace(case.inputs[0], shape=(1, 3000), content=Fill("permutation", (0, 1)))
     result = result_of(replace(case, inputs=(spec,)), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
-    assert "a permutation of 3000 has no ties" in result.reason
+    assert result.reason == wording
 
 
 def test_after_a_wrong_case_the_others_are_judged_all_the_same(tmp_path: Path) -> None:
@@ -205,15 +205,14 @@ def pool(folder: Path, x: str, more: str = "") -> Case:
     return case
 
 
-def test_an_answer_that_is_mostly_zero_is_the_case_s_fault(tmp_path: Path) -> None:
+def test_an_answer_that_is_mostly_zero_is_the_case_s_fault(
+    tmp_path: Path, wording: Wording
+) -> None:
     case = pool(tmp_path, "[[[0, 0, 0, 1, 2]]]")
     for backend in (ENGINE, refusing()):
         result = result_of(case, backend)
         assert result.verdict is Verdict.BAD_CASE
-        assert result.reason == (
-            "Y: 3 of 5 elements come out as 0, infinity or NaN, so the case tells little: choose"
-            " other data, write the answer out, or state in `empty` why it is meant to be so"
-        )
+        assert result.reason == (wording)
 
 
 @pytest.mark.parametrize(
@@ -273,24 +272,25 @@ def stored(folder: Path, *arrays: Any) -> Path:
     return golden
 
 
-def test_golden_outputs_are_what_must_come_out(tmp_path: Path) -> None:
+def test_golden_outputs_are_what_must_come_out(tmp_path: Path, wording: Wording) -> None:
     stored(tmp_path, RIGHT)
     case = one(tmp_path, GOLDEN)
     assert result_of(case, Hardmax()).verdict is Verdict.PASS
     assert result_of(case, ENGINE).self_check is False
     wrong = result_of(case, answering(lambda inputs: [1 - RIGHT]))
-    assert (wrong.verdict, wrong.reason) == (Verdict.FAIL, "output: 6 of 6 elements wrong")
+    assert (wrong.verdict, wrong.reason) == (Verdict.FAIL, wording)
     assert result_of(case, answering(lambda i: [RIGHT[0]])).verdict is Verdict.FAIL
     double = result_of(case, answering(lambda inputs: [RIGHT.astype(np.float64)]))
     assert double.reason == "output: dtype float64, want float32"
 
 
-def test_golden_outputs_that_the_engine_contradicts_are_a_bad_case(tmp_path: Path) -> None:
+def test_golden_outputs_that_the_engine_contradicts_are_a_bad_case(
+    tmp_path: Path, wording: Wording
+) -> None:
     stored(tmp_path, 1 - RIGHT)
     result = result_of(one(tmp_path, GOLDEN), Hardmax())
     assert result.verdict is Verdict.BAD_CASE
-    told = "the case and opcheck's engine contradict each other: output: 6 of 6 elements"
-    assert result.reason.startswith(told)
+    assert result.reason == wording
 
 
 def test_golden_outputs_may_be_one_of_several_answers(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_golden_outputs_may_be_one_of_several_answers(tmp_path: Path) -> None:
     assert result_of(case, outputs(lambda out: 1 - out)).alternative == "stored"
 
 
-def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
+def test_each_output_has_its_own_golden_file(tmp_path: Path, wording: Wording) -> None:
     values, places = np.array([3, 2], np.float32), np.array([2, 1])
     stored(tmp_path, values, places)
     text = """
@@ -316,31 +316,22 @@ def test_each_output_has_its_own_golden_file(tmp_path: Path) -> None:
     (case,) = cases_in(tmp_path, text)
     assert result_of(case, connect("reference")).verdict is Verdict.PASS
     wrong = result_of(case, answering(lambda inputs: [values, places[::-1]]))
-    assert wrong.reason == "Indices: 2 of 2 elements wrong"
+    assert wrong.reason == wording
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    "data",
     [
-        (None, "output_0.pb holds no readable value: there is no such file"),
-        (b"\x00" * 40, "output_0.pb holds no readable value"),
-        (numpy_helper.from_array(RIGHT).SerializeToString()[:-5], "output_0.pb holds no readable"),
-        (
-            numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
-            "output_0.pb holds float64; Hardmax-13 gives float32 here",
-        ),
-        (
-            numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
-            "output_0.pb holds complex64; Hardmax-13 gives float32 here",
-        ),
-        (
-            numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
-            "output_0.pb holds string; Hardmax-13 gives float32 here",
-        ),
+        None,
+        b"\x00" * 40,
+        numpy_helper.from_array(RIGHT).SerializeToString()[:-5],
+        numpy_helper.from_array(RIGHT.astype(np.float64)).SerializeToString(),
+        numpy_helper.from_array(RIGHT.astype(np.complex64)).SerializeToString(),
+        numpy_helper.from_array(np.array(["text"], object)).SerializeToString(),
     ],
     ids=["gone", "zeros", "cut short", "float64", "complex", "strings"],
 )
-def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said):
+def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, wording):
     golden = stored(tmp_path, RIGHT)
     case = one(tmp_path, GOLDEN)
     (golden / "output_0.pb").unlink()
@@ -349,7 +340,7 @@ def test_golden_outputs_that_cannot_be_are_the_case_s_fault(tmp_path, data, said
     for backend in (ENGINE, Hardmax(), refusing()):
         result = result_of(case, backend)
         assert result.verdict is Verdict.BAD_CASE
-        assert result.reason.startswith(said)
+        assert result.reason == wording
 
 
 SOFTMAX = """
@@ -386,10 +377,12 @@ def _softmax(x: Any) -> Any:
     return (e / e.sum()).astype(x.dtype)
 
 
-def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(tmp_path: Path) -> None:
+def test_a_literal_that_the_bound_does_not_allow_is_the_case_s_fault(
+    tmp_path: Path, wording: Wording
+) -> None:
     result = result_of(softmax(tmp_path, ", expect: {output: [[0.0900, 0.2447, 0.6652]]}"), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
-    assert "the case and opcheck's engine contradict each other" in result.reason
+    assert result.reason == wording
 
 
 @pytest.mark.parametrize(
@@ -404,14 +397,13 @@ def test_arithmetic_in_a_16_bit_type_is_warned_of_unless_it_is_declared(tmp_path
     assert result.backend == backend
 
 
-def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(tmp_path: Path) -> None:
+def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(
+    tmp_path: Path, wording: Wording
+) -> None:
     other = "{as: other, output: [[0.5, 0.5]]}, {as: right, output: " + SHARES + "}"
     result = result_of(softmax(tmp_path, f", rule: open, expect: {{any_of: [{other}]}}"), ENGINE)
     assert result.verdict is Verdict.BAD_CASE
-    assert result.reason == (
-        "output: tolerance must be stated: opcheck's engine gives the shape (1, 3), so it has no"
-        " error bound for this answer"
-    )
+    assert result.reason == (wording)
     stated = f", rule: open, tolerance: {{ulp: 1}}, expect: {{any_of: [{other}]}}"
     assert result_of(softmax(tmp_path, stated), ENGINE).alternative == "right"
 
@@ -456,11 +448,11 @@ def test_an_answer_that_only_the_twin_s_engine_gives_is_judged_by_its_bound(tmp_
 @pytest.mark.parametrize(
     ("output", "axis"), [("[[1, 0, 0], [0, 0, 1]]", 1), (ROWS, 0)], ids=["values", "twin"]
 )
-def test_a_twin_that_has_another_answer_is_no_measure(tmp_path, output, axis):
+def test_a_twin_that_has_another_answer_is_no_measure(tmp_path, output, axis, wording):
     (case,) = cases_in(tmp_path, FROM_THE_BACK.format(output=output, axis=axis))
     result = result_of(case, ENGINE)
     assert result.verdict is Verdict.BAD_CASE
-    assert "opcheck's engine refuses it, so it has no error bound" in result.reason
+    assert result.reason == wording
 
 
 @pytest.mark.parametrize("strict", ["", ", strict: true"])
@@ -565,7 +557,9 @@ def test_a_parameter_that_must_not_be_negated_is_not(tmp_path):
     assert not asked.second_is_legal
 
 
-def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Path) -> None:
+def test_attributes_and_what_is_put_are_told_as_the_model_has_them(
+    tmp_path: Path, wording: Wording
+) -> None:
     text = """
         op: LeakyRelu
         opset: 16
@@ -580,9 +574,9 @@ def test_attributes_and_what_is_put_are_told_as_the_model_has_them(tmp_path: Pat
     (case,) = cases_in(tmp_path, text)
     # A model has no other floats; a backend in Python must not be given more digits.
     assert question(case).task.attrs == {"alpha": float(np.float32(0.1))}
-    assert formatting.tensor(case.inputs[0]) == "X float32[8] constant 0 but -1 at [5]"
+    assert formatting.tensor(case.inputs[0]) == wording
     others = replace(case.inputs[0], put=case.inputs[0].put * 3)
-    assert formatting.tensor(others) == "X float32[8] constant 0 but 3 others"
+    assert formatting.tensor(others) == wording
 
 
 NAN, INF = np.nan, np.inf

@@ -256,7 +256,7 @@ def found_in(case: Any, backend: object) -> Any:
 def test_no_node_of_an_honest_backend_is_wrong(name, tmp_path):
     found = found_by(made(name, tmp_path), Rewriting())
     assert found.whole.verdict is Verdict.PASS
-    assert "as far off as float32 arithmetic explains" in found.whole.reason
+    assert "float32 arithmetic explains" in found.whole.reason
     assert (found.failing, found.wrong, found.together, found.around) == ([], None, None, ())
     assert len(found.judged) >= len(WEIGHTS[name][0].splitlines()) - 2
     assert all(one.ratio < 10 for one in found.depths)
@@ -291,10 +291,10 @@ def test_the_node_that_is_wrong_is_named(fault, tmp_path):
     assert found.whole.verdict in (Verdict.FAIL, Verdict.WARN)
 
 
-def test_a_node_that_is_wrong_in_its_second_run_alone_is_named(tmp_path):
+def test_a_node_that_is_wrong_in_its_second_run_alone_is_named(tmp_path, wording):
     found = found_by(made("convolutions", tmp_path), Rewriting(another("gate", "Tanh"), later=True))
     assert found.wrong.part.name == "gate"
-    assert found.wrong.result.case.id.endswith("in a later run")
+    assert found.wrong.result.case.id == wording
 
 
 @dataclass
@@ -327,14 +327,14 @@ def test_nodes_that_are_wrong_together_are_searched_for(tmp_path):
     assert found.whole.verdict is Verdict.FAIL
 
 
-def test_what_any_output_cures_names_no_nodes(tmp_path):
+def test_what_any_output_cures_names_no_nodes(tmp_path, wording):
     def only_as_it_is(proto):
         if len(proto.graph.output) == 1:
             another("second", "Tanh")(proto)
 
     found = found_by(made("convolutions", tmp_path), Rewriting(only_as_it_is))
     assert (found.wrong, found.together, found.whole.verdict) == (None, None, Verdict.FAIL)
-    assert found.exposed.startswith("any tensor as an output makes the answer right")
+    assert found.exposed == wording
 
 
 def test_more_than_a_thousand_tensors_are_outputs_like_others(tmp_path):
@@ -393,13 +393,13 @@ class Shy(Rewriting):
         return super().prepare(replace(task, model=proto.SerializeToString()))
 
 
-def test_what_a_backend_does_not_give_out_is_left_out_of_the_search(tmp_path):
+def test_what_a_backend_does_not_give_out_is_left_out_of_the_search(tmp_path, wording):
     path = made("convolutions", tmp_path)
     found = found_by(path, Shy(fused_wrongly("a", "second", "Tanh"), hides=("c", "g")))
     assert (found.wrong, found.together.name) == (None, "first")
     found = found_by(path, Shy(fused_wrongly("a", "second", "Tanh"), hides=(1,)))
     assert (found.judged, found.together) == ((), None)
-    assert "cannot be searched for: with tensors as outputs: RuntimeError" in found.exposed
+    assert found.exposed == wording
 
 
 CHOICE = """net (float[1, 8] x) => (float[1, 2, 2] y) {
@@ -571,7 +571,7 @@ def test_names_in_a_branch_mean_what_they_did(name, tmp_path):
     assert found.whole.verdict is Verdict.PASS
 
 
-def test_an_operator_that_nobody_knows_is_left_out(tmp_path):
+def test_an_operator_that_nobody_knows_is_left_out(tmp_path, wording):
     path = made("convolutions", tmp_path)
     proto = onnx.load(path)
     node(proto, "gate").domain = "made.up"
@@ -581,9 +581,7 @@ def test_an_operator_that_nobody_knows_is_left_out(tmp_path):
         node(proto, "gate").domain = ""
 
     found = found_by(path, Rewriting(known))
-    assert [(part.name, why) for part, why in found.around] == [
-        ("gate", "opcheck does not know Sigmoid-1")
-    ]
+    assert [(part.name, why) for part, why in found.around] == [("gate", wording)]
     assert found.whole is None
     assert found.wrong is None
     assert len(found.judged) == 11
@@ -678,7 +676,7 @@ def failing() -> Any:
     return SimpleNamespace(failure="values", comparisons=(comparison,), beyond=False)
 
 
-def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path):
+def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path, wording):
     text = "net (float[2, 3] x, int64[1] n) => (float[] y) { a = Exp (x) y = Unsqueeze (a, n) }"
     path = saved(tmp_path, text)
     np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
@@ -686,8 +684,7 @@ def test_a_model_that_the_engine_takes_for_illegal_accuses_no_node(tmp_path):
     (case,) = load_all((path,), {}, inputs=tmp_path)
     found = found_in(case, Rewriting())
     assert found.whole.verdict is Verdict.BAD_CASE
-    assert "by the specification it is illegal on these inputs: " in found.whole.reason
-    assert "in the graph, Unsqueeze, which gives 'y': " in found.whole.reason
+    assert found.whole.reason == wording
     cases, left = extracted(Network(case), {})
     assert [one.case.op.name for one in cases] == ["Exp"]
     assert "Unsqueeze" in left[0][1]

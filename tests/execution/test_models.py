@@ -41,22 +41,22 @@ def verdict(case, backend):
     return result.verdict, result.reason
 
 
-def test_what_a_model_must_give_is_what_is_judged(tmp_path):
+def test_what_a_model_must_give_is_what_is_judged(tmp_path, wording):
     case = case_of(tmp_path, relu(), [X], [Y])
     assert verdict(case, answering(lambda inputs: [np.maximum(inputs[0], 0)]))[0] is Verdict.PASS
     assert verdict(case, answering(lambda inputs: [inputs[0]])) == (
         Verdict.FAIL,
-        "y: 1 of 3 elements wrong",
+        wording,
     )
     assert verdict(case, in_turn([Y], [Y], [Y + 1]))[0] is Verdict.UNSTABLE
 
 
-def test_of_random_values_no_run_need_repeat_another(tmp_path):
+def test_of_random_values_no_run_need_repeat_another(tmp_path, wording):
     nodes = helper.make_node("Bernoulli", ["x"], ["a"]), helper.make_node("Neg", ["a"], ["y"])
     case = case_of(tmp_path, model([*nodes], [tensor("x")], [tensor("y")]), [Y], [Y])
     found, told = verdict(case, in_turn([Y], [Y + 1], [Y + 2]))
     assert found is Verdict.PASS
-    assert told == "values that are drawn at random are not judged, only their type and shape"
+    assert told == wording
     assert verdict(case, in_turn([Y], [Y], [Y.astype(np.float64)]))[0] is Verdict.UNSTABLE
     assert verdict(case, in_turn([Y[:, 1:]], [Y], [Y]))[0] is Verdict.FAIL
     assert verdict(case, in_turn([Y], [Y]))[0] is Verdict.UNSTABLE  # raises the third time
@@ -79,15 +79,15 @@ def test_a_sequence_that_differs_the_third_time_is_unstable(tmp_path):
     )
 
 
-def test_what_is_beyond_opcheck_is_asked_of_nobody(tmp_path):
+def test_what_is_beyond_opcheck_is_asked_of_nobody(tmp_path, wording):
     case = replace(case_of(tmp_path, relu(), [X], [Y]), beyond="map values (input 'x')")
     (result,) = judged([case], [answering(lambda inputs: pytest.fail("it was asked"))])
     assert (result.verdict, result.inexpressible) == (Verdict.UNSUPPORTED, True)
     assert result.beyond
-    assert result.reason == "unsupported by opcheck: map values (input 'x')"
+    assert result.reason == wording
 
 
-def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
+def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path, wording):
     engine = connect("numpy")
     single = model([helper.make_node("Hardmax", ["x"], ["y"])], [tensor("x")], [tensor("y")])
     case = case_of(tmp_path / "single", single, [X], [np.array([[0, 0, 1]], np.float32)])
@@ -96,7 +96,7 @@ def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
     case = case_of(tmp_path / "wrong", single, [X], [np.array([[1, 0, 0]], np.float32)])
     found, told = verdict(case, answering(lambda inputs: [X]))
     assert found is Verdict.BAD_CASE
-    assert "engine contradict each other" in told
+    assert told == wording
     nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Hardmax", ["a"], ["y"])]
     graph = model(nodes, [tensor("x")], [tensor("y")])
     case = case_of(tmp_path / "graph", graph, [X], [np.array([[0, 0, 1]], np.float32)])
@@ -107,7 +107,7 @@ def test_the_engine_computes_models_and_says_which_it_does_not(tmp_path):
     graph.opset_import.add(domain="ai.onnx.ml", version=1)
     case = case_of(tmp_path / "unknown", graph, [X], [np.array([[0, 0, 1]], np.float32)])
     found, told = verdict(case, engine)
-    assert (found, told) == (Verdict.UNSUPPORTED, "the engine has no formula for SVMRegressor-1")
+    assert (found, told) == (Verdict.UNSUPPORTED, wording)
 
 
 @dataclass
@@ -166,11 +166,11 @@ def test_what_a_backend_declares_itself_must_hold(tmp_path, declared):
     assert (result.verdict, result.failure) == (Verdict.FAIL, "declared")
 
 
-def test_a_model_whose_rank_contradicts_its_nodes_may_be_refused(tmp_path):
+def test_a_model_whose_rank_contradicts_its_nodes_may_be_refused(tmp_path, wording):
     case = contradicting(tmp_path, "1, n")
     found, told = verdict(case, refusing())
     assert found is Verdict.UNSUPPORTED
-    assert told.startswith("the model contradicts itself: y is declared as float32[1, ?]")
+    assert told == wording
     assert verdict(contradicting(tmp_path, "1, 3, n"), refusing())[0] is Verdict.ERROR
 
 
@@ -221,7 +221,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_the_engine_refuses_a_model_or_says_why_it_has_no_answer(tmp_path, text):
+def test_the_engine_refuses_a_model_or_says_why_it_has_no_answer(tmp_path, text, wording):
     inputs, outputs, said = ODD[text]
     proto = parse_model(f'<ir_version: 8, opset_import: ["": 18]> net {text}')
     values, places = (helper.make_tensor("w", kind, [1], [0]) for kind in (1, 7))
@@ -233,7 +233,7 @@ def test_the_engine_refuses_a_model_or_says_why_it_has_no_answer(tmp_path, text)
     assert (found is Verdict.PASS) is not bool(said), told
     assert re.search(said, told)
     exactly = verdict(case, connect("numpy?mode=exact"))
-    assert exactly == (Verdict.UNSUPPORTED, "whole models are computed in native mode only")
+    assert exactly == (Verdict.UNSUPPORTED, wording)
 
 
 def identity(tmp_path: Path, name: str):
@@ -341,18 +341,15 @@ def unasked(inputs: Any) -> Any:
     pytest.fail("it was asked")
 
 
-def test_no_backend_computes_a_model_that_takes_more_than_opcheck_computes(tmp_path):
+def test_no_backend_computes_a_model_that_takes_more_than_opcheck_computes(tmp_path, wording):
     case = doubling(tmp_path)
     with budget.limited(elements=1000):
         (result,) = judged([case], [answering(unasked)])
     assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
-    assert result.reason == (
-        "unsupported by opcheck: Concat-13 gives a tensor of 1,024 elements: opcheck computes at"
-        " most 1,000 (--graph-elements)"
-    )
+    assert result.reason == (wording)
 
 
-def test_limits_of_graphs_are_those_of_the_session(tmp_path):
+def test_limits_of_graphs_are_those_of_the_session(tmp_path, wording):
     case = doubling(tmp_path)
     results = opcheck.run([case], [unasked], graph_elements=1000)
     (result,) = results
@@ -360,8 +357,9 @@ def test_limits_of_graphs_are_those_of_the_session(tmp_path):
     (result,) = opcheck.run([case], [unasked], graph_nodes=20)
     assert "at most 20 nodes (--graph-nodes)" in result.reason
     assert budget.limits() == budget.GraphLimits()
-    with pytest.raises(UsageError, match="no limits of graphs on a cluster"):
+    with pytest.raises(UsageError) as raised:
         opcheck.run([case], "numpy", cluster="local:1", graph_nodes=20)
+    assert raised.value == wording
 
 
 @pytest.mark.gate
@@ -371,5 +369,5 @@ def test_a_command_that_runs_out_of_memory_ends_without_a_traceback(tmp_path):
     asked += ["--graph-elements", str(1 << 40), "--judge-memory", "900MiB"]
     ended = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == Exit.UNUSABLE
-    assert "fit into memory: opcheck itself may take 900 MiB" in " ".join(ended.stdout.split())
+    assert "itself may take 900 MiB" in " ".join(ended.stdout.split())
     assert "Traceback" not in ended.stdout + ended.stderr

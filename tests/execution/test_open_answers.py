@@ -108,3 +108,38 @@ def test_a_refusal_is_right_where_a_reading_is_one(tmp_path) -> None:
 
 def test_a_refusal_is_wrong_where_no_reading_is_one(tmp_path) -> None:
     assert judged(RELU, refusing, tmp_path) is Verdict.ERROR
+
+
+AXIS_IN_A_LIST = """
+op: CumSum
+cases:
+- name: mine
+  opset: 14
+  dtype: float32
+  inputs: {x: [1, 2, 4], axis: {value: [0], dtype: int64}}
+"""
+
+
+def summing(x: Any, axis: Any) -> list[Any]:
+    return [np.cumsum(x, dtype=np.float32)]
+
+
+def refusing_a_list(x: Any, axis: Any) -> list[Any]:
+    raise ValueError("the axis is no scalar")
+
+
+def doubling(x: Any, axis: Any) -> list[Any]:
+    return [2 * np.cumsum(x, dtype=np.float32)]
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict"),
+    [(summing, Verdict.PASS), (refusing_a_list, Verdict.PASS), (doubling, Verdict.FAIL)],
+)
+def test_one_element_may_be_a_scalar(
+    backend: Callable[..., Any], verdict: Verdict, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(AXIS_IN_A_LIST)
+    (result,) = opcheck.run(opcheck.load(file), [backend])
+    assert result.verdict is verdict

@@ -31,6 +31,7 @@ from tests.expecting import error_of
 from tests.hardmax import Hardmax
 from tests.inline import Inline, judge_all, judged
 from tests.miniatures import Fake, Refused, answering, refusing
+from tests.wording import Wording
 
 pytestmark = pytest.mark.reads_all_suites
 
@@ -63,36 +64,24 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "file", "text"),
+    ("outcome", "file"),
     [
-        (Declined("no kernel"), "unsupported.txt", "no kernel\n"),
-        (Raised("run", "BadAxis", "7", True), "error.txt", "BadAxis: 7\n"),
-        (Raised("prepare", "KeyError", "", False), "error.txt", "refused by accident: KeyError\n"),
-        (
-            Raised("third run", "E", "x", True),
-            "not_run.txt",
-            "unstable: answered its first run, then raised on the same data again: E: x\n",
-        ),
-        (q.Crashed("killed by SIGSEGV"), "not_run.txt", "crash: killed by SIGSEGV\n"),
-        (q.TimedOut(30.0), "not_run.txt", "timeout: no answer within 30 s\n"),
-        (q.OutOfMemory("2 GiB"), "not_run.txt", "oom: 2 GiB\n"),
-        (NotRun("no device"), "not_run.txt", "no device\n"),
-        (
-            Produced((Y, Y), 0.1),
-            "not_run.txt",
-            "its answer cannot be saved: 2 outputs where 1 are expected\n",
-        ),
-        (
-            Produced((q.Foreign("torch.Tensor"),), 0.1),
-            "not_run.txt",
-            "its answer cannot be saved: output 0 is no array but torch.Tensor\n",
-        ),
+        (Declined("no kernel"), "unsupported.txt"),
+        (Raised("run", "BadAxis", "7", True), "error.txt"),
+        (Raised("prepare", "KeyError", "", False), "error.txt"),
+        (Raised("third run", "E", "x", True), "not_run.txt"),
+        (q.Crashed("killed by SIGSEGV"), "not_run.txt"),
+        (q.TimedOut(30.0), "not_run.txt"),
+        (q.OutOfMemory("2 GiB"), "not_run.txt"),
+        (NotRun("no device"), "not_run.txt"),
+        (Produced((Y, Y), 0.1), "not_run.txt"),
+        (Produced((q.Foreign("torch.Tensor"),), 0.1), "not_run.txt"),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_no_answer_is_a_text_beside_the_question(tmp_path, outcome, file, text):
+def test_what_is_no_answer_is_a_text_beside_the_question(tmp_path, outcome, file, wording):
     assert saved(tmp_path, outcome) == QUESTION | {file}
-    assert (tmp_path / "saved" / "Hardmax" / file).read_text() == text
+    assert (tmp_path / "saved" / "Hardmax" / file).read_text() == wording
 
 
 def test_what_no_file_can_hold_is_not_left_half_written(tmp_path: Path) -> None:
@@ -204,7 +193,7 @@ def test_other_data_of_a_case_do_not_replace_its_own(tmp_path: Path) -> None:
     assert connect(f"saved:{tmp_path / 'out'}").prepare(HARDMAX).run([X])[0].tolist() == Y.tolist()
 
 
-def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None:
+def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path, wording: Wording) -> None:
     # A backend that only minds the number of the opset is an error, live and saved.
 
     def prepared(task: q.Task) -> Any:
@@ -214,7 +203,7 @@ def test_an_attempt_at_a_later_opset_is_saved_for_itself(tmp_path: Path) -> None
 
     cases = cases_in(tmp_path, TWO)[:1]
     (live,) = recorded(tmp_path / "out", Fake(prepared), cases)
-    assert "takes the same model at opset" in live.reason
+    assert live.reason == wording
     (later,) = judged(cases, [connect(f"saved:{tmp_path / 'out'}")])
     assert verdicts([later]) == verdicts([live])
 
@@ -242,18 +231,20 @@ def refusal(folder: Path, backend: BackendInfo = FAKE) -> UsageError:
     return error
 
 
-def test_nobody_s_files_are_overwritten(tmp_path: Path) -> None:
+def test_nobody_s_files_are_overwritten(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     error = refusal(tmp_path)
-    assert error.message == f"{tmp_path} is not empty, and no earlier run has saved outputs there"
-    assert error.hint == "choose a new folder, or empty it"
+    assert error.message == wording
+    assert error.hint == wording
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
 @pytest.mark.parametrize(
     "name", ["thesis.tex", f"Hardmax/{DATA_SET}/output_0.npy", "Hardmax/test_data_set_1/input_0.pb"]
 )
-def test_files_among_those_of_an_earlier_run_are_not_removed(tmp_path: Path, name: str) -> None:
+def test_files_among_those_of_an_earlier_run_are_not_removed(
+    tmp_path: Path, name: str, wording: Wording
+) -> None:
     saved(tmp_path, Produced((Y,), 0.1))
     file = tmp_path / "saved" / name
     file.parent.mkdir(exist_ok=True)
@@ -261,7 +252,7 @@ def test_files_among_those_of_an_earlier_run_are_not_removed(tmp_path: Path, nam
     (tmp_path / "saved" / "Hardmax" / "link").symlink_to(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     error = refusal(tmp_path / "saved")
-    assert "saved holds what opcheck did not write: " in error.message
+    assert error.message == wording
     assert name in error.message
     assert "Hardmax/link" in error.message
     assert sorted(tmp_path.rglob("*")) == before
@@ -272,31 +263,29 @@ def test_a_marker_that_says_nothing_allows_nothing(tmp_path: Path) -> None:
     assert "opcheck.json is damaged" in refusal(tmp_path).message
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "file").touch()
     error = refusal(tmp_path / "file" / "out")
-    assert error.message == f"nothing can be saved in {tmp_path}/file/out: Not a directory"
+    assert error.message == wording
 
 
-def test_outputs_are_not_read_and_written_in_one_folder(tmp_path: Path) -> None:
+def test_outputs_are_not_read_and_written_in_one_folder(tmp_path: Path, wording: Wording) -> None:
     saved(tmp_path, Produced((Y,), 0.1))
     folder = tmp_path / "saved"
     for address in (f"saved:{folder}", f"saved:{tmp_path}/x/../saved?accumulate=float16"):
         (tmp_path / "x").mkdir(exist_ok=True)
         error = refusal(folder, BackendInfo(address, "numpy", ""))
-        assert error.message == f"outputs cannot be read from {folder} and saved there at once"
+        assert error.message == wording
     assert (folder / "Hardmax").exists()
 
 
-def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path) -> None:
+def test_outputs_of_one_backend_are_saved_not_of_two(tmp_path: Path, wording: Wording) -> None:
     two = [connect("numpy").info, connect("reference").info]
-    assert error_of(UsageError, Recording, two, tmp_path / "out").message == (
-        "the outputs of one backend can be saved, not of 2: numpy, reference"
-    )
+    assert error_of(UsageError, Recording, two, tmp_path / "out").message == (wording)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
+def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch, wording):
     def full(*_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
@@ -306,9 +295,7 @@ def test_a_disk_that_is_full_ends_the_run_with_a_message(tmp_path, monkeypatch):
         cases, [Inline(backend)], observe=Recording([backend.info], tmp_path / "out").observe
     )
     monkeypatch.setattr(Path, "write_bytes", full)
-    assert error_of(BackendUnavailable, list, results).message == (
-        f"outputs cannot be saved in {tmp_path}/out: No space left on device"
-    )
+    assert error_of(BackendUnavailable, list, results).message == (wording)
 
 
 THREE = (
@@ -362,15 +349,16 @@ def test_what_somebody_computes_in_the_folders_is_judged(tmp_path: Path) -> None
     assert found == [(Verdict.PASS, None), (Verdict.PASS, None), (Verdict.PASS, "refused")]
 
 
-def test_questions_do_not_overwrite_answers(tmp_path: Path) -> None:
+def test_questions_do_not_overwrite_answers(tmp_path: Path, wording: Wording) -> None:
     cases = cases_in(tmp_path, THREE)
     write_questions(tmp_path / "q", cases)
     write_questions(tmp_path / "q", cases[:1])
     assert len([*(tmp_path / "q").iterdir()]) == 2
     answer = tmp_path / "q" / folder_name(cases[0].id) / DATA_SET / "output_0.pb"
     answer.write_bytes(b"precious")
-    with pytest.raises(UsageError, match=r"opcheck did not write: .*output_0\.pb"):
+    with pytest.raises(UsageError) as raised:
         write_questions(tmp_path / "q", cases)
+    assert raised.value == wording
     assert answer.read_bytes() == b"precious"
 
 

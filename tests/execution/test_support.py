@@ -149,17 +149,17 @@ def test_a_right_backend_is_right_in_every_cell_that_has_models(asked: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("backend", "verdict", "reason"),
+    ("backend", "verdict"),
     [
-        (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL, "1 of 3 elements wrong"),
-        (refusing(), Verdict.ERROR, "raised on a legal model: Refused: no such model"),
-        (refusing(NotSupported("not here")), Verdict.UNSUPPORTED, "not here"),
+        (answering(lambda inputs: [inputs[0] * 0]), Verdict.FAIL),
+        (refusing(), Verdict.ERROR),
+        (refusing(NotSupported("not here")), Verdict.UNSUPPORTED),
     ],
 )
-def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, reason):
+def test_wrong_refused_and_unsupported_are_told_apart(asked, backend, verdict, wording):
     found = probed(asked, backend)[cell(1, "float16")]
     assert (found.verdict, found.works) == (verdict, False)
-    assert reason in found.reason
+    assert found.reason == wording
     assert found.case == "Hardmax/ties@opset=1,dtype=float16"
 
 

@@ -236,56 +236,52 @@ SHARP = "k = Constant <value = float {40.0}> () " + "".join(
 
 
 @pytest.mark.parametrize(
-    ("ends", "y", "why"),
+    ("ends", "y"),
     [
-        ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]", ""),
-        ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]", ""),
-        ("s = Mul (h, k) t = Mul (s, k) y = Cast <to: int = 7> (t)", "int64[8, 16]", ""),
-        ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "float[8, 16]", "opcheck's own answer"),
-        (
-            "t = Mul (h40, k) u = Mul (t, k) y = Sin (u)",
-            "float[8, 16]",
-            "neither bound nor scatter says anything",
-        ),
+        ("c = Sub (h, h40) y = Greater (h, c)", "bool[8, 16]"),
+        ("y = ArgMax <axis: int = 1, keepdims: int = 0> (h)", "int64[8]"),
+        ("s = Mul (h, k) t = Mul (s, k) y = Cast <to: int = 7> (t)", "int64[8, 16]"),
+        ("t = Mul (h40, k) p = Softmax (t) y = Log (p)", "float[8, 16]"),
+        ("t = Mul (h40, k) u = Mul (t, k) y = Sin (u)", "float[8, 16]"),
     ],
 )
-def test_what_nothing_is_known_of_is_not_judged(ends, y, why, tmp_path):
+def test_what_nothing_is_known_of_is_not_judged(ends, y, tmp_path, wording):
     body = DEEP + "k = Constant <value = float {3000.0}> () "
     other = {"b": np.invert, "i": np.zeros_like, "f": lambda y: y + 1}
     for change in (None, lambda y: other[y.dtype.kind](y)):
         result = judged(tmp_path, ends, change, y=y, body=body)
         assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
-        assert why in result.reason
+        assert result.reason == wording
 
 
-def test_what_is_off_on_other_data_alone_is_warned_of(tmp_path):
+def test_what_is_off_on_other_data_alone_is_warned_of(tmp_path, wording):
     known = lambda x: WRONG_FIRST * (x.flat[0] - x.flat[-1]) > 0  # noqa: E731
     result = judged(tmp_path, "y = Identity (h)", later=times(1.001), known=known)
     assert result.verdict is Verdict.WARN
-    assert result.reason.startswith("on other data of the same shapes: y: errors scatter")
+    assert result.reason == wording
 
 
-def test_an_output_of_another_type_than_declared_makes_no_model(tmp_path):
+def test_an_output_of_another_type_than_declared_makes_no_model(tmp_path, wording):
     result = judged(tmp_path, "y = Relu (h)", y="double[8, 16]")
     assert result.verdict is Verdict.BAD_CASE
-    assert "y is declared as float64, and its node gives float32" in result.reason
+    assert result.reason == wording
 
 
-def test_nobody_need_take_a_model_whose_types_contradict_each_other(tmp_path):
+def test_nobody_need_take_a_model_whose_types_contradict_each_other(tmp_path, wording):
     given = {"body": "a = MatMul (h0, w) ", "declared": "<float[9, 16] a>"}
     strict = judged(tmp_path, "y = Relu (a)", strict=True, **given)
     assert (strict.verdict, strict.failed) == (Verdict.UNSUPPORTED, False)
-    assert "the model contradicts itself: (op_type:MatMul" in strict.reason
+    assert strict.reason == wording
     assert judged(tmp_path, "y = Relu (a)", **given).verdict is Verdict.PASS
     assert judged(tmp_path, "y = Relu (a)", lambda y: y + 1, strict=False, **given).failed
 
 
-def test_nobody_need_take_a_model_with_one_name_for_two_nodes(tmp_path):
+def test_nobody_need_take_a_model_with_one_name_for_two_nodes(tmp_path, wording):
     text = "net (float[4] x) => (float[4] y) { [one] a = Neg (x) [one] y = Relu (a) }"
     onnx.save(parse_model(f"{HEAD} {text}"), tmp_path / "net.onnx")
     (found,) = opcheck.run(opcheck.load(tmp_path / "net.onnx"), ["onnxruntime"])
     assert (found.verdict, found.failed) == (Verdict.UNSUPPORTED, False)
-    assert found.reason == "the model contradicts itself: several nodes are named 'one'"
+    assert found.reason == wording
 
 
 def test_functions_named_as_operators_are_what_a_backend_takes_them_for(tmp_path):

@@ -75,7 +75,7 @@ def test_what_is_not_said_is_as_onnx_runner_has_it():
 
 @pytest.mark.parametrize("number", ["NaN", "1e999", "-1", "true", '"1"', "null", "1" + "0" * 400])
 def test_no_other_number_is_a_tolerance(number, wording):
-    with pytest.raises(ValueError, match="no finite numbers") as raised:
+    with pytest.raises(ValueError, match="they must be finite") as raised:
         read_tolerance(b'{"rtol": %s}' % number.encode())
     assert raised.value == wording
 
@@ -84,7 +84,7 @@ def test_no_other_number_is_a_tolerance(number, wording):
     "data", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b"9" * 10_000, b'{"rtoll": 1}']
 )
 def test_what_is_no_object_is_told(data, wording):
-    with pytest.raises(ValueError, match="this is no JSON") as raised:
+    with pytest.raises(ValueError, match="this is not a JSON object") as raised:
         read_tolerance(data)
     assert raised.value == wording
 

@@ -269,7 +269,7 @@ def test_every_shipped_line_has_an_id_that_no_other_has():
     [
         (line(versions="'1.24'"), ":3:14: ", "write for example '>=1.20,<2'"),
         (line(versions="'>=x'"), ":3:14: ", "versions"),
-        (line(failure="pass"), ":3:30: ", "'pass' is no way to fail: one of count, type, dtype, "),
+        (line(failure="pass"), ":3:30: ", "'pass' is not a way to fail: one of count, type, "),
         (line(kind="invalid"), ":3:61: ", "must be 'legal model' or 'invalid model'"),
         (line(same_as="Because"), ":3:64: ", "must match"),
         (line(same_as="ACME-0001"), ":3:64: ", "no such defect: ACME-0001"),

@@ -197,10 +197,10 @@ def test_a_long_reason_takes_no_time():
 
 
 BROKEN = [
-    (entry(verdict="pass"), ":3:13: ", "'pass' is no verdict to list: one of warn, fail"),
+    (entry(verdict="pass"), ":3:13: ", "'pass' is not a verdict to list: one of warn, fail"),
     (entry(verdict="unsuported"), ":3:13: ", "did you mean 'unsupported'?"),
-    (entry(failure="value"), ":3:28: ", "'value' is no way to fail"),
-    (entry(verdict=None, failure=None), ":3:3: ", "state 'verdict', 'failure' or both"),
+    (entry(failure="value"), ":3:28: ", "'value' is not a way to fail"),
+    (entry(verdict=None, failure=None), ":3:3: ", "'verdict' or 'failure' is missing"),
     (entry(cause=None), ":3:3: ", "'cause' is missing"),
     (entry(cause="''"), ":3:43: ", "known.cause: must not be empty"),
     (entry(versions="'1.5'"), ":3:", "write for example '>=1.20,<2'"),
@@ -214,7 +214,7 @@ BROKEN = [
     (entry("[{dtype: float32}]"), ":3:", "'op' is missing"),
     (entry("[{op: []}]"), ":3:", "op: must hold at least 1"),
     (entry("[{op: Hardmax, name: []}]"), ":3:", "name: must hold at least 1"),
-    (entry(sometimes="true"), ":3:3: ", "what fails only sometimes may pass: state 'name'"),
+    (entry(sometimes="true"), ":3:3: ", "cases that fail only sometimes may pass: state 'name'"),
 ]
 
 

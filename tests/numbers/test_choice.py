@@ -13,6 +13,7 @@ from opcheck.numbers.bounded import Bounded
 from opcheck.numbers.bounded.array import Errors
 from opcheck.numbers.bounded.choice import Indices, Truth, truth_parts
 from tests.examples import examples
+from tests.wording import Wording
 
 intervals = st.tuples(st.integers(-3, 3), st.sampled_from([0, 1, 2]))
 
@@ -96,14 +97,15 @@ def test_a_step_away_from_its_edge_has_no_error() -> None:
     assert hull(xp.sign(about([0.1, -0.1, 5], 0.2))) == [(-1, 1), (-1, 1), (1, 1)]
 
 
-def test_casts_to_integers_and_booleans() -> None:
+def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).with_rounding()
     assert hull(cast)[:2] == [(2, 3), (-3, -2)]
     assert cast.lost.tolist() == [False, False, False, True, True]
     v, unsure = truth_parts(xp.astype(about([0.0, 0.1, 3.0], [0.0, 0.2, 0.2]), np.bool_))
     assert (v.tolist(), unsure.tolist()) == ([False, True, True], [False, True, False])
-    with pytest.raises(TypeError, match="no bounded numbers of type"):
+    with pytest.raises(TypeError) as raised:
         xp.astype(about([1.0], 0.1), np.str_)
+    assert raised.value == wording
 
 
 def admitted(found: Any) -> list[list[int]]:
@@ -182,9 +184,11 @@ def test_what_is_lost_below_is_no_matter_above() -> None:
     assert xp.minimum(x, 1.0).with_rounding().lost.all()
 
 
-def test_an_unsure_condition_chooses_between_bounded_numbers_only() -> None:
+def test_an_unsure_condition_chooses_between_bounded_numbers_only(wording: Wording) -> None:
     unsure = about([0.0], 0.1) > 0
-    with pytest.raises(TypeError, match="between bounded numbers only"):
+    with pytest.raises(TypeError) as raised:
         xp.where(unsure, np.ones(1), np.zeros(1))
-    with pytest.raises(TypeError, match=r"neither true nor false; use xp\.where"):
+    assert raised.value == wording
+    with pytest.raises(TypeError) as raised:
         bool(about([0.0], 0.1))
+    assert raised.value == wording

@@ -117,8 +117,8 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
         "All cases together  new              1.03      1.01–1.04  same",
         "",
         "Not compared",
-        "fail: wrong: w [new]",
-        "crash: v [new]",
+        "w [new]: fail: wrong",
+        "v [new]: crash",
         "",
         "1 slower, 1 same, 1 unclear, 2 not compared",
     ]
@@ -129,9 +129,9 @@ def test_rows_that_lack_for_the_same_reason_are_told_together():
     compared = Compared((), (*missing, Missing("y", "numpy", "another case")))
     assert page_of(timings.show_changes, {}, compared).lines == [
         "Not compared",
-        "no such case: x0 [numpy], x1 [numpy], x2 [numpy], x3 [numpy], x4 [numpy] and 2",
-        "more",
-        "another case: y [numpy]",
+        "x0 [numpy], x1 [numpy], x2 [numpy], x3 [numpy], x4 [numpy] and 2 more: no such",
+        "case",
+        "y [numpy]: another case",
         "",
         "8 not compared",
     ]

@@ -112,7 +112,7 @@ LANES = model.Known("Lanes are mixed up.", None, "acme.yaml")
 @pytest.mark.parametrize(
     ("fields", "label", "told"),
     [
-        ({"clause": ""}, "clause", "none quoted"),
+        ({"clause": ""}, "clause", None),
         ({"clause": "", "verdict": model.Verdict.BAD_CASE}, "clause", None),
         # Of a clause that quotes several versions, that of the case is shown.
         ({"clause": f"{FIRST}; the specified axis (Hardmax-13)"}, "clause", "“the specified axis”"),

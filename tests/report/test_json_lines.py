@@ -109,7 +109,7 @@ def test_two_files_in_one_are_told_apart(kind, file):
     told = f":{len(kind.lines) + 1}:1: nothing may follow the footer"
     for more in (kind.lines, kind.lines[1:2]):
         [said] = kind.complaint(file([*kind.lines, *more]))
-        assert said == f"{told} (if these are two files in one, part them)"
+        assert said == f"{told} (if these are two files in one, divide them)"
 
 
 def test_what_is_no_file_is_a_wrong_command(kind, tmp_path):

@@ -38,7 +38,8 @@ def test_cases_stand_under_their_files(snapshot):
 
 
 def test_no_case_is_a_list_too():
-    assert page_of(listing.show, []).lines == ["0 cases of 0 names, 0 with literal expectations"]
+    total = "0 cases from 0 templates, 0 with hand-written answers"
+    assert page_of(listing.show, []).lines == [total]
 
 
 def test_a_file_name_cannot_steer_the_terminal():

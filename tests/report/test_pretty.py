@@ -28,7 +28,7 @@ def in_full(page):
 def test_of_failures_that_look_alike_few_are_shown_and_the_others_counted(diagnoses, told):
     page = shown(*[record(Verdict.FAIL, diagnoses=diagnoses) for _ in range(50)])
     assert len(in_full(page)) == told
-    more = f"… and {50 - told} more failures, which are each like one of those above: -vv shows all"
+    more = f"… and {50 - told} more failures of the kinds above (-vv shows all)"
     assert more in page.text
     assert "50 failures" in page.text
     page = shown(*[record(Verdict.FAIL, diagnoses=diagnoses) for _ in range(told)])
@@ -38,7 +38,7 @@ def test_of_failures_that_look_alike_few_are_shown_and_the_others_counted(diagno
 
 def test_one_more_is_one():
     page = shown(*[record(Verdict.FAIL) for _ in range(4)])
-    assert "… and 1 more failure, which is like one of those above" in page.text
+    assert "… and 1 more failure of the kinds above" in page.text
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_backend_is_a_matrix_beside_what_it_declares(snapshot, width):
 def test_who_declares_nothing_is_accused_of_nothing():
     silent = [cell(HARDMAX_13, "float32", None, Verdict.FAIL, 1, 2, "wrong", True)]
     page = page_of(support.show, [Matrix("acme", "acme 1.5", "its manual", silent)])
-    assert page.lines[0] == "acme 1.5 (declares nothing): 2 models of 1 cells"
+    assert page.lines[0] == "acme 1.5 (declares no list of what it supports): 2 models in 1 cell"
     assert "Hardmax     0/1  wrong: float32" in page.lines
     assert "declared but" not in page.text
 
@@ -115,7 +115,7 @@ def test_nothing_from_outside_steers_the_terminal():
 
 def test_the_page_has_cells_that_no_model_asks_about():
     page = "\n".join(support.html_lines([Matrix("acme", "acme 1.5", "its manual", ACME)]))
-    assert 'title="Hardmax-13 bfloat16: not asked"' in page
+    assert 'title="Hardmax-13 bfloat16: not tested"' in page
 
 
 def test_a_record_is_json():

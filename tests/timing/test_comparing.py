@@ -271,7 +271,7 @@ def test_a_row_without_the_fixed_work_cannot_be_compared():
 def test_runs_without_anything_have_nothing_to_tell():
     assert compare_runs([], []) == Compared((), ())
     failed = replace(Machine(16).timed("case", 1), timings=(Timing("a", why_not="fails"),))
-    why = f"{OLD}: fails; {NEW}: fails"
+    why = "no time on either side: fails"
     assert compare_runs([failed], [failed]).missing == (Missing("case", "a", why),)
 
 
@@ -369,14 +369,17 @@ def test_a_row_without_a_time_of_either_is_missing_and_is_not_clear():
         replace(times, timings=(old, times.timings[1])),
         replace(times, timings=(old, fails)),
     ]
+    both = replace(old, why_not="no kernel"), replace(fails, why_not="no kernel")
+    rows.append(replace(times, timings=both))
     found = compare_backends(rows, "old")
     of_old, of_new = "no time of old: crash", "no time of the backend itself: wrong"
     assert [(one.lost, one.why) for one in found.missing] == [
         (True, of_new),
         (False, of_old),
         (False, f"{of_old}; {of_new}"),
+        (False, "no time on either side: no kernel"),
     ]
-    assert (found.changes, found.unclear) == ((), 2)
+    assert (found.changes, found.unclear) == ((), 3)
 
 
 def test_rows_timed_next_to_other_backends_cannot_be_compared():

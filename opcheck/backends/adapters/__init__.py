@@ -72,17 +72,17 @@ def take(
     """
     if detail:
         raise UsageError(f"backend {kind!r} takes no detail, got {detail!r}")
-    taken = {}
+    values = {}
     for name, text in options.items():
         if name not in known:
             offer = ", ".join(known) or f"no options but {' and '.join(DECLARED)}"
             hint = did_you_mean(name, [*known, *DECLARED]) or f"{kind} has {offer}"
             raise UsageError(f"backend {kind!r} has no option {name!r}", hint)
         try:
-            taken[name] = known[name](text)
+            values[name] = known[name](text)
         except ValueError as error:
             raise UsageError(f"backend {kind!r}: {name}={text}: {error}") from None
-    return taken
+    return values
 
 
 def threads(text: str) -> int:

@@ -48,6 +48,8 @@ PLACEHOLDERS = ("model", "inputs", "outputs")
 UNSUPPORTED = 77
 #: "Nothing was computed", such as without a device; in the same protocol, a set-up that failed.
 NOT_RUN = 99
+#: Exit statuses of a shell that cannot run a command, or does not find it, and of ssh.
+_CANNOT_BE_RUN = (126, 127, 255)
 _KEYS = {"name", "dtype", "shape", "data"}
 
 
@@ -62,23 +64,25 @@ def connect(detail: str | None, options: Mapping[str, str]) -> base.Backend:
         message = f"there is no program {words[0]!r}"
         raise BackendUnavailable(message, f"looked for from {Path.cwd()} and on PATH")
     address = f"cmd:{detail}"
-    made = {name: digest([path]) for name, path in _files_in(words).items()}
+    digests = {name: digest([path]) for name, path in _files_in(words).items()}
     if once:
-        info = BackendInfo(address, "cmd", "", repeatable=False, made_of=made)
+        info = BackendInfo(address, "cmd", "", repeatable=False, made_of=digests)
         return base.Backend(info, (CommandFailed,), partial(_prepared, words))
     program = Persistent(words)
-    info = BackendInfo(address, "cmd", program.version, made_of=made)
+    info = BackendInfo(address, "cmd", program.version, made_of=digests)
     return base.Backend(info, (CommandFailed,), program.prepare)
 
 
 def _files_in(words: Sequence[str]) -> dict[str, Path]:
     """Return the program, and the files that its words name, by themselves or behind `=`."""
-    found = {words[0]: Path(shutil.which(words[0]) or words[0])}
-    for end in (end for word in words[1:] for end in (word, word.partition("=")[2]) if end):
-        with suppress(OSError, ValueError):
-            if Path(end).is_file():
-                found[end] = Path(end)
-    return found
+    files = {words[0]: Path(shutil.which(words[0]) or words[0])}
+    for word in words[1:]:
+        for name in (word, word.partition("=")[2]):
+            # A word may be no path at all, or too long for one.
+            with suppress(OSError, ValueError):
+                if name and Path(name).is_file():
+                    files[name] = Path(name)
+    return files
 
 
 def words_of(command: str) -> tuple[str, ...]:
@@ -95,12 +99,12 @@ def words_of(command: str) -> tuple[str, ...]:
 
 def is_one_shot(words: Sequence[str]) -> bool:
     """Return True if the command has the placeholders: all of them, or none."""
-    found = [name for word in words for name in re.findall(r"\{([A-Za-z_]+)\}", word)]
-    for name in found:
+    names = [name for word in words for name in re.findall(r"\{([A-Za-z_]+)\}", word)]
+    for name in names:
         hint = did_you_mean(name, PLACEHOLDERS)
         if name not in PLACEHOLDERS and hint:
             raise UsageError(f"backend 'cmd' has no placeholder {{{name}}}", hint)
-    missing = [name for name in PLACEHOLDERS if name not in found]
+    missing = [name for name in PLACEHOLDERS if name not in names]
     if missing and len(missing) < len(PLACEHOLDERS):
         message = " and ".join(f"{{{name}}}" for name in missing)
         raise UsageError(
@@ -135,8 +139,12 @@ def how_it_died(status: int) -> str | None:
     return None
 
 
+#: Bytes that are kept of a program's output.
+_TAIL = 8 << 10
+
+
 class Tail:
-    """Reads a pipe to its end in a thread, so that nobody waits, and keeps its last 8 KiB."""
+    """Reads a pipe to its end in a thread, so that the program never waits; keeps its tail."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._kept = b""
@@ -145,8 +153,10 @@ class Tail:
 
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
-            while chunk := os.read(pipe.fileno(), 1 << 16):
-                self._kept = (self._kept + chunk)[-8192:]
+            chunk = os.read(pipe.fileno(), 1 << 16)
+            while chunk:
+                self._kept = (self._kept + chunk)[-_TAIL:]
+                chunk = os.read(pipe.fileno(), 1 << 16)
 
     def text(self) -> str:
         """Return the end of the program's output, once it has ended, without colours."""
@@ -170,52 +180,66 @@ def _prepared(words: tuple[str, ...], task: Task) -> base.TaskCall:
 def _run(words: tuple[str, ...], task: Task, model: ModelProto, inputs: Tensors) -> Tensors:
     with new_folder() as name:
         folder = Path(name)
-        paths = (folder / MODEL, folder / DATA_SET, folder / "outputs")
+        outputs = folder / "outputs"
+        paths = {"model": folder / MODEL, "inputs": folder / DATA_SET, "outputs": outputs}
         try:
             write_question(folder, model, task, inputs)
-            paths[2].mkdir()
+            outputs.mkdir()
         except OSError as error:
             raise BackendUnavailable(f"the case cannot be written down: {error}") from error
-        command, pipe = filled(words, [str(path) for path in paths]), subprocess.PIPE
+        command = filled(words, {name: str(path) for name, path in paths.items()})
         try:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
         except OSError as error:
             raise BackendUnavailable(f"{command[0]} cannot be started: {error.strerror}") from error
-        out, err = Tail(not_none(process.stdout)), Tail(not_none(process.stderr))
+        out = Tail(not_none(process.stdout))
+        err = Tail(not_none(process.stderr))
         try:
             status = process.wait()
         except BaseException:  # also Ctrl-C, which leaves no program behind
             process.kill()
             process.wait()
             raise
-        _judge(status, out.text(), err.text())
+        _check_status(status, out.text(), err.text())
         try:
-            return read_outputs(paths[2], task.outputs, task.model)
+            return read_outputs(outputs, task.outputs, task.model)
         except ValueError as error:
             raise BrokenProtocol(f"exit status 0, but its outputs: {error}") from error
 
 
-def filled(words: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """Replace the placeholders in `words` by the paths, whatever these look like."""
-    values = dict(zip(PLACEHOLDERS, paths, strict=True))
+def filled(words: Sequence[str], paths: Mapping[str, str]) -> list[str]:
+    """Replace the placeholders in `words` by their paths, whatever these look like."""
     placeholder = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
-    return [placeholder.sub(lambda found: values[found[1]], word) for word in words]
+
+    def path_of(match: re.Match[str]) -> str:
+        return paths[match[1]]
+
+    return [placeholder.sub(path_of, word) for word in words]
 
 
-def _judge(status: int, out: str, err: str) -> None:
+def _check_status(status: int, out: str, err: str) -> None:
     """Raise what the exit status means, unless it means success."""
-    if printed := "\n".join(filter(None, (out, err))):
+    printed = "\n".join(filter(None, (out, err)))
+    if printed:
         print(printed, file=sys.stderr)  # shown with a failure
     if status == 0:
         return
-    reason, ending = last_lines(err or out), f"exit status {status}"
+    reason = last_lines(err or out)
+    ending = f"exit status {status}"
     decline(status == UNSUPPORTED, reason or ending)
     if status == NOT_RUN:
         raise BackendUnavailable(reason or ending)
     kind: type[Exception] = CommandFailed
-    if died := how_it_died(status):
-        kind, ending = base.ProcessDied, died
-    elif status in (126, 127, 255):
+    death = how_it_died(status)
+    if death:
+        kind = base.ProcessDied
+        ending = death
+    elif status in _CANNOT_BE_RUN:
         kind = BackendUnavailable
         ending += ", as where the command cannot be run or the host not reached"
     raise kind(f"{ending}: {reason}" if reason else ending)
@@ -225,6 +249,8 @@ def _judge(status: int, out: str, err: str) -> None:
 PROTOCOL = 1
 #: How long a program has to end by itself when nothing more is asked, in seconds.
 _PATIENCE = 2.0
+#: No line of a program is longer: base64 of what a tensor's file may hold, and some.
+_LONGEST_LINE = 3 << 29
 
 _FAILURES: dict[str, type[Exception]] = {
     "unsupported": NotSupported,
@@ -246,15 +272,18 @@ class Persistent:
     def _start(self) -> None:
         #: The model that the program has; it has one at a time.
         self._model: bytes | None = None
-        self._numbers, self._files = itertools.count(1), itertools.count(1)
-        folder, pipe = new_folder(), subprocess.PIPE
+        self._numbers = itertools.count(1)
+        self._files = itertools.count(1)
+        folder = new_folder()
         try:
-            # What it says on standard error goes where ours goes, and is shown with a failure.
-            self._process = subprocess.Popen(self._words, stdin=pipe, stdout=pipe)
+            # What it prints on standard error goes where ours goes, and is shown with a failure.
+            self._process = subprocess.Popen(
+                self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
         except OSError as error:
             folder.cleanup()
-            said = f"{self._words[0]} cannot be started: {error.strerror}"
-            raise BackendUnavailable(said) from error
+            message = f"{self._words[0]} cannot be started: {error.strerror}"
+            raise BackendUnavailable(message) from error
         self._folder = Path(folder.name)
         #: Ends the program, at the latest with this object or Python; `alive` until then.
         self.close = weakref.finalize(self, _end, self._process, folder)
@@ -285,8 +314,9 @@ class Persistent:
         return value
 
     def _line(self) -> bytes:
-        # No line of a program is longer: base64 of what a tensor's file may hold, and some.
-        if not (line := not_none(self._process.stdout).readline(3 << 29)):
+        """Return the next line of the program; raises ProcessDied if there is none."""
+        line = not_none(self._process.stdout).readline(_LONGEST_LINE)
+        if not line:
             raise self._died()
         return line
 
@@ -308,15 +338,22 @@ class Persistent:
     def _hand_over(self, task: Task, model: bytes) -> None:
         if not self.close.alive:
             self._start()
-        self._model, path = None, self._folder / f"{next(self._files)}.onnx"
+        self._model = None
+        path = self._folder / f"{next(self._files)}.onnx"
         try:
             for file in self._folder.glob("*.onnx"):  # the one before
                 file.unlink()
             path.write_bytes(model)
         except OSError as error:
             raise BackendUnavailable(f"the model cannot be written down: {error}") from error
-        about = {"case": task.case, "op": task.op.name, "opset": task.opset, "model": str(path)}
-        request = {"do": "prepare", **about, "bytes": base64.b64encode(model).decode()}
+        request = {
+            "do": "prepare",
+            "case": task.case,
+            "op": task.op.name,
+            "opset": task.opset,
+            "model": str(path),
+            "bytes": base64.b64encode(model).decode(),
+        }
         if self._ask(request, "ready") is not True:
             raise BrokenProtocol("'ready' must be true")
         self._model = model
@@ -329,11 +366,11 @@ class Persistent:
         outputs = self._ask({"do": "run", "inputs": feed}, "outputs")
         if not isinstance(outputs, list):
             raise BrokenProtocol("'outputs' must be a list of tensors")
-        for output, said in zip(task.outputs, outputs, strict=False):
-            name = said.get("name", output.name) if isinstance(said, dict) else output.name
+        for output, tensor in zip(task.outputs, outputs, strict=False):
+            name = tensor.get("name", output.name) if isinstance(tensor, dict) else output.name
             if name != output.name:
                 raise BrokenProtocol(f"output {name!r} stands in the place of {output.name!r}")
-        return [from_json(said, f"output {number}") for number, said in enumerate(outputs)]
+        return [from_json(tensor, f"output {number}") for number, tensor in enumerate(outputs)]
 
 
 def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> None:
@@ -346,16 +383,17 @@ def _end(process: subprocess.Popen[bytes], folder: TemporaryDirectory[str]) -> N
 
 
 def read_hello(line: bytes) -> str:
-    """Name and version from a program's first line; raises BrokenProtocol for another line."""
-    said = _object(line)
-    version = said.get("opcheck")
+    """Return name and version from a program's first line; raises BrokenProtocol for another."""
+    message = _object(line)
+    version = message.get("opcheck")
     if type(version) is not int:
-        message = 'must begin with {"opcheck": 1, "name": …, "version": …}'
-        raise BrokenProtocol(f"what it says {message}; got {_shown(line)}")
+        problem = 'must begin with {"opcheck": 1, "name": …, "version": …}'
+        raise BrokenProtocol(f"what it says {problem}; got {_shown(line)}")
     if version != PROTOCOL:
         raise BrokenProtocol(f"it speaks version {version} of the protocol, we speak {PROTOCOL}")
-    _check_keys(said, {"opcheck", "name", "version"}, line)
-    name, release = said.get("name"), said.get("version")
+    _check_keys(message, {"opcheck", "name", "version"}, line)
+    name = message.get("name")
+    release = message.get("version")
     if not isinstance(name, str) or not isinstance(release, str) or not name.strip():
         raise BrokenProtocol(f"'name' and 'version' must be texts; got {_shown(line)}")
     return f"{name.strip()} {release.strip()}"
@@ -363,36 +401,39 @@ def read_hello(line: bytes) -> str:
 
 def read_reply(line: bytes, number: int, answer: str) -> tuple[str, Any]:
     """Return the kind and the value of a reply to question `number`; raise BrokenProtocol."""
-    said = _object(line)
-    if type(said.get("id")) is not int or said["id"] != number:
-        got = f"got {said['id']!r}" if "id" in said else "it has none"
+    message = _object(line)
+    if type(message.get("id")) is not int or message["id"] != number:
+        got = f"got {message['id']!r}" if "id" in message else "it has none"
         raise BrokenProtocol(f"the reply's id must be {number}, {got}: {_shown(line)}")
-    _check_keys(said, {"id", answer, *_FAILURES}, line)
-    kinds = [key for key in said if key != "id"]
+    _check_keys(message, {"id", answer, *_FAILURES}, line)
+    kinds = [key for key in message if key != "id"]
     if len(kinds) != 1:
         allowed = ", ".join([answer, *_FAILURES])
         raise BrokenProtocol(f"a reply has one of {allowed}; got {_shown(line)}")
     (kind,) = kinds
-    if kind != answer and not isinstance(said[kind], str):
+    if kind != answer and not isinstance(message[kind], str):
         raise BrokenProtocol(f"{kind!r} must be a text; got {_shown(line)}")
-    return kind, said[kind]
+    return kind, message[kind]
 
 
 def _object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line; raises BrokenProtocol for anything else."""
     try:
-        said = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
-        message = "its standard output is for the protocol alone; everything else goes to standard"
-        raise BrokenProtocol(f"no JSON object: {_shown(line)} ({message} error)")
-    return said
+        message = None
+    if not isinstance(message, dict):
+        problem = "its standard output is for the protocol alone; everything else goes to standard"
+        raise BrokenProtocol(f"no JSON object: {_shown(line)} ({problem} error)")
+    return message
 
 
-def _check_keys(said: dict[str, Any], known: set[str], line: bytes) -> None:
-    for key in (key for key in said if key not in known):
-        hint = did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
-        raise BrokenProtocol(f"no such key: {key!r} ({hint}): {_shown(line)}")
+def _check_keys(message: dict[str, Any], known: set[str], line: bytes) -> None:
+    """Raise BrokenProtocol for the first key that is not `known`."""
+    for key in message:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"known here: {', '.join(sorted(known))}"
+            raise BrokenProtocol(f"no such key: {key!r} ({hint}): {_shown(line)}")
 
 
 def _shown(line: bytes) -> str:
@@ -419,19 +460,19 @@ def _dtype_named(name: object, what: str) -> dtypes.DType:
     raise BrokenProtocol(f"{what}: no dtype {name!r} ({known})")
 
 
-def from_json(said: Any, what: str) -> Array:
+def from_json(tensor: Any, what: str) -> Array:
     """Decode an array of JSON; `what` names it. Raises BrokenProtocol."""
     message = f"{what} must be an object with dtype, shape and data"
-    if not isinstance(said, dict):
+    if not isinstance(tensor, dict):
         raise BrokenProtocol(f"{message}; it is none")
-    if not {"dtype", "shape", "data"} <= said.keys() <= _KEYS:
-        raise BrokenProtocol(f"{message}; it has {', '.join(map(repr, said))}")
-    dtype = _dtype_named(said["dtype"], what)
-    shape = said["shape"]
+    if not {"dtype", "shape", "data"} <= tensor.keys() <= _KEYS:
+        raise BrokenProtocol(f"{message}; it has {', '.join(map(repr, tensor))}")
+    dtype = _dtype_named(tensor["dtype"], what)
+    shape = tensor["shape"]
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise BrokenProtocol(f"{what}: shape must be a list of sizes, got {shape!r}")
     try:
-        data = base64.b64decode(said["data"], validate=True)
+        data = base64.b64decode(tensor["data"], validate=True)
     except (TypeError, ValueError) as error:
         raise BrokenProtocol(f"{what}: data is no base64: {error}") from None
     size = prod(shape) * dtype.numpy.itemsize

@@ -35,7 +35,11 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         def repeated(inputs: Sequence[Array]) -> Bare:
             operands = tuple(task.operands(inputs))
             node = Node(task.op, operands, task.attrs, task.places, opset=task.opset)
-            return Bare(lambda: node.right if is_exact else evaluate(node, native), tuple)
+
+            def compute() -> Any:
+                return node.right if is_exact else evaluate(node, native)
+
+            return Bare(compute, tuple)
 
         def run(inputs: Sequence[Array]) -> Any:
             with own_part():
@@ -43,16 +47,20 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
 
         return TaskCall(run, repeated)
 
-    return Backend(
-        info, (InvalidNode,), prepare, lambda task: str(lead_dtype(task)) in dtypes_of(task.op)
-    )
+    return Backend(info, (InvalidNode,), prepare, _declares)
+
+
+def _declares(task: Task) -> bool:
+    """Return True if the operator takes the dtype."""
+    return str(lead_dtype(task)) in dtypes_of(task.op)
 
 
 def _model(task: Task) -> Callable[[Sequence[Array]], Any]:
-    """A model as a function: every node in the plain arithmetic of its tensors."""
+    """Return a model as a function: every node in the plain arithmetic of its tensors."""
     with own_part():
         try:
-            graph, optionals = graph_of(task), onnx_defs.optional_inputs(not_none(task.model))
+            graph = graph_of(task)
+            optionals = onnx_defs.optional_inputs(not_none(task.model))
         except ValueError as error:
             raise NotSupported(str(error)) from None
 

@@ -34,8 +34,10 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         import onnxruntime as ort
         from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-        known, here = ort.get_all_providers(), ort.get_available_providers()
-    if (provider := detail or _CPU) not in known:
+        known = ort.get_all_providers()
+        here = ort.get_available_providers()
+    provider = detail or _CPU
+    if provider not in known:
         hint = did_you_mean(provider, known) or f"it has {', '.join(here)}"
         raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
     if provider not in here:
@@ -47,7 +49,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     devices = (provider, *(other for other in here if other != provider))
     info = BackendInfo(address, "onnxruntime", ort.__version__, devices=devices, threads=count)
     # Its own derive from Exception alone; the others come from its Python layer (wrong inputs).
-    own = (it for it in vars(state).values() if isinstance(it, type) and issubclass(it, Exception))
+    classes = (thing for thing in vars(state).values() if isinstance(thing, type))
+    own = (kind for kind in classes if issubclass(kind, Exception))
     prepare = partial(_prepared, ort, provider, count)
     return Backend(info, (*own, RuntimeError, ValueError), prepare, partial(_declares, provider))
 
@@ -71,7 +74,9 @@ def _declares(provider: str, task: Task) -> bool | None:
     """Return True if each node has its own kernel; others may be converted or expanded."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-    kernels = getattr(state, "get_all_opkernel_def", lambda: None)()
+    if not hasattr(state, "get_all_opkernel_def"):
+        return None
+    kernels = state.get_all_opkernel_def()
     lead = lead_dtype(task)
     if not kernels or lead is None:
         return None
@@ -95,11 +100,12 @@ def _declares(provider: str, task: Task) -> bool | None:
 def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSession":
     """Return a session for the one-node model on this provider only, with its defaults."""
     options = ort.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
     options.log_severity_level = 4
     if provider != _CPU:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    with handed_over(lambda: model_of(task, whole=False)) as model, _declining():
+    with handed_over(partial(model_of, task, whole=False)) as model, _declining():
         # Left enabled, the fallback moves a session that fails to the CPU in silence.
         session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
     if session.get_providers()[:1] != [provider]:
@@ -134,18 +140,20 @@ class RuntimeSession:
         with _declining():
             if not self._types:
                 return self.session.run(None, self.task.values(inputs))
-            odd = (it for it in self._types if it[:6] != "tensor" or it == "tensor(string)")
-            if type := next(odd, None):
-                raise NotCarried(f"no {type} beside a type that NumPy does not know")
+            for kind in self._types:
+                if not kind.startswith("tensor") or kind == "tensor(string)":
+                    raise NotCarried(f"no {kind} beside a type that NumPy does not know")
             feed = self.task.feed(inputs)
             values = {name: self._ort_value(array) for name, array in feed.items()}
             return [_array(value) for value in self.session.run_with_ort_values(None, values)]
 
     @cached_property
     def _types(self) -> frozenset[str]:
-        """The types of all inputs and outputs, if NumPy does not know one of them."""
-        types = {x.type for x in (*self.session.get_inputs(), *self.session.get_outputs())}
-        return frozenset(types if any(raw in type for type in types for raw in _RAW) else ())
+        """The types of all inputs and outputs if NumPy does not know one of them, else none."""
+        ports = (*self.session.get_inputs(), *self.session.get_outputs())
+        types = frozenset(port.type for port in ports)
+        has_raw = any(raw in kind for kind in types for raw in _RAW)
+        return types if has_raw else frozenset()
 
     def declared(self) -> list[tuple[str | None, list[object] | None]]:
         """Return the outputs that the session declares; an unknown shape looks like rank 0."""
@@ -165,12 +173,13 @@ class RuntimeSession:
             self.session.run_with_iobinding(binding)
             return binding
 
-        return Bare(run, lambda bound: [_array(value) for value in bound.get_outputs()])
+        return Bare(run, _bound_arrays)
 
     def _ort_value(self, array: Array) -> Any:
         from onnxruntime import OrtValue
 
-        if (dtype := dtypes.of(array)) is None or dtype.text not in _RAW:
+        dtype = dtypes.of(array)
+        if dtype is None or dtype.text not in _RAW:
             return OrtValue.ortvalue_from_numpy(array)
         if array.dtype.itemsize > 1:
             return OrtValue.ortvalue_from_numpy_with_onnx_type(array.view(np.uint16), dtype.onnx)
@@ -183,8 +192,14 @@ class RuntimeSession:
         return value
 
 
+def _bound_arrays(binding: Any) -> list[Any]:
+    """Return the outputs that a run wrote to bound tensors."""
+    return [_array(value) for value in binding.get_outputs()]
+
+
 def _array(value: Any) -> Any:
-    if (dtype := _RAW.get(value.data_type())) is None:
+    dtype = _RAW.get(value.data_type())
+    if dtype is None:
         return value.numpy()
     raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
     tensor = TensorProto(data_type=dtype.onnx, dims=value.shape(), raw_data=raw)

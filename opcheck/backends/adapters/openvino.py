@@ -24,7 +24,7 @@ _DEVICES = ("CPU", "GPU", "NPU")
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return OpenVINO on device `detail`; the CPU's address is always openvino."""
-    taken = take("openvino", options, {"threads": threads, "precision": _precision})
+    given = take("openvino", options, {"threads": threads, "precision": _precision})
     device = detail or "CPU"
     if device.partition(".")[0] not in _DEVICES:
         hint = did_you_mean(device, _DEVICES) or f"it has {', '.join(_DEVICES)}"
@@ -38,9 +38,9 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         raise BackendUnavailable(f"openvino finds no {device} here", f"it finds {', '.join(here)}")
     settings: dict[str, Any] = {}
     if "INFERENCE_NUM_THREADS" in core.get_property(device, "SUPPORTED_PROPERTIES"):
-        settings["INFERENCE_NUM_THREADS"] = taken.get("threads", 1)
-    if "precision" in taken:
-        settings["INFERENCE_PRECISION_HINT"] = taken["precision"]
+        settings["INFERENCE_NUM_THREADS"] = given.get("threads", 1)
+    if "precision" in given:
+        settings["INFERENCE_PRECISION_HINT"] = given["precision"]
     address = "openvino" if device == "CPU" else f"openvino:{device}"
     version = openvino.__version__.partition("-")[0]  # what follows names the build
     devices = (device, *(other for other in here if other != device))
@@ -60,7 +60,7 @@ def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) ->
     """Compile the one-node model for the device, by default settings except for threads."""
     transport.check(task, "openvino")
     reading = declining(RuntimeError)
-    with handed_over(lambda: model_of(task, whole=False)) as model, reading:
+    with handed_over(partial(model_of, task, whole=False)) as model, reading:
         return Compiled(task, core.compile_model(core.read_model(model), device, settings))
 
 
@@ -100,43 +100,58 @@ class Compiled:
         return Bare(partial(request.infer, share_outputs=True), self._arrays)
 
     def _feed(self, inputs: Sequence[Array]) -> dict[Any, Array]:
-        """Return the inputs by name, or by port that which is handed on and bears another name."""
+        """Return the inputs by name; one that OpenVINO renamed by its port."""
         feed: dict[Any, Array] = {**self.task.feed(inputs)}
-        ports = [one for one in self.compiled.inputs if not one.get_names() & feed.keys()]
-        names = {name for one in self.compiled.inputs for name in one.get_names()}
+        renamed = [port for port in self.compiled.inputs if not port.get_names() & feed.keys()]
+        names = {name for port in self.compiled.inputs for name in port.get_names()}
         named = {name: array for name, array in feed.items() if name in names}
-        if not ports:
+        if not renamed:
             # Of a model that is read from bytes, it drops inputs that nothing reads. Of a node, one
-            # that it dropped is refused, as whoever feeds it sees.
+            # that it dropped is refused when it is fed.
             return feed if self.task.model is None else named
         # OpenVINO names such inputs after the outputs, and drops those that nothing reads.
-        sizes = [_sizes(port.get_partial_shape()) for port in ports]
-        others = {name: [*array.shape] for name, array in feed.items() if name not in names}
-        first = _in_order(sizes, others.items())
-        # They keep their order: where the first that fit are the last that do, no others do.
-        if first is None or first != (_in_order(sizes[::-1], reversed(others.items())) or [])[::-1]:
+        sizes = [_sizes(port.get_partial_shape()) for port in renamed]
+        others = [(name, [*array.shape]) for name, array in feed.items() if name not in names]
+        first = _in_order(sizes, others)
+        last = _in_order(reversed(sizes), reversed(others))
+        # They keep their order: if the first that fit are the last that do, no others do.
+        if first is None or last is None or first != last[::-1]:
             return feed
-        return {**named, **{port: feed[n] for port, n in zip(ports, first, strict=True)}}
+        by_port = {port: feed[name] for port, name in zip(renamed, first, strict=True)}
+        return {**named, **by_port}
 
-    def _arrays(self, found: Any) -> list[Array]:
-        pairs = [(found[one], one.element_type.to_string()) for one in self.compiled.outputs]
-        return [array.view(_BF16) if kind == "bf16" else array for array, kind in pairs]
+    def _arrays(self, outputs: Any) -> list[Array]:
+        """Return the outputs; bfloat16 comes as the bits of another type."""
+        arrays = []
+        for port in self.compiled.outputs:
+            array = outputs[port]
+            is_bfloat16 = port.element_type.to_string() == "bf16"
+            arrays.append(array.view(_BF16) if is_bfloat16 else array)
+        return arrays
 
 
 def _in_order(sizes: Iterable[object], named: Iterable[tuple[str, object]]) -> list[str] | None:
     """Return the first names that have these sizes in this order, None if there are none."""
-    left = iter(named)
-    found = [next((name for name, own in left if own == size), None) for size in sizes]
-    return None if None in found else [name for name in found if name is not None]
+    candidates = iter(named)
+    names = []
+    for size in sizes:
+        name = next((name for name, own in candidates if own == size), None)
+        if name is None:
+            return None
+        names.append(name)
+    return names
 
 
 def _sizes(shape: Any) -> list[int | None] | None:
+    """Return the sizes of a shape, None for an open one; None for an open rank."""
     if shape.rank.is_dynamic:
         return None
-    return [one.get_length() if one.is_static else None for one in shape]
+    return [size.get_length() if size.is_static else None for size in shape]
 
 
 def _tensor(array: Array) -> Any:
     from openvino import Tensor, Type
 
-    return Tensor(array.view(np.uint16), array.shape, Type.bf16) if array.dtype == _BF16 else array
+    if array.dtype != _BF16:
+        return array
+    return Tensor(array.view(np.uint16), array.shape, Type.bf16)

@@ -36,7 +36,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         origin = folders.read_origin(folder) or BackendInfo("", "saved", "")
     except ValueError as error:
         raise BackendUnavailable(f"backend 'saved': {detail}: {error}") from None
-    address, of = f"saved:{folder}", origin.address or None
+    address = f"saved:{folder}"
+    of = origin.address or None
     holds = {"folder": digest(path for path in folder.rglob("*") if path.is_file())}
     info = replace(origin, address=address, of=of, repeatable=False, made_of=holds)
     return Backend(info, (Refused,), partial(_prepared, folder))

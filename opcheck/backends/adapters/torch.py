@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from opcheck.engine import axes as ax
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.model import Array, BackendInfo, Task, Typed
 
+#: Axes of a tensor, counted from the front.
+Axes: TypeAlias = tuple[int, ...]
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
 
 
@@ -39,9 +41,11 @@ def _prepared(torch: Any, task: Task) -> "Mapped":
     schema = opset.describe(task.op.domain, task.op.name, task.opset)
     if function is None or schema is None:
         raise NotSupported(f"the mapping on torch has no {task.op}")
-    if unknown := task.attrs.keys() - schema.attributes.keys():
+    unknown = task.attrs.keys() - schema.attributes.keys()
+    if unknown:
         raise InvalidNode(f"{task.op} has no {', '.join(unknown)}")
-    if mistyped := [name for name, it in task.attrs.items() if isinstance(it, Typed)]:
+    mistyped = [name for name, value in task.attrs.items() if isinstance(value, Typed)]
+    if mistyped:
         raise InvalidNode(f"{task.op}: {', '.join(mistyped)} of another type")
     return Mapped(torch, task, function, schema.inputs)
 
@@ -67,12 +71,13 @@ class Mapped:
         return Bare(call, self._arrays)
 
     def _tensors(self, inputs: Sequence[Array]) -> list[Any]:
+        """Return the node's inputs as torch's tensors; raises InvalidNode for wrong types."""
         torch = self.torch
-        found: list[Any] = []
+        tensors: list[Any] = []
         bound: dict[str, Any] = {}
         for place, x in enumerate(self.task.operands(inputs)):
             if x is None:
-                found.append(None)
+                tensors.append(None)
                 continue
             dtype = dtypes.of(x)
             parameter = self.parameters[min(place, len(self.parameters) - 1)]
@@ -81,25 +86,30 @@ class Mapped:
             if bound.setdefault(parameter.constraint, dtype) != dtype:
                 raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
             decline(x.dtype == object, "torch has no strings")
-            bits = dtype.name == "bfloat16"
-            tensor = torch.tensor(x.view(np.uint16) if bits else x)
-            found.append(tensor.view(torch.bfloat16) if bits else tensor)
-        return found
+            if dtype.name == "bfloat16":
+                tensors.append(torch.tensor(x.view(np.uint16)).view(torch.bfloat16))
+            else:
+                tensors.append(torch.tensor(x))
+        return tensors
 
-    def _arrays(self, made: Any) -> Sequence[Array]:
-        return [
-            y.view(self.torch.uint16).numpy().view(dtypes.DTYPES["bfloat16"].numpy)
-            if y.dtype == self.torch.bfloat16
-            else y.numpy()
-            for y in (made if isinstance(made, tuple) else (made,))
-        ]
+    def _arrays(self, outputs: Any) -> Sequence[Array]:
+        """Return what a function of torch returned, one tensor or a tuple, as arrays."""
+        tensors = outputs if isinstance(outputs, tuple) else (outputs,)
+        return [self._array(tensor) for tensor in tensors]
+
+    def _array(self, tensor: Any) -> Array:
+        if tensor.dtype != self.torch.bfloat16:
+            return tensor.numpy()  # type: ignore[no-any-return]
+        bits = tensor.view(self.torch.uint16).numpy()
+        return bits.view(dtypes.DTYPES["bfloat16"].numpy)  # type: ignore[no-any-return]
 
 
 def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: Any) -> Any:
     """Apply the function along an axis or, before version 13, to the rows of a matrix."""
     axis: Any = task.attrs.get("axis", -1 if task.op.since >= 13 else 1)
     # Torch takes a scalar for a vector, and is not asked about empty tensors.
-    front = (ax.from_the_front if task.op.since == 1 else ax.from_either_end)(axis, x.dim())
+    place = ax.from_the_front if task.op.since == 1 else ax.from_either_end
+    front = place(axis, x.dim())
     if task.op.since >= 13:
         return function(x, axis)
     return function(x.reshape(ax.matrix_of(x.shape, front)), 1).reshape(x.shape)
@@ -107,8 +117,13 @@ def _along_axis(function: Callable[[Any, int], Any], torch: Any, task: Task, x: 
 
 def _hardmax(x: Any, axis: int) -> Any:
     zeros = x.new_zeros(x.shape)
-    # argmax wants at least one element.
-    return zeros.scatter(axis, x.argmax(axis, keepdim=True), 1) if x.numel() else zeros
+    if not x.numel():
+        return zeros  # argmax needs an element
+    return zeros.scatter(axis, x.argmax(axis, keepdim=True), 1)
+
+
+def _softmax(x: Any, axis: int) -> Any:
+    return x.softmax(axis)
 
 
 def _lp_pool(torch: Any, task: Task, x: Any) -> Any:
@@ -147,14 +162,21 @@ def _group_normalization(torch: Any, task: Task, x: Any, scale: Any, shift: Any)
 
 def _conv(torch: Any, task: Task, x: Any, w: Any, bias: Any = None) -> Any:
     attrs: dict[str, Any] = {**task.attrs}
-    group, kernel = attrs.pop("group", 1), tuple(w.shape[2:])
+    group = attrs.pop("group", 1)
+    kernel = tuple(w.shape[2:])
     if x.dim() != w.dim() or tuple(attrs.pop("kernel_shape", kernel)) != kernel:
         raise InvalidNode("X has the rank of W, and kernel_shape is that of W")
     axes = ax.windows_of(x.shape, kernel, **attrs).axes
     decline(len(axes) > 3, "torch convolves along three axes at the most")
     convolve = (torch.conv1d, torch.conv2d, torch.conv3d)[len(axes) - 1]
-    steps = [axis.stride for axis in axes], 0, [axis.dilation for axis in axes]
-    return convolve(torch.nn.functional.pad(x, _widths(axes)), w, bias, *steps, group)
+    return convolve(
+        torch.nn.functional.pad(x, _widths(axes)),
+        w,
+        bias,
+        stride=[axis.stride for axis in axes],
+        dilation=[axis.dilation for axis in axes],
+        groups=group,
+    )
 
 
 def _widths(axes: Sequence[ax.AxisWindows]) -> list[int]:
@@ -164,10 +186,12 @@ def _widths(axes: Sequence[ax.AxisWindows]) -> list[int]:
 
 
 def _concat(torch: Any, task: Task, *tensors: Any) -> Any:
-    x, axis = tensors[0], task.attrs.get("axis", 1 if task.op.since == 1 else None)
+    x = tensors[0]
+    axis = task.attrs.get("axis", 1 if task.op.since == 1 else None)
     if not isinstance(axis, int):
         raise InvalidNode(f"{task.op} needs an axis")
-    front = (ax.from_the_front if task.op.since < 11 else ax.from_either_end)(axis, x.dim())
+    place = ax.from_the_front if task.op.since < 11 else ax.from_either_end
+    front = place(axis, x.dim())
     # Torch drops empty vectors, whatever the others' shapes.
     reject(any(other.dim() != x.dim() for other in tensors), f"{task.op} takes one rank")
     return torch.cat(tensors, front)
@@ -190,8 +214,8 @@ def _top_k(torch: Any, task: Task, x: Any, count: Any = None) -> Any:
     # Only a whole sort is stable; topk is not.
     axis = ax.from_either_end(attrs["axis"], x.dim())
     reject(not 0 <= k <= x.shape[axis], f"k {k}; the axis has {x.shape[axis]} elements")
-    found = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
-    return tuple(part.narrow(axis, 0, k) for part in found)
+    values, indices = torch.sort(x, dim=axis, descending=attrs["largest"] == 1, stable=True)
+    return values.narrow(axis, 0, k), indices.narrow(axis, 0, k)
 
 
 def _cast(torch: Any, task: Task, x: Any) -> Any:
@@ -206,18 +230,25 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
 def _reduced(name: str, torch: Any, task: Task, x: Any, axes: Any = None) -> Any:
     attrs: dict[str, Any] = {"keepdims": 1, "noop_with_empty_axes": 0, **task.attrs}
     stated = attrs.get("axes", ()) if axes is None else ax.listed("axes", axes.numpy())
-    found = ax.distinct(stated, x.dim()) or range(0 if attrs["noop_with_empty_axes"] else x.dim())
+    over = [*ax.distinct(stated, x.dim())]
+    if not over and not attrs["noop_with_empty_axes"]:
+        over = [*range(x.dim())]
     if not x.is_floating_point() and name in ("L2", "LogSum", "LogSumExp", "Mean"):
         raise NotSupported(f"{task.op} of {x.dtype}")
-    if name in ("Max", "Min") and not all(x.shape[axis] for axis in found):
+    if name in ("Max", "Min") and not all(x.shape[axis] for axis in over):
         raise NotSupported(f"{task.op} of no values")
-    # Torch takes an empty tuple for all axes, and adds up integers in int64.
-    keep, along = bool(found and attrs["keepdims"]), tuple(found or [0])
-    return _REDUCTIONS[name](x if found else x.unsqueeze(0), along, keep).to(x.dtype)
+    reduction = _REDUCTIONS[name]
+    # Torch adds up integers in int64.
+    if over:
+        return reduction(x, tuple(over), bool(attrs["keepdims"])).to(x.dtype)
+    # Torch takes an empty tuple for all axes.
+    return reduction(x.unsqueeze(0), (0,), False).to(x.dtype)
 
 
 def _named(name: str, torch: Any, task: Task, x: Any, **attrs: Any) -> Any:
-    return getattr(torch if hasattr(torch, name) else torch.nn.functional, name)(x, **attrs)
+    """Call the function of this name in torch, or else in torch.nn.functional."""
+    module = torch if hasattr(torch, name) else torch.nn.functional
+    return getattr(module, name)(x, **attrs)
 
 
 def _real(function: Callable[..., Any], torch: Any, task: Task, x: Any) -> Any:
@@ -237,40 +268,102 @@ _LIBRARY = """
 Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sigmoid Sin Sinh Sqrt Tan Tanh
 Celu Elu Gelu HardSwish Mish Softsign
 """.split()
+
+
+def _leaky_relu(torch: Any, task: Task, x: Any, alpha: float) -> Any:
+    return torch.nn.functional.leaky_relu(x, alpha)
+
+
+def _softplus(torch: Any, task: Task, x: Any) -> Any:
+    # From 40 on, torch returns x itself, which is Softplus of it to the last bit of a double.
+    return torch.nn.functional.softplus(x, threshold=40)
+
+
+def _thresholded_relu(torch: Any, task: Task, x: Any, alpha: float) -> Any:
+    return torch.nn.functional.threshold(x, alpha, 0)
+
+
 #: Those whose attributes torch calls otherwise.
 _ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
-    "LeakyRelu": lambda torch, _, x, alpha: torch.nn.functional.leaky_relu(x, alpha),
-    "Softplus": lambda torch, _, x: torch.nn.functional.softplus(x, threshold=40),
-    "ThresholdedRelu": lambda torch, _, x, alpha: torch.nn.functional.threshold(x, alpha, 0),
+    "LeakyRelu": _leaky_relu,
+    "Softplus": _softplus,
+    "ThresholdedRelu": _thresholded_relu,
 }
 
-_REDUCTIONS: Mapping[str, Callable[..., Any]] = {
-    "L1": lambda x, *over: x.abs().sum(*over),
-    "Max": lambda x, *over: x.amax(*over),
-    "L2": lambda x, *over: x.square().sum(*over).sqrt(),
-    "Min": lambda x, *over: x.amin(*over),
-    "LogSum": lambda x, *over: x.sum(*over).log(),
-    "Mean": lambda x, *over: x.mean(*over),
-    "LogSumExp": lambda x, *over: x.logsumexp(*over),
-    "Sum": lambda x, *over: x.sum(*over),
-    "Prod": lambda x, axes, keep: reduce(
-        lambda y, axis: y.prod(axis, keep), sorted(axes, reverse=True), x
-    ),
-    "SumSquare": lambda x, *over: x.square().sum(*over),
+
+def _reduce_l1(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.abs().sum(axes, keep)
+
+
+def _reduce_l2(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.square().sum(axes, keep).sqrt()
+
+
+def _reduce_log_sum(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.sum(axes, keep).log()
+
+
+def _reduce_log_sum_exp(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.logsumexp(axes, keep)
+
+
+def _reduce_max(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.amax(axes, keep)
+
+
+def _reduce_mean(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.mean(axes, keep)
+
+
+def _reduce_min(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.amin(axes, keep)
+
+
+def _reduce_prod(x: Any, axes: Axes, keep: bool) -> Any:
+    # Torch multiplies along one axis at a time; the last first, so that the others stay in place.
+    for axis in sorted(axes, reverse=True):
+        x = x.prod(axis, keep)
+    return x
+
+
+def _reduce_sum(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.sum(axes, keep)
+
+
+def _reduce_sum_square(x: Any, axes: Axes, keep: bool) -> Any:
+    return x.square().sum(axes, keep)
+
+
+_REDUCTIONS: Mapping[str, Callable[[Any, Axes, bool], Any]] = {
+    "L1": _reduce_l1,
+    "L2": _reduce_l2,
+    "LogSum": _reduce_log_sum,
+    "LogSumExp": _reduce_log_sum_exp,
+    "Max": _reduce_max,
+    "Mean": _reduce_mean,
+    "Min": _reduce_min,
+    "Prod": _reduce_prod,
+    "Sum": _reduce_sum,
+    "SumSquare": _reduce_sum_square,
 }
+
+
+def _where(torch: Any, task: Task, condition: Any, x: Any, y: Any) -> Any:
+    return torch.where(condition, x, y)
+
 
 _FUNCTIONS: Mapping[tuple[str, str], Callable[..., Any]] = {
     **{("", name): partial(_real, partial(_named, name.lower())) for name in _LIBRARY},
     **{("", name): partial(_real, function) for name, function in _ACTIVATIONS.items()},
     **{("", name): partial(_named, _OTHER_NAMES.get(name, name.lower())) for name in _UNARY},
     **{("", f"Reduce{name}"): partial(_reduced, name) for name in _REDUCTIONS},
-    ("", "Softmax"): partial(_along_axis, lambda x, axis: x.softmax(axis)),
+    ("", "Softmax"): partial(_along_axis, _softmax),
     ("", "Hardmax"): partial(_along_axis, _hardmax),
     ("", "LpPool"): _lp_pool,
     ("", "Conv"): _conv,
     ("", "GroupNormalization"): _group_normalization,
     ("", "LayerNormalization"): _layer_normalization,
-    ("", "Where"): lambda torch, task, condition, x, y: torch.where(condition, x, y),
+    ("", "Where"): _where,
     ("", "Concat"): _concat,
     ("", "Gather"): _gather,
     ("", "TopK"): _top_k,

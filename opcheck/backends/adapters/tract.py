@@ -20,7 +20,8 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     with importing(ABOUT, "tract"):
         import tract
 
-        version, loader = tract.version(), tract.onnx()
+        version = tract.version()
+        loader = tract.onnx()
     info = BackendInfo("tract", "tract", version, threads=1)
     return Backend(info, (tract.TractError,), partial(prepared, loader, tract.TractError))
 
@@ -48,8 +49,8 @@ class Runnable:
 
     def declared(self) -> list[tuple[None, list[int | None]]]:
         """Return the shapes of the outputs, whose sizes may be symbols."""
-        sizes = [fact.split(",")[:-1] for fact in self.facts]
-        return [(None, [int(one) if one.isdecimal() else None for one in shape]) for shape in sizes]
+        shapes = [fact.split(",")[:-1] for fact in self.facts]
+        return [(None, [_size(text) for text in shape]) for shape in shapes]
 
     def run(self, inputs: Sequence[Array]) -> Sequence[Array]:
         """Return copies of the outputs."""
@@ -64,6 +65,11 @@ class Runnable:
 
         tensors = [*map(Tensor.from_numpy, inputs)]
         return Bare(partial(self.runnable.spawn_state().run, tensors), _arrays)
+
+
+def _size(text: str) -> int | None:
+    """Return a size, None for a symbol."""
+    return int(text) if text.isdecimal() else None
 
 
 def _arrays(tensors: Sequence[Any]) -> list[Array]:

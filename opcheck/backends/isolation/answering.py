@@ -37,7 +37,9 @@ class Answering:
     """A worker that answers questions; `home` is its process, `given` the arguments of that."""
 
     def __init__(self, home: int, given: Mapping[str, Any]) -> None:
-        self._home, self._is_measured, self._log = home, given["measured"], given["log"]
+        self._home = home
+        self._is_measured = given["measured"]
+        self._log = given["log"]
         self._channel = wire.Channel(Connection(given["control"]), given["file"], at_worker=True)
         self._flush_c = ctypes.CDLL(None).fflush
         self._held: Held | None = None
@@ -50,8 +52,8 @@ class Answering:
             before = loaded()
             self._backend = connect(address)
             info = self._backend.info
-            made = {**made_of(loaded() - before), **info.made_of}
-            hello = wire.answer_parts(replace(info, made_of=made))
+            digests = {**made_of(loaded() - before), **info.made_of}
+            hello = wire.answer_parts(replace(info, made_of=digests))
         except (BackendUnavailable, UsageError) as error:
             is_usage = isinstance(error, UsageError)
             hello = wire.answer_parts(wire.Failure(error.message, error.hint, is_usage))
@@ -62,7 +64,8 @@ class Answering:
 
     def answer_next(self) -> None:
         """Answer one question, and keep nothing of it."""
-        seen, number = Observed(), 0
+        seen = Observed()
+        number = 0
         try:
             number, parts = self._channel.receive()
             question = wire.read_question(parts)
@@ -136,7 +139,9 @@ class Repeated:
     """A call that is timed again and again."""
 
     def __init__(self, call: Callable[[], object]) -> None:
-        self._call, self._last = call, 0.0
+        self._call = call
+        #: Seconds of the last call.
+        self._last = 0.0
         self._other = zeros(0, uint8)
 
     def elapsed(self, asked: Measure) -> Elapsed:
@@ -160,23 +165,36 @@ class Repeated:
         # To a call of so many seconds it matters little that others have emptied the caches.
         elif self._last < 0.01:
             call()
-        queued, used, start = _queued(), process_time(), perf_counter()
+        queued = _queued()
+        used = process_time()
+        start = perf_counter()
         for _ in repeat(None, loops):
             call()
-        taken = perf_counter() - start
+        seconds = perf_counter() - start
         used = process_time() - used
-        # Threads at work at the same time use more than `taken`: then no wait holds up the call.
+        # Threads at work at the same time use more than `seconds`: then no wait holds up the call.
         # Of NaN, `max` makes 0.
-        waited = max(0.0, min(_queued() - queued, taken - used))
-        return taken - waited, waited
+        waited = max(0.0, min(_queued() - queued, seconds - used))
+        return seconds - waited, waited
 
 
 def _queued() -> float:
     """Return seconds that threads were ready and did not run; NaN if one ended, 0 if not Linux."""
     try:
-        return 1e-9 * sum(int(one.read_bytes().split()[1]) for one in _THREADS.glob("*/schedstat"))
+        return 1e-9 * sum(
+            int(file.read_bytes().split()[1]) for file in _THREADS.glob("*/schedstat")
+        )
     except (OSError, IndexError):
         return nan
+
+
+def _not_bound() -> None:
+    """Stand for a call whose inputs are not there yet."""
+
+
+def _as_returned(returned: object) -> object:
+    """Return what a backend returned: it needs no conversion."""
+    return returned
 
 
 class Held(Repeated):
@@ -185,7 +203,7 @@ class Held(Repeated):
     def __init__(self, backend: Backend, question: Question) -> None:
         gc.disable()
         gc.collect()
-        super().__init__(lambda: None)
+        super().__init__(_not_bound)
         self._question = question
         # Its own copy: a backend may hold on to it, or write into it.
         self._own = [array.copy() for array in question.inputs]
@@ -214,17 +232,26 @@ class Held(Repeated):
         """Return the answer to second data, and how many times as long new data take, else 0.0."""
         given = self._question.inputs
         second = self._question.second
-        sizes = [b.size * (a.tobytes() != b.tobytes()) for a, b in zip(given, second, strict=True)]
+        # The largest of the inputs that differ.
+        sizes = [
+            after.size if before.tobytes() != after.tobytes() else 0
+            for before, after in zip(given, second, strict=True)
+        ]
         largest = sizes.index(max(sizes)) if any(sizes) else None
         self._bind(second)
         answer = self._answer()
-        known, new = self._last, inf
+        known = self._last
+        new = inf
         for turn in range(1, 6):
             # Rolled, because time may depend on the values, and on how sorted they are.
-            other = [roll(a, turn) if n == largest else a for n, a in enumerate(second)]
+            other = [
+                roll(array, turn) if place == largest else array
+                for place, array in enumerate(second)
+            ]
+            new = min(new, self._alone(other))
             # New data take thrice as long only where answers are looked up: a processor that has
             # seen the same data a thousand times sorts them twice as fast.
-            if (new := min(new, self._alone(other))) < 3.0 * known:
+            if new < 3.0 * known:
                 return answer, 0.0
             # Twice, since the last answer may be the only one that is remembered.
             self._alone(given)
@@ -244,10 +271,11 @@ class Held(Repeated):
         self._inputs[:] = self._own
         task = self._task
         self._call: Callable[[], Any] = partial(task.run, self._inputs)
-        self._outputs: Callable[[Any], object] = lambda returned: returned
+        self._outputs: Callable[[Any], object] = _as_returned
         is_own = type(task).__module__.startswith("opcheck.backends.")
         repeated: Any = getattr(task, "repeated", None) if is_own else None
         # No other adapter may choose which part of its work is timed.
         if getattr(repeated, "__module__", "").startswith("opcheck.backends.adapters."):
             bare = repeated(self._inputs)
-            self._call, self._outputs = bare.call, bare.outputs
+            self._call = bare.call
+            self._outputs = bare.outputs

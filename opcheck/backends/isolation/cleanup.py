@@ -34,11 +34,12 @@ def kill_marked(meant: Callable[[str], bool]) -> None:
     """End all processes whose folder is `meant`, even those that left their family and group."""
     until = monotonic() + 2.0  # one that a driver holds is never gone
     # More than once, for some may have begun others before they ended.
-    while found := [process for process, folder in _marked() if meant(folder)]:
-        for process in found:
+    while True:
+        processes = [process for process, folder in _marked() if meant(folder)]
+        for process in processes:
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
-        if monotonic() > until:
+        if not processes or monotonic() > until:
             return
         sleep(0.005)
 
@@ -49,7 +50,8 @@ def _marked() -> Iterator[tuple[int, str]]:
 
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if folder := process.environ().get(SCRATCH):
+            folder = process.environ().get(SCRATCH)
+            if folder:
                 yield process.pid, folder
 
 
@@ -84,7 +86,11 @@ def main() -> None:
     folder = Path(sys.argv[1])
     sys.stdin.buffer.read()
     sys.path[:] = sys.argv[2:]
-    kill_marked(lambda own: Path(own).parent == folder)
+
+    def is_of_run(own: str) -> bool:
+        return Path(own).parent == folder
+
+    kill_marked(is_of_run)
     shutil.rmtree(folder, ignore_errors=True)
 
 

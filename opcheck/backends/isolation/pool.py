@@ -20,7 +20,7 @@ from opcheck.backends.base import Defect
 from opcheck.backends.execute import Observed, outcome
 from opcheck.backends.isolation import wire
 from opcheck.backends.isolation.process import BackendSettings, Loss, Process, kill
-from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
+from opcheck.errors import BackendUnavailable, OpcheckError, UsageError, plural
 from opcheck.grouping import not_none
 from opcheck.model import BackendInfo, Crashed, NotRun, OutOfMemory, Question, Reply, TimedOut
 from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Released
@@ -29,8 +29,19 @@ from opcheck.model.question import Elapsed, Hold, Measure, Ready, Release, Relea
 DEPTH = 4
 #: A backend is given up after so many failed processes in a row.
 _FAILURES = 3
+#: Seconds that idle workers have in the end to clean up after themselves.
+_FAREWELL = 0.5
 #: A function called repeatedly while waiting; an exception that it raises ends the wait.
 Meanwhile: TypeAlias = Callable[[], None]
+
+
+def _nothing() -> None:
+    """Do nothing while waiting."""
+
+
+def _fits_nowhere(size: int) -> bool:
+    """Return False: a message that nobody asked for is not read."""
+    return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +66,17 @@ class Job:
         # process shows it in another case than the one that did the damage.
         first = self.before.outcome
         assert isinstance(first, Crashed | OutOfMemory)
-        said = f"{first.how}, and asked first in a fresh one it does not happen"
-        return Reply(replace(first, how=said, alone=reply.outcome), self.before.printed)
+        how = f"{first.how}, and asked first in a fresh one it does not happen"
+        return Reply(replace(first, how=how, alone=reply.outcome), self.before.printed)
 
 
 class Slot:
     """One worker at a time, which is at work on the first of its `jobs`."""
 
     def __init__(self, settings: BackendSettings, waiting: deque[Job]) -> None:
-        #: Queued jobs of a lost worker go back to the front of those `waiting`.
-        self._settings, self._waiting = settings, waiting
+        self._settings = settings
+        #: Queued jobs of a lost worker go back to the front of these.
+        self._waiting = waiting
         self._failures = 0
         self._replies: list[tuple[int, Reply]] = []
         self.process: Process | None = None
@@ -94,24 +106,32 @@ class Slot:
         assert self.process
         info = self.process.greeting()
         if self.process.takes_too_much(now=info is not None):
-            said = f"backend {self._settings.address!r} {self._settings.too_much} at start"
-            raise BackendUnavailable(said)
+            message = f"backend {self._settings.address!r} {self._settings.too_much} at start"
+            raise BackendUnavailable(message)
         if info is None:
             return
         made_of = {**info.made_of, **self._settings.digest}
         info = replace(info, asked=self._settings.address, made_of=made_of)
-        if name := self._settings.name:
-            info = replace(info, address=name, of=info.address)
-        if self.info not in (None, info):
-            raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
-        if self.info and (unlike := dict(self.info.made_of.items() ^ info.made_of.items())):
-            changed = ", ".join(sorted(unlike))
-            raise BackendUnavailable(f"started again, its files are not what they were: {changed}")
+        if self._settings.name:
+            info = replace(info, address=self._settings.name, of=info.address)
+        self._check_is_as_before(info)
         self.process.connected = True
         self.info = info
         if self.again:
-            job, self.again = self.again, None
+            job = self.again
+            self.again = None
             self.send(job)
+
+    def _check_is_as_before(self, info: BackendInfo) -> None:
+        """Raise BackendUnavailable if a worker that was started again is another backend."""
+        if self.info is None:
+            return
+        if self.info != info:
+            raise BackendUnavailable(f"started again, it is another: {info} and not {self.info}")
+        unlike = dict(self.info.made_of.items() ^ info.made_of.items())
+        if unlike:
+            changed = ", ".join(sorted(unlike))
+            raise BackendUnavailable(f"started again, its files are not what they were: {changed}")
 
     def takes(self, job: Job) -> bool:
         """Return True if `job` can be sent now and would start soon."""
@@ -131,37 +151,50 @@ class Slot:
             # It has died, which is found out when it is looked after; the job is not lost.
             pass
         except OSError as error:
-            said = NotRun(f"the case's data cannot be handed over: {error}")
-            self._replies.append((job.ticket, Reply(said)))
+            not_run = NotRun(f"the case's data cannot be handed over: {error}")
+            self._replies.append((job.ticket, Reply(not_run)))
             return
         self.jobs.append(job)
 
     def attend(self, *, readable: bool) -> list[tuple[int, Reply]]:
         """Look after the worker, if `readable` read; return replies by ticket. Raises Defect."""
-        if (process := self.process) and not process.connected:
+        process = self.process
+        if process and not process.connected:
             try:
                 self.connect()
             except OpcheckError as error:  # and yet it could be used before
                 self._not_started(error)
         elif process:
-            answered, seconds = False, None
-            if self.jobs:
-                seconds = max(self.jobs[0].question.timeout or 0, self._settings.timeout)
-            try:
-                loss = self._answer(process) if readable else process.loss(seconds)
-                answered = readable
-            except (EOFError, ConnectionError, wire.Damaged) as error:
-                loss = process.broken(error)
-            if loss:
-                self._lost(process, loss, answered=answered)
-        replies, self._replies = self._replies, []
+            self._attend_connected(process, readable=readable)
+        replies = self._replies
+        self._replies = []
         return replies
 
-    def _answer(self, process: Process) -> Loss | None:
-        """Take an answer; return a loss if the worker has to be ended for it."""
+    def _attend_connected(self, process: Process, *, readable: bool) -> None:
+        """Read the worker's answer, or look if it is still alive, and end it if it is lost."""
+        answered = False
+        try:
+            if readable:
+                loss = self._read_answer(process)
+                answered = True
+            else:
+                loss = process.loss(self._seconds_for_job())
+        except (EOFError, ConnectionError, wire.Damaged) as error:
+            loss = process.broken(error)
+        if loss:
+            self._lost(process, loss, answered=answered)
+
+    def _seconds_for_job(self) -> float | None:
+        """Return how long the first job may take, None if there is no job."""
+        if not self.jobs:
+            return None
+        return max(self.jobs[0].question.timeout or 0, self._settings.timeout)
+
+    def _read_answer(self, process: Process) -> Loss | None:
+        """Read an answer; return a loss if the worker has to be ended for it."""
         if not self.jobs:
             with suppress(MemoryError):
-                process.channel.receive(lambda size: False)
+                process.channel.receive(_fits_nowhere)
             raise wire.Damaged("it answers what was not asked")
         job = self.jobs[0]
         question = job.question
@@ -173,7 +206,8 @@ class Slot:
             is_fed = all(len(run) == len(question.inputs) for run in seen.fed)
             if not is_fed or (seen.exit is None and not is_answered):
                 raise wire.Damaged("neither an answer nor an exit")
-            if (limit := self._settings.memory_limit) is not None and seen.peak > limit:
+            limit = self._settings.memory_limit
+            if limit is not None and seen.peak > limit:
                 return OutOfMemory(self._settings.too_much)
             reply = Reply(outcome(seen, question), seen.printed)
         except MemoryError as error:
@@ -190,39 +224,49 @@ class Slot:
         at_work = process.channel.at_work()
         printed = process.kill()
         self.process = None
-        jobs, self.jobs = self.jobs, deque()
+        jobs = self.jobs
+        self.jobs = deque()
         if jobs and (answered or jobs[0].ticket == at_work):
             job = jobs.popleft()
             self._failures = 0
             if isinstance(how, TimedOut) or not process.handled:
                 self._replies.append((job.ticket, job.final_reply(Reply(how, printed))))
             else:
-                questions = f"{process.handled:,} question{'s' * (process.handled != 1)}"
-                note = f"{how.how}; its process had answered {questions} before"
-                self.again = replace(job, before=Reply(replace(how, how=note), printed))
+                note = f"{how.how}; its process had answered {plural(process.handled, 'question')}"
+                before = replace(how, how=f"{note} before")
+                self.again = replace(job, before=Reply(before, printed))
         else:
-            message = "it hung" if isinstance(how, TimedOut) else how.how
-            words = printed.strip().partition("\n")[0]
-            said = f"its process ended between questions: {message}"
-            self.idle_deaths.append(f"{said}: {words}" if words else said)
-            self._count_failure(f"its process ended {_FAILURES} times between questions: {message}")
+            reason = "it hung" if isinstance(how, TimedOut) else how.how
+            first_line = printed.strip().partition("\n")[0]
+            death = f"its process ended between questions: {reason}"
+            self.idle_deaths.append(f"{death}: {first_line}" if first_line else death)
+            self._count_failure(f"its process ended {_FAILURES} times between questions: {reason}")
         self._waiting.extendleft(reversed(jobs))
 
-    def _not_started(self, error: OpcheckError) -> None:
-        late = False
-        if self.process:
-            late = monotonic() - self.process.since > self._settings.start_timeout
+    def forget(self) -> None:
+        """Give up all jobs, and end the worker if it is at work on one."""
+        if self.process and self.jobs:
             self.process.kill()
             self.process = None
-        said = f"the backend could not be started again: {error.message}"
-        self._count_failure(said, at_once=late)
+        self.jobs = deque()
+        self.again = None
+        self._replies = []
 
-    def _count_failure(self, said: str, *, at_once: bool = False) -> None:
+    def _not_started(self, error: OpcheckError) -> None:
+        is_late = False
+        if self.process:
+            is_late = monotonic() - self.process.since > self._settings.start_timeout
+            self.process.kill()
+            self.process = None
+        reason = f"the backend could not be started again: {error.message}"
+        self._count_failure(reason, at_once=is_late)
+
+    def _count_failure(self, reason: str, *, at_once: bool = False) -> None:
         """Count a process that failed; after too many of them the slot is given up."""
         self._failures += 1
         if self._failures < _FAILURES and not at_once:
             return
-        self.given_up = said
+        self.given_up = reason
         if self.again and self.again.before:
             self._replies.append((self.again.ticket, self.again.before))
         self.again = None
@@ -285,10 +329,7 @@ class Pool:
         """Give up the questions whose replies nobody took, and the workers that were asked them."""
         self._waiting.clear()
         for slot in self._slots:
-            if slot.process and slot.jobs:
-                slot.process.kill()
-                slot.process = None
-            slot.jobs, slot.again, slot._replies = deque(), None, []
+            slot.forget()
 
     @property
     def connections(self) -> "list[Connection[Any, Any]]":
@@ -308,7 +349,7 @@ class Pool:
     @property
     def idle_deaths(self) -> dict[str, int]:
         """Counts of worker deaths outside any question, by how; complete once it is closed."""
-        return Counter(said for slot in self._slots for said in slot.idle_deaths)
+        return Counter(death for slot in self._slots for death in slot.idle_deaths)
 
     @property
     def _is_given_up(self) -> bool:
@@ -316,17 +357,23 @@ class Pool:
 
     def close(self) -> None:
         """End all workers, at once where they are at work or not there yet."""
-        for slot in (slot for slot in self._slots if not slot.is_starting):
-            slot.attend(readable=False)
-        idle = [s.process for s in self._slots if s.process and not (s.jobs or s.is_starting)]
-        kill([s.process for s in self._slots if s.process and s.process not in idle])
+        for slot in self._slots:
+            if not slot.is_starting:
+                slot.attend(readable=False)
+        busy: list[Process] = []
+        idle: list[Process] = []
+        for slot in self._slots:
+            if slot.process:
+                is_busy = slot.jobs or slot.is_starting
+                (busy if is_busy else idle).append(slot.process)
+        kill(busy)
         for process in idle:
             process.connection.close()  # it ends by itself
-        # How long, in seconds, idle workers have to clean up after themselves.
-        until = monotonic() + 0.5
+        until = monotonic() + _FAREWELL
         for process in idle:
             process.wait(until)
-            if process.has_ended() and (how := process.how_it_ended()) != "exited with status 0":
+            how = process.how_it_ended() if process.has_ended() else ""
+            if how and how != "exited with status 0":
                 self.unclean_exits.append(how)
         kill(idle)
         for slot in self._slots:
@@ -335,14 +382,20 @@ class Pool:
     def _distribute(self) -> None:
         """Hand waiting jobs out, in order, and start workers for those that find none."""
         while self._waiting:
-            if not (free := [slot for slot in self._slots if slot.takes(self._waiting[0])]):
+            free = [slot for slot in self._slots if slot.takes(self._waiting[0])]
+            if not free:
                 break
-            min(free, key=lambda slot: len(slot.jobs)).send(self._waiting.popleft())
+            least_busy = min(free, key=lambda slot: len(slot.jobs))
+            least_busy.send(self._waiting.popleft())
         wanted = len(self._waiting) - sum(slot.is_starting for slot in self._slots)
         for slot in self._slots:
             if slot.process is None and not slot.given_up and (slot.again or wanted > 0):
                 slot.start()
                 wanted -= not slot.again
+
+
+#: Each of so many calls may take as long as a question.
+_CALLS_ON_OTHER_DATA = 9
 
 
 class WorkerLost(Exception):
@@ -360,16 +413,17 @@ class Stopwatch:
         self._process: Process | None = Process(settings)
         self._timeout = settings.timeout
 
-    def connected(self, meanwhile: Meanwhile = lambda: None) -> BackendInfo:
+    def connected(self, meanwhile: Meanwhile = _nothing) -> BackendInfo:
         """Wait for the backend; raises BackendUnavailable and UsageError as it says."""
         while True:
             meanwhile()
             self._process = self._process or Process(self._settings)
             self._process.connection.poll(0.05)
-            if info := self._process.greeting():
+            info = self._process.greeting()
+            if info:
                 return info
 
-    def hold(self, question: Question, meanwhile: Meanwhile = lambda: None) -> Ready:
+    def hold(self, question: Question, meanwhile: Meanwhile = _nothing) -> Ready:
         """Have this task prepared and kept. Raises WorkerLost, and what `meanwhile` raises."""
         if self._process is None:
             try:
@@ -379,15 +433,16 @@ class Stopwatch:
                 message = f"its process could not be started again: {error.message}"
                 raise WorkerLost(message) from error
         self._timeout = max(question.timeout or 0, self._settings.timeout)
-        return self._asked(Ready, Hold(question), meanwhile)
+        return self._ask(Ready, Hold(question), meanwhile)
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
         """Time calls of the held task; see `Measure`. Raises WorkerLost."""
-        return self._asked(Elapsed, Measure(loops, flushed))
+        return self._ask(Elapsed, Measure(loops, flushed))
 
     def release(self, *, other: bool = False) -> Released:
         """Run the held task once more, on `other` data too, and release it. Raises WorkerLost."""
-        return self._asked(Released, Release(other), calls=9 if other else 1)
+        calls = _CALLS_ON_OTHER_DATA if other else 1
+        return self._ask(Released, Release(other), calls=calls)
 
     def close(self) -> str:
         """End the worker; return the last line that it printed."""
@@ -397,29 +452,23 @@ class Stopwatch:
         self._process = None
         return printed[-1] if printed else ""
 
-    def _asked(
+    def _ask(
         self,
         kind: type[wire.Answer],
-        asked: wire.WorkerRequest,
-        meanwhile: Meanwhile = lambda: None,
+        request: wire.WorkerRequest,
+        meanwhile: Meanwhile = _nothing,
         calls: int = 1,
     ) -> wire.Answer:
-        """Ask and wait; without an answer the worker ends: raises WorkerLost, or as `meanwhile`."""
-        process, number = self._process, next(self._numbers)
+        """Ask, and wait for an answer of this `kind`; the worker ends if there is none.
+
+        It has its time for a question for each of the `calls`. Raises WorkerLost, and what
+        `meanwhile` raises.
+        """
+        process = self._process
         if process is None:
             raise WorkerLost("its process is gone")
-        process.since = monotonic()
         try:
-            process.channel.send(number, wire.question_parts(asked))
-            while not process.connection.poll(0.2):
-                meanwhile()
-                if loss := process.loss(calls * self._timeout):
-                    late = f"no answer within {self._timeout:g} s"
-                    raise self._lost(late if isinstance(loss, TimedOut) else loss.how)
-            answer = process.answer(kind, number)
-            # A clock's smallest step is more than nothing.
-            if isinstance(answer, Elapsed) and not answer.seconds > 0:
-                raise wire.Damaged(f"{answer.seconds} seconds")
+            answer = self._answer(process, kind, request, meanwhile, calls)
         except (EOFError, ConnectionError, wire.Damaged) as error:
             raise self._lost(process.broken(error).how) from error
         except OSError as error:
@@ -431,6 +480,31 @@ class Stopwatch:
             raise
         if isinstance(answer, wire.Failure):
             raise WorkerLost(answer.message)
+        return answer
+
+    def _answer(
+        self,
+        process: Process,
+        kind: type[wire.Answer],
+        request: wire.WorkerRequest,
+        meanwhile: Meanwhile,
+        calls: int,
+    ) -> wire.Answer | wire.Failure:
+        """Send a request and read the answer; raises as `Process.answer` does, and OSError."""
+        number = next(self._numbers)
+        process.since = monotonic()
+        process.channel.send(number, wire.question_parts(request))
+        while not process.connection.poll(0.2):
+            meanwhile()
+            loss = process.loss(calls * self._timeout)
+            if isinstance(loss, TimedOut):
+                raise self._lost(f"no answer within {self._timeout:g} s")
+            if loss:
+                raise self._lost(loss.how)
+        answer = process.answer(kind, number)
+        # A clock's smallest step is more than nothing.
+        if isinstance(answer, Elapsed) and not answer.seconds > 0:
+            raise wire.Damaged(f"{answer.seconds} seconds")
         return answer
 
     def _lost(self, how: str) -> WorkerLost:

@@ -40,13 +40,16 @@ def _module_path(environment: Mapping[str, str]) -> list[str]:
     """Return a worker's path for modules: its parent's, or with its own PYTHONPATH instead."""
     if "PYTHONPATH" not in environment:
         return sys.path
-    own, parents = (
-        [str(Path(entry).resolve()) for entry in path.split(os.pathsep) if entry]
-        for path in (environment["PYTHONPATH"], os.environ.get("PYTHONPATH", ""))
-    )
+    own = _entries(environment["PYTHONPATH"])
+    parents = _entries(os.environ.get("PYTHONPATH", ""))
     # Without the parent's entries, no other build is found there where its own is missing.
-    rest = [entry for entry in sys.path if str(Path(entry).resolve()) not in parents]
-    return [*own, *rest, str(Path(opcheck.__file__).parent.parent)]
+    others = [entry for entry in sys.path if str(Path(entry).resolve()) not in parents]
+    return [*own, *others, str(Path(opcheck.__file__).parent.parent)]
+
+
+def _entries(path: str) -> list[str]:
+    """Return the folders of a PYTHONPATH."""
+    return [str(Path(entry).resolve()) for entry in path.split(os.pathsep) if entry]
 
 
 def fits(size: int) -> bool:
@@ -86,9 +89,15 @@ class Process:
 
     def __init__(self, settings: BackendSettings) -> None:
         """Start it; raises BackendUnavailable where the system has no room for it."""
-        #: Once it has said hello; questions answered; since when it is at work, or idle.
-        self.connected, self.handled, self.since = False, 0, monotonic()
-        self._settings, self._last_look, self._killed = settings, 0.0, False
+        #: It has said hello.
+        self.connected = False
+        #: The number of questions answered.
+        self.handled = 0
+        #: Since when it is at work, or idle.
+        self.since = monotonic()
+        self._settings = settings
+        self._last_look = 0.0
+        self._killed = False
         try:
             self._start()
         except (OSError, ValueError) as error:  # the latter is about the environment
@@ -106,7 +115,8 @@ class Process:
             for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
                 # Two seconds for the rest of a message: messages are sent whole.
                 ours.setsockopt(socket.SOL_SOCKET, limit, struct.pack("ll", 2, 0))
-            self._file, self._log = _nameless(), _nameless(os.O_APPEND)
+            self._file = _nameless()
+            self._log = _nameless(os.O_APPEND)
             arguments = {
                 "address": self._settings.address,
                 "path": _module_path(environment),
@@ -159,8 +169,8 @@ class Process:
         except (EOFError, ConnectionError):
             pass
         except (wire.Damaged, MemoryError) as error:
-            said = f"{who} says something unintelligible at start: {error}"
-            raise BackendUnavailable(self.killed(said)) from error
+            message = f"{who} says something unintelligible at start: {error}"
+            raise BackendUnavailable(self.killed(message)) from error
         raise BackendUnavailable(self.killed(f"{who} died at start: {self.how_it_ended()}"))
 
     def answer(
@@ -171,8 +181,8 @@ class Process:
         Raises EOFError, ConnectionError and Damaged, by which the worker is `broken`, and
         MemoryError where the answer does not fit.
         """
-        found, parts = self.channel.receive(fits)
-        if found != number:
+        answered, parts = self.channel.receive(fits)
+        if answered != number:
             raise wire.Damaged("it answers what was not asked")
         return wire.read_answer(kind, parts, given)
 
@@ -207,10 +217,13 @@ class Process:
         """Return the signal or the status of a process that has ended, or is about to."""
         # The connection closes a moment, up to a second, before the process is gone.
         self.wait(monotonic() + 1.0)
-        if (status := self._popen.poll()) is None:
+        status = self._popen.poll()
+        if status is None:
             return otherwise
-        message = ", as the system does where memory runs out" if -status == signal.SIGKILL else ""
-        return f"{cleanup.how_it_ended(status)}{message}"
+        how = cleanup.how_it_ended(status)
+        if -status == signal.SIGKILL:
+            how += ", as the system does where memory runs out"
+        return how
 
     def takes_too_much(self, *, now: bool = False) -> bool:
         """Return True if it exceeds its memory limit; also shorten its log."""
@@ -228,12 +241,15 @@ class Process:
         return limit is not None and self._memory() > limit
 
     def _memory(self) -> int:
-        """Resident memory of the process and its children in bytes, 0 when it is gone."""
-        kin, total = self._family(), 0
-        for process in kin:
+        """Return the resident memory of the process and its children in bytes, 0 if it is gone."""
+        family = self._family()
+        total = 0
+        for process in family:
             with suppress(psutil.Error):
-                # Without the parts of others in common memory, which only Linux knows.
-                share = getattr(process.memory_full_info(), "pss", 0) if len(kin) > 1 else 0
+                share = 0
+                if len(family) > 1:
+                    # Without the parts of others in common memory, which only Linux knows.
+                    share = getattr(process.memory_full_info(), "pss", 0)
                 total += share or process.memory_info().rss
         return total
 
@@ -241,10 +257,10 @@ class Process:
         """End the process and its children, remove its files; return the end of its output."""
         return kill([self])[0]
 
-    def killed(self, said: str) -> str:
+    def killed(self, message: str) -> str:
         """Kill it, and append the end of its output to a message about that."""
         printed = self.kill().strip()
-        return f"{said}; the last it printed:\n{printed}" if printed else said
+        return f"{message}; the last it printed:\n{printed}" if printed else message
 
     def _family(self) -> list[psutil.Process]:
         try:
@@ -275,15 +291,16 @@ def kill(processes: Sequence[Process]) -> list[str]:
     alive = [process for process in processes if not process._killed]
     for process in alive:
         process._killed = True
-        kin = process._family()
+        family = process._family()
         # The group first: it is one call, and nobody in it can escape by forking meanwhile.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process._popen.pid, signal.SIGKILL)
-        for one in kin:
+        for relative in family:
             with suppress(psutil.Error):
-                one.kill()
+                relative.kill()
     if alive:
-        cleanup.kill_marked({str(process._scratch) for process in alive}.__contains__)
+        folders = {str(process._scratch) for process in alive}
+        cleanup.kill_marked(folders.__contains__)
     return [process._bury() if process in alive else "" for process in processes]
 
 

@@ -37,9 +37,14 @@ INLINE = 16_000
 TAIL = 8 << 10
 #: The number of the message, how many parts it has, and whether they follow or lie in the file.
 _HEAD = struct.Struct("<qq?")
-#: The file begins with the number of the worker's present question, and the end of an unread
-#: message or 0; the message follows.
-_MARK, _UNREAD, _START = 0, 8, 16
+#: Offsets in the file. First the number of the worker's present question.
+_MARK = 0
+#: Then the end of an unread message, or 0.
+_UNREAD = 8
+#: Then the message.
+_START = 16
+#: So many bytes of the file stay after a message: to get new memory takes long.
+_MAX_IDLE_FILE = 32 << 20
 _NUMBER = struct.Struct("<q")
 
 
@@ -69,7 +74,9 @@ class Channel:
     # It waits until its last large message was read; the parent's end never waits.
 
     def __init__(self, connection: "Connection[Any, Any]", file: int, *, at_worker: bool) -> None:
-        self.connection, self._file, self._at_worker = connection, file, at_worker
+        self.connection = connection
+        self._file = file
+        self._at_worker = at_worker
 
     def at_work(self) -> int:
         """Return the number of the last question that the worker received, 0 if there is none."""
@@ -90,11 +97,12 @@ class Channel:
         for view in (memoryview(sizes), *views):
             while view:
                 written = os.pwrite(self._file, view, place)
-                view, place = view[written:], place + written
+                view = view[written:]
+                place += written
         self._note(_UNREAD, place)
         self.connection.send_bytes(head)
 
-    def receive(self, fits: Callable[[int], bool] = lambda _: True) -> tuple[int, list[bytearray]]:
+    def receive(self, fits: Callable[[int], bool] | None = None) -> tuple[int, list[bytearray]]:
         """Return the number of the next message, and its parts.
 
         Raises EOFError or ConnectionError where the other end is closed, Damaged where what came
@@ -106,31 +114,37 @@ class Channel:
             if self._at_worker:
                 self._note(_MARK, number)
             if inline:
-                body = memoryview(data)[_HEAD.size :]
-                return number, _split(count, len(body), lambda at, n: bytearray(body[at : at + n]))
-            length = min(self._noted(_UNREAD), os.fstat(self._file).st_size) - _START
-            try:
-                if not fits(length):
-                    raise MemoryError(f"{length:,} bytes")
-                return number, _split(count, length, self._part)
-            finally:
-                # So many bytes of the file stay after a message: to get new memory takes long.
-                if os.fstat(self._file).st_size > 32 << 20:
-                    os.ftruncate(self._file, _START)
-                self._note(_UNREAD, 0)
+                return number, _parts_of(memoryview(data)[_HEAD.size :], count)
+            return number, self._receive_from_file(count, fits)
         except ConnectionError:
             raise
         except (OSError, ValueError, struct.error) as error:
             raise Damaged(str(error)) from error
 
+    def _receive_from_file(self, count: int, fits: Callable[[int], bool] | None) -> list[bytearray]:
+        """Return the `count` parts of the message in the file, and mark it as read."""
+        length = min(self._noted(_UNREAD), os.fstat(self._file).st_size) - _START
+        try:
+            if fits and not fits(length):
+                raise MemoryError(f"{length:,} bytes")
+            return _split(count, length, self._part)
+        finally:
+            if os.fstat(self._file).st_size > _MAX_IDLE_FILE:
+                os.ftruncate(self._file, _START)
+            self._note(_UNREAD, 0)
+
     def _part(self, place: int, size: int) -> bytearray:
+        """Return so many bytes at a place of the message in the file."""
         # Read and not mapped: a process is killed for reading a mapped file that became shorter.
         data = bytearray(size)
-        rest, place = memoryview(data), place + _START
-        while rest:
-            if not (got := os.preadv(self._file, [rest], place)):
+        unread = memoryview(data)
+        offset = place + _START
+        while unread:
+            count = os.preadv(self._file, [unread], offset)
+            if not count:
                 raise ValueError("the file ends too early")
-            rest, place = rest[got:], place + got
+            unread = unread[count:]
+            offset += count
         return data
 
     def _note(self, place: int, number: int) -> None:
@@ -139,6 +153,15 @@ class Channel:
     def _noted(self, place: int) -> int:
         noted = os.pread(self._file, _NUMBER.size, place)
         return int(_NUMBER.unpack(noted.ljust(_NUMBER.size, b"\0"))[0])
+
+
+def _parts_of(body: memoryview, count: int) -> list[bytearray]:
+    """Return the `count` parts of a message that came through the connection."""
+
+    def part(place: int, size: int) -> bytearray:
+        return bytearray(body[place : place + size])
+
+    return _split(count, len(body), part)
 
 
 def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> list[bytearray]:
@@ -158,8 +181,10 @@ def _split(count: int, length: int, part: Callable[[int, int], bytearray]) -> li
 Answer = TypeVar("Answer")
 #: Exceptions of reading something that is no message.
 _GARBAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError)
-#: How many bytes are compared at once, and by how many one looks for an equal array.
-_PIECE, _BEGINNING = 1 << 18, 1 << 10
+#: Bytes of two arrays that are compared at once.
+_PIECE = 1 << 18
+#: Bytes at the beginning of an array by which an equal one is looked for.
+_BEGINNING = 1 << 10
 #: The key in JSON of an array, or of another kind of output.
 _VALUE = "@"
 WorkerRequest: TypeAlias = Question | Hold | Measure | Release
@@ -169,15 +194,19 @@ _pickled: WeakKeyDictionary[WorkerRequest, list[Any]] = WeakKeyDictionary()
 
 def question_parts(question: WorkerRequest) -> list[Any]:
     """Encode a question as a message; its arrays are not copied."""
-    if (parts := _pickled.get(question)) is None:
+    parts = _pickled.get(question)
+    if parts is None:
         buffers: list[PickleBuffer] = []
         file = io.BytesIO()
         pickler = Pickler(file, protocol=5, buffer_callback=buffers.append)
         # NumPy's own way would have the worker look up names that a backend may have changed.
         pickler.dispatch_table = {ndarray: _reduced_array}
-        # Its legal twin is a question of its own.
-        pickler.dump(replace(question, twin=None) if isinstance(question, Question) else question)
-        parts = _pickled[question] = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
+        sent = question
+        if isinstance(question, Question):
+            sent = replace(question, twin=None)  # its legal twin is a question of its own
+        pickler.dump(sent)
+        parts = [file.getbuffer(), *(buffer.raw() for buffer in buffers)]
+        _pickled[question] = parts
     return parts
 
 
@@ -225,7 +254,8 @@ def answer_parts(answer: object, given: Sequence[Array] = ()) -> list[Any]:
         if not isinstance(value, ndarray):
             return vars(value)
         own = len(known)
-        if (place := place_of(value)) < own:
+        place = place_of(value)
+        if place < own:
             return {_VALUE: place}
         if value.dtype.hasobject:
             return {_VALUE: [value.reshape(-1).tolist(), value.shape]}
@@ -243,8 +273,8 @@ def read_answer(
     """Decode an answer; its arrays share the memory of the `parts`. Raises Damaged."""
     known: list[Any] = [*given]
 
-    def value_of(said: dict[str, Any]) -> Any:
-        match said.get(_VALUE, said):
+    def value_of(entries: dict[str, Any]) -> Any:
+        match entries.get(_VALUE, entries):
             case int(place):
                 value = known[place]
             case [strings, shape]:
@@ -253,12 +283,10 @@ def read_answer(
                 value = _array(spelt, tuple(shape), parts[blob])
             case str(description):
                 return Foreign(description)
-            case {"description": str(description), "values": [*values]} if all(
-                isinstance(one, ndarray) for one in values
-            ):
+            case {"description": str(description), "values": [*values]} if _are_arrays(values):
                 return Items(description, tuple(values))
             case _:
-                return said
+                return entries
         known.append(value)
         return value
 
@@ -269,13 +297,22 @@ def read_answer(
             raise ValueError("a time is negative")
         return answer  # type: ignore[no-any-return]
     except _GARBAGE as error:
-        message = f"{type(error).__name__}: {error}"
-        if findings := getattr(error, "errors", None):
-            first = findings(include_url=False, include_input=False)[0]
-            # The first two steps are the tuple's and the union's.
-            place = ".".join(map(str, first["loc"][2:]))
-            message = f"{place}: {first['msg']}" if place else f"{first['msg']}"
-        raise Damaged(message) from error
+        raise Damaged(_what_is_wrong(error)) from error
+
+
+def _are_arrays(values: Sequence[object]) -> bool:
+    return all(isinstance(value, ndarray) for value in values)
+
+
+def _what_is_wrong(error: Exception) -> str:
+    """Return the message of an error, of pydantic's the first one."""
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return f"{type(error).__name__}: {error}"
+    first = errors(include_url=False, include_input=False)[0]
+    # The first two steps are the tuple's and the union's.
+    place = ".".join(map(str, first["loc"][2:]))
+    return f"{place}: {first['msg']}" if place else f"{first['msg']}"
 
 
 @lru_cache
@@ -307,7 +344,8 @@ def _bytes(array: Array) -> memoryview:
 def _same(one: Array, other: Array) -> bool:
     """Return True if two arrays of one dtype and shape are equal."""
     # As bytes, for a backend may have changed how NumPy compares; in pieces that are soon copied.
-    left, right = _bytes(one), _bytes(other)
+    left = _bytes(one)
+    right = _bytes(other)
     pieces = (slice(place, place + _PIECE) for place in range(0, len(left), _PIECE))
     return all(left[piece].tobytes() == right[piece].tobytes() for piece in pieces)
 

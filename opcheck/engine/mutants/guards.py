@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, opset
-from opcheck.engine.evaluate import is_real
+from opcheck.dtypes import is_real
 from opcheck.engine.mutants import indices, mutant
 from opcheck.engine.mutants.attributes import departs_from_default
 from opcheck.engine.mutants.mutant import Accepting, AnswerFunction, Mutant

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.dtypes import DTYPES
-from opcheck.engine.evaluate import is_real
+from opcheck.dtypes import DTYPES, is_real
 from opcheck.engine.mutants import elements as el
 from opcheck.engine.mutants.elements import (
     FLOATS,

@@ -5,43 +5,43 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.operators import family, raise_unspecified
 from opcheck.engine.rulings import maximum, minimum, of_either_side, with_limit
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 
 NAMES = """Celu Elu HardSigmoid HardSwish LeakyRelu Mish Selu Shrink Sigmoid Softplus Softsign Swish
 ThresholdedRelu"""
 
 
-def sigmoid(x: Array) -> Array:
+def sigmoid(x: Tensor) -> Tensor:
     """Sigmoid: "y = 1 / (1 + exp(-x))"."""
     return xp.at_most_1(1 / (1 + xp.exp(-x)))
 
 
-def celu(X: Array, *, alpha: float) -> Array:
+def celu(X: Tensor, *, alpha: float) -> Tensor:
     """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))"."""
     return maximum(X, 0) + minimum(alpha * (xp.exp(X / alpha) - 1), 0)
 
 
-def elu(X: Array, *, alpha: float) -> Array:
+def elu(X: Tensor, *, alpha: float) -> Tensor:
     """Elu: "f(x) = alpha * (exp(x) - 1.) for x < 0, f(x) = x for x >= 0."."""
     return of_either_side(X, xp.where(xp.less(X, 0), alpha * (xp.exp(X) - 1), X))
 
 
-def leaky_relu(X: Array, *, alpha: float) -> Array:
+def leaky_relu(X: Tensor, *, alpha: float) -> Tensor:
     """LeakyRelu: "f(x) = alpha * x for x < 0, f(x) = x for x >= 0"."""
     return of_either_side(X, xp.where(xp.less(X, 0), alpha * X, X))
 
 
-def selu(X: Array, *, alpha: float, gamma: float) -> Array:
+def selu(X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     """Selu: "y = gamma * (alpha * e^x - alpha) for x <= 0, y = gamma * x for x > 0"."""
     return of_either_side(X, gamma * xp.where(xp.greater(X, 0), X, alpha * xp.exp(X) - alpha))
 
 
-def selu_by_expm1(X: Array, *, alpha: float, gamma: float) -> Array:
+def selu_by_expm1(X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     """Selu with alpha * (e^x - 1), which does not cancel."""
     return of_either_side(X, gamma * xp.where(xp.greater(X, 0), X, alpha * xp.expm1(X)))
 
 
-def shrink(input: Array, *, lambd: float, bias: float) -> Array:
+def shrink(input: Tensor, *, lambd: float, bias: float) -> Tensor:
     """Shrink: "If x < -lambd, y = x + bias; If x > lambd, y = x - bias; Otherwise, y = 0."."""
     if input.dtype.kind in "iu" and bias:
         raise_unspecified("how a float is added to integers")
@@ -50,68 +50,68 @@ def shrink(input: Array, *, lambd: float, bias: float) -> Array:
     return xp.where(xp.less(input, -lambd), input + added, inner)
 
 
-def thresholded_relu(X: Array, *, alpha: float) -> Array:
+def thresholded_relu(X: Tensor, *, alpha: float) -> Tensor:
     """ThresholdedRelu: "y = x for x > alpha, y = 0 otherwise"."""
     return xp.where(xp.greater(X, alpha), X, xp.zeros_like(X))
 
 
-def clipped(x: Array, high: float) -> Array:
+def clipped(x: Tensor, high: float) -> Tensor:
     """max(0, min(high, x))."""
     return maximum(minimum(x, high), 0)
 
 
-def hard_sigmoid(X: Array, *, alpha: float, beta: float) -> Array:
+def hard_sigmoid(X: Tensor, *, alpha: float, beta: float) -> Tensor:
     """HardSigmoid: "y = max(0, min(1, alpha * x + beta))"."""
     return clipped(alpha * X + beta, 1)
 
 
-def hard_swish(X: Array) -> Array:
+def hard_swish(X: Tensor) -> Tensor:
     """HardSwish: "y = x * max(0, min(1, alpha * x + beta))" with alpha = 1/6 and beta = 0.5."""
     return with_limit(X, X * clipped(X / 6 + 0.5, 1), xp.zeros_like(X))
 
 
-def hard_swish_divided_last(X: Array) -> Array:
+def hard_swish_divided_last(X: Tensor) -> Tensor:
     """HardSwish as x * max(0, min(6, x + 3)) / 6."""
     return with_limit(X, X * clipped(X + 3, 6) / 6, xp.zeros_like(X))
 
 
-def hard_swish_by_a_sixth(X: Array) -> Array:
+def hard_swish_by_a_sixth(X: Tensor) -> Tensor:
     """HardSwish as x * (max(0, min(6, x + 3)) * (1/6))."""
     return with_limit(X, X * (clipped(X + 3, 6) * (1 / 6)), xp.zeros_like(X))
 
 
-def hard_swish_of_a_sixth(X: Array) -> Array:
+def hard_swish_of_a_sixth(X: Tensor) -> Tensor:
     """HardSwish as x * max(0, min(1, x * (1/6) + 0.5))."""
     return with_limit(X, X * clipped(X * (1 / 6) + 0.5, 1), xp.zeros_like(X))
 
 
-def hard_swish_as_the_body(X: Array) -> Array:
+def hard_swish_as_the_body(X: Tensor) -> Tensor:
     """HardSwish as its function body, which has 1/6 as an attribute, in float32."""
     sixth = float(np.float32(1 / 6))
     return with_limit(X, X * clipped(X * sixth + 0.5, 1), xp.zeros_like(X))
 
 
-def literal_softplus(X: Array) -> Array:
+def literal_softplus(X: Tensor) -> Tensor:
     """Softplus: "y = ln(exp(x) + 1)", which overflows."""
     return xp.log(xp.exp(X) + 1)
 
 
-def softplus(X: Array) -> Array:
+def softplus(X: Tensor) -> Tensor:
     """Softplus without overflow: max(x, 0) + ln(1 + exp(-|x|))."""
     return xp.maximum(X, 0) + xp.log1p(xp.exp(-xp.abs(X)))
 
 
-def mish(X: Array) -> Array:
+def mish(X: Tensor) -> Tensor:
     """Mish: "mish(x) = x * tanh(softplus(x))"; its limit at -infinity is 0."""
     return with_limit(X, X * xp.tanh(literal_softplus(X)), xp.zeros_like(X))
 
 
-def softsign(input: Array) -> Array:
+def softsign(input: Tensor) -> Tensor:
     """Softsign: "x/(1+|x|)"; its limits are 1 and -1."""
     return with_limit(input, input / (1 + xp.abs(input)), xp.sign(input))
 
 
-def swish(X: Array, *, alpha: float) -> Array:
+def swish(X: Tensor, *, alpha: float) -> Tensor:
     """Swish: "y = x * sigmoid(alpha * x)"; its limit at -infinity is 0."""
     return with_limit(X, X * sigmoid(alpha * X), xp.zeros_like(X))
 

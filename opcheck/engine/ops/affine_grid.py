@@ -14,14 +14,15 @@ import numpy as np
 from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, listed
 from opcheck.engine.interpolation import CORNERS_OF_ONE_ELEMENT
-from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.engine.operators import formula_builder, leave_open, operator
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
 
 AFFINE_GRID = operator("AffineGrid")
 
 #: From numbers of elements, the length of their axis and align_corners to places on it.
-Places: TypeAlias = Callable[[Array, int, int], Array]
+Places: TypeAlias = Callable[[Array, int, bool], Array]
 
 #: How far the readings of CORNERS_OF_ONE_ELEMENT lie from the first corner.
 FROM_THE_FIRST_CORNER = {"first": 0, "middle": 1, "last": 2}
@@ -30,7 +31,7 @@ FROM_THE_FIRST_CORNER = {"first": 0, "middle": 1, "last": 2}
 # ── places ────────────────────────────────────────────────────────────────────────────────────
 
 
-def in_steps(number: Array, length: int, align_corners: int) -> Array:
+def in_steps(number: Array, length: int, align_corners: bool) -> Array:
     """Return the places from -1 to 1, the first one and so many steps.
 
     With align_corners, "-1 and 1 refer to the centers of the corner pixels", else "to the outer
@@ -41,15 +42,15 @@ def in_steps(number: Array, length: int, align_corners: int) -> Array:
     return number * (xp.real(2.0) / max(length, 1)) + (xp.real(1.0) / max(length, 1) - 1)
 
 
-def scaled(number: Array, length: int, align_corners: int) -> Array:
+def scaled(number: Array, length: int, align_corners: bool) -> Array:
     """Return the places between corners, brought nearer to each other for those between edges."""
-    aligned = in_steps(number, length, 1)
+    aligned = in_steps(number, length, True)
     if align_corners:
         return aligned
     return aligned * (xp.real(length - 1.0) / max(length, 1))
 
 
-def doubled(number: Array, length: int, align_corners: int) -> Array:
+def doubled(number: Array, length: int, align_corners: bool) -> Array:
     """Return each place as a whole number that is divided once."""
     if align_corners:
         return number * 2 / max(length - 1, 1) - 1
@@ -106,17 +107,16 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
     lengths = stated[2:]
     shape = (stated[0], *lengths, n)
     check_size(shape)
-    if align_corners not in (0, 1):
-        raise_unspecified(f"align_corners {align_corners}")
+    is_aligned = flag("align_corners", align_corners)
     if np.isinf(xp.values_of(theta)[..., :-1]).any():
         leave_open("infinity times what may round to 0 is infinite, or no number")
     geometry = grid.change(Geometry(theta, lengths, range(n)[::-1]))
-    positions = homogeneous_positions(grid.places, geometry, align_corners)
+    positions = homogeneous_positions(grid.places, geometry, is_aligned)
     moved = xp.permute_dims(xp.matmul(geometry.theta, positions), (0, 2, 1))
     return xp.astype(xp.reshape(moved, shape), theta.dtype)
 
 
-def homogeneous_positions(places: Places, geometry: Geometry, align_corners: int) -> Array:
+def homogeneous_positions(places: Places, geometry: Geometry, align_corners: bool) -> Array:
     """Return a row of x, one of y, … and one of ones, with a column for each element."""
     lengths = geometry.lengths
     computed_in = np.float64 if geometry.theta.dtype == np.float64 else np.float32
@@ -144,17 +144,17 @@ AFFINE_GRID.alternative("", build=affine_grid)(Grid(doubled))
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def from_0_to_1(number: Array, length: int, align_corners: int) -> Array:
+def from_0_to_1(number: Array, length: int, align_corners: bool) -> Array:
     """Mutant: the places run from 0 to 1."""
     return (in_steps(number, length, align_corners) + 1) / 2
 
 
-def upside_down(number: Array, length: int, align_corners: int) -> Array:
+def upside_down(number: Array, length: int, align_corners: bool) -> Array:
     """Mutant: the places run from 1 to -1."""
     return -in_steps(number, length, align_corners)
 
 
-def from_the_first_edge(number: Array, length: int, align_corners: int) -> Array:
+def from_the_first_edge(number: Array, length: int, align_corners: bool) -> Array:
     """Mutant: each place is the edge at which its element begins."""
     return number * (2 / max(length, 1)) - 1
 

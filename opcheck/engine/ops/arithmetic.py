@@ -22,18 +22,18 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode, reject
-from opcheck.numbers import Array
+from opcheck.numbers import Array, Tensor
 
 NAMES = """Add Div Max Mean Min Mul Sub Sum"""
 
 #: A function of two tensors that broadcast.
-OfPair: TypeAlias = Callable[[Array, Array], Array]
+OfPair: TypeAlias = Callable[[Array, Array], Tensor]
 
 
 # ── two tensors ───────────────────────────────────────────────────────────────────────────────
 
 
-def aligned(A: Array, B: Array, broadcast: int, axis: int | None) -> Array:
+def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
     """Return B so that it broadcasts to A as the versions before 7 define it.
 
     With `broadcast`, B is one element, or its axes are those of A from `axis` on, by default the
@@ -55,21 +55,21 @@ def aligned(A: Array, B: Array, broadcast: int, axis: int | None) -> Array:
     return xp.reshape(B, (*B.shape, *(1 for _ in range(behind))))
 
 
-def of_pair(function: OfPair, A: Array, B: Array) -> Array:
+def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
     """Return `function` of two tensors that broadcast to each other."""
     common_shape(A.shape, B.shape)
     return function(A, B)
 
 
 def of_aligned_pair(
-    function: OfPair, A: Array, B: Array, *, broadcast: int, axis: int | None
-) -> Array:
+    function: OfPair, A: Tensor, B: Tensor, *, broadcast: int, axis: int | None
+) -> Tensor:
     """Return `function` of two tensors of which B alone is stretched."""
     return function(A, aligned(A, B, broadcast, axis))
 
 
 def each_version_of_pair(
-    name: str, function: OfPair, with_broadcast: Callable[..., Array] = of_pair
+    name: str, function: OfPair, with_broadcast: Callable[..., Tensor] = of_pair
 ) -> Mapping[int, Formula]:
     """Return the formula of each version of an operator of two tensors."""
     versions = opset.versions("", name)
@@ -94,7 +94,7 @@ def divided(a: Array, b: Array) -> Array:
     return (a - np.fmod(a, b)) // b
 
 
-def to_either_side(function: OfPair, a: Array, b: Array) -> Array:
+def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
     """Return `function` rounded to either neighbor, as where it is not the last operation."""
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
@@ -119,7 +119,7 @@ def quotients_rounded_down(a: Array, b: Array) -> Array:
 # ── any number of tensors ─────────────────────────────────────────────────────────────────────
 
 
-def of_many(function: Callable[..., Array], is_broadcasting: bool, *data_0: Array) -> Array:
+def of_many(function: Callable[..., Tensor], is_broadcasting: bool, *data_0: Tensor) -> Tensor:
     """Return `function` of tensors; before version 8 they have one shape."""
     if not is_broadcasting and len({x.shape for x in data_0}) > 1:
         raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
@@ -127,47 +127,47 @@ def of_many(function: Callable[..., Array], is_broadcasting: bool, *data_0: Arra
     return function(*data_0)
 
 
-def largest(*data: Array) -> Array:
+def largest(*data: Tensor) -> Tensor:
     """Max: the larger one of the first two, of that and the third, and so on."""
     return reduce(maximum, data)
 
 
-def smallest(*data: Array) -> Array:
+def smallest(*data: Tensor) -> Tensor:
     """Min: the smaller one of the first two, of that and the third, and so on."""
     return reduce(minimum, data)
 
 
-def sum_in_order(*data: Array) -> Array:
+def sum_in_order(*data: Tensor) -> Tensor:
     """Sum, added up from the first tensor to the last."""
     return reduce(xp.add, data)
 
 
-def sum_in_any_order(*data: Array) -> Array:
+def sum_in_any_order(*data: Tensor) -> Tensor:
     """Sum, added up in any order."""
     return xp.sum(xp.stack(broadcast(*data)), axis=0)
 
 
-def divided_by(x: Array, count: int) -> Array:
+def divided_by(x: Tensor, count: int) -> Tensor:
     """Return x / count, in the type of x."""
     return x / np.full((1,) * x.ndim, count, x.dtype)
 
 
-def mean_in_order(*data: Array) -> Array:
+def mean_in_order(*data: Tensor) -> Tensor:
     """Mean: the sum from the first tensor to the last, divided by their number."""
     return divided_by(sum_in_order(*data), len(data))
 
 
-def mean_in_any_order(*data: Array) -> Array:
+def mean_in_any_order(*data: Tensor) -> Tensor:
     """Mean: the sum in any order, divided by the number of tensors."""
     return divided_by(sum_in_any_order(*data), len(data))
 
 
-def mean_of_shares(*data: Array) -> Array:
+def mean_of_shares(*data: Tensor) -> Tensor:
     """Mean: the sum of the tensors, each divided by their number."""
     return sum_in_any_order(*(divided_by(x, len(data)) for x in data))
 
 
-def running_mean(*data: Array) -> Array:
+def running_mean(*data: Tensor) -> Tensor:
     """Mean: that of the tensors so far, moved towards each further one."""
     mean = data[0]
     for count, x in enumerate(data[1:], start=2):
@@ -176,7 +176,7 @@ def running_mean(*data: Array) -> Array:
 
 
 #: The formula of the text first, then others that are as right.
-OF_MANY: Mapping[str, tuple[Callable[..., Array], ...]] = {
+OF_MANY: Mapping[str, tuple[Callable[..., Tensor], ...]] = {
     "Max": (largest,),
     "Min": (smallest,),
     "Mean": (mean_in_order, mean_in_any_order, mean_of_shares, running_mean),

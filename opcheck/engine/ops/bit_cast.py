@@ -4,14 +4,14 @@ from opcheck import dtypes
 from opcheck.engine.operators import operator
 from opcheck.errors import NotSupported, reject
 from opcheck.grouping import not_none
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
 
 OP = operator("BitCast", exact=True)
 
 
 @OP.formula(26)
-def bit_cast(input: Array, *, to: int) -> Array:
+def bit_cast(input: Tensor, *, to: int) -> Tensor:
     """Return the bits of `input` in the type `to`, an ONNX code; refuse another width."""
     dtype = not_none(dtypes.named(to))
     own = not_none(dtypes.of(bare(input)))
@@ -21,4 +21,5 @@ def bit_cast(input: Array, *, to: int) -> Array:
         raise NotSupported(f"unsupported by opcheck: the bits of {own} as {dtype}")
     reject(dtype.bits != own.bits, f"{own} as {dtype}, which has another width")
     # In a byte of NumPy's, narrower types have the lowest bits.
-    return bare(input).view(dtype.numpy)
+    viewed: Tensor = bare(input).view(dtype.numpy)
+    return viewed

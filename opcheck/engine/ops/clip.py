@@ -9,7 +9,7 @@ from opcheck.engine.operators import operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode
-from opcheck.numbers import Array
+from opcheck.numbers import Operand, Tensor
 from opcheck.numbers.faulty import bare
 
 OP = operator("Clip", exact=True)
@@ -25,7 +25,7 @@ DEFAULT_BOUNDS = Ruling(
 )
 
 
-def within_defaults(x: Array, is_beyond: Any) -> Array:
+def within_defaults(x: Tensor, is_beyond: Any) -> Tensor:
     """Return `x`, whose elements `is_beyond` may be cut off at a bound that is left out.
 
     `is_beyond` masks infinities, and in the first versions what is too large for float32.
@@ -44,24 +44,24 @@ def within_defaults(x: Array, is_beyond: Any) -> Array:
     return xp.where(is_beyond, xp.where(xp.less(x, 0), -limit, limit), x)
 
 
-def beyond(x: Array, *, below: bool, above: bool, largest: float) -> Any:
+def beyond(x: Tensor, *, below: bool, above: bool, largest: float) -> Any:
     """Mask the elements of `x` that lie beyond ±`largest`, on the sides that are asked for."""
     values = xp.values_of(x) if x.dtype.kind not in "biu" else np.zeros(x.shape)
     return (below & (values < -largest)) | (above & (values > largest))
 
 
 @OP.formula(13)
-def clip(input: Array, min: Array = None, max: Array = None) -> Array:
+def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Return `input` within [min, max]; "When 'min' is greater than 'max'", all is `max`."""
     for bound in (min, max):
-        if np.ndim(bare(bound)):
+        if bound is not None and bound.ndim:
             raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
     largest = finite_limit(input)
     is_beyond = beyond(input, below=min is None, above=max is None, largest=largest)
     return between(within_defaults(input, is_beyond), min, max)
 
 
-def finite_limit(x: Array) -> float:
+def finite_limit(x: Tensor) -> float:
     """Return the largest finite number of a tensor's type; infinity for integers."""
     dtype = dtypes.of(np.empty(0, x.dtype))
     if dtype is None or dtype.kind != "float":
@@ -69,7 +69,7 @@ def finite_limit(x: Array) -> float:
     return float(dtypes.limits(dtype)[1])
 
 
-def between(x: Array, low: Array, high: Array) -> Array:
+def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
     """Return `x` within [low, high], where None is no bound; `high` counts more."""
     if low is not None:
         x = maximum(x, low)
@@ -79,7 +79,7 @@ def between(x: Array, low: Array, high: Array) -> Array:
 
 
 @OP.formula(11, 12)
-def clip_11(input: Array, min: Array = None, max: Array = None) -> Array:
+def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """The same, where the text does not define what a `min` above `max` means."""
     clipped = clip(input, min, max)
     if min is not None and max is not None and bare(min) > bare(max):
@@ -88,7 +88,7 @@ def clip_11(input: Array, min: Array = None, max: Array = None) -> Array:
 
 
 @OP.formula(1, 6)
-def clip_1(input: Array, *, min: float | None, max: float | None) -> Array:
+def clip_1(input: Tensor, *, min: float | None, max: float | None) -> Tensor:
     """The same with attributes as bounds, whose defaults may be those of float32 for all types."""
     low = None if min in (None, -LARGEST_FLOAT32) else min
     high = None if max in (None, LARGEST_FLOAT32) else max
@@ -100,6 +100,6 @@ def clip_1(input: Array, *, min: float | None, max: float | None) -> Array:
 
 
 @OP.mutant("min counted more than max where it is above it", 13)
-def max_before_min(input: Array, min: Array = None, max: Array = None) -> Array:
+def max_before_min(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Mutant: the upper bound is applied first."""
     return clip(clip(input, None, max), min)

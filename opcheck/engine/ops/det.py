@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from opcheck import numbers as xp
 from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
 from opcheck.errors import reject
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
+from opcheck.numbers.faulty import bare
 
 #: One matrix of float64, [M, M].
 Matrix: TypeAlias = NDArray[np.float64]
 #: Makes determinants, [*], of matrices, [*, M, M].
-Determinants: TypeAlias = Callable[[Array], Array]
+Determinants: TypeAlias = Callable[[Tensor], Tensor]
 
 #: The unit roundoff in which `Room` counts.
 ROUNDOFF = 2.0**-24
@@ -33,20 +34,20 @@ MOST_BITS = 1000
 # ── the operator ──────────────────────────────────────────────────────────────────────────────
 
 
-def as_computed(y: Array) -> Array:
+def as_computed(y: Tensor) -> Tensor:
     """Return the determinants as they are."""
     return y
 
 
-def by_logarithms(y: Array) -> Array:
+def by_logarithms(y: Tensor) -> Tensor:
     """Return the determinants by way of their logarithms."""
     return xp.sign(y) * xp.exp(xp.log(xp.abs(y)))
 
 
 @formula_builder(11, 22, options=["finish"])
 def of_matrices(
-    determinants: Determinants, X: Array, *, finish: Determinants = as_computed
-) -> Array:
+    determinants: Determinants, X: Tensor, *, finish: Determinants = as_computed
+) -> Tensor:
     """Return Y, [*], of X, [*, M, M]: "the inner-most 2 dimensions form square matrices".
 
     `finish` computes further with the determinants. Raises InvalidNode for other matrices,
@@ -68,7 +69,7 @@ DET = operator("Det")
 
 
 @DET.formula(build=of_matrices)
-def eliminated(X: Array) -> Array:
+def eliminated(X: Tensor) -> Tensor:
     """Return the determinants, as near as the elimination with pivots gets in an arithmetic."""
     values = xp.values_of(X)
     *outer, n, _ = values.shape
@@ -180,7 +181,7 @@ DET.alternative(
 
 
 @DET.alternative("", build=of_matrices)
-def by_minors(X: Array) -> Array:
+def by_minors(X: Tensor) -> Tensor:
     """Return the determinants by the first row's minors, as kernels of small matrices do.
 
     They are not as near to singular matrices as elimination.
@@ -195,7 +196,8 @@ def by_minors(X: Array) -> Array:
         columns = [j for j in range(n) if j != k]
         minor = by_minors(xp.take(X[..., 1:, :], columns, axis=-1))
         terms.append((-1) ** k * (X[..., 0, k] * minor))
-    return reduce(add, terms)
+    total: Tensor = reduce(add, terms)
+    return total
 
 
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
@@ -206,9 +208,9 @@ def of_each_matrix(determinant: Callable[[Matrix], float]) -> Mapping[int, Formu
     return of_matrices(partial(mapped, determinant))
 
 
-def mapped(determinant: Callable[[Matrix], float], X: Array) -> Array:
+def mapped(determinant: Callable[[Matrix], float], X: Tensor) -> Tensor:
     """Return `determinant` of each matrix of X, computed in float64."""
-    matrices = X.astype(np.float64).reshape(-1, *X.shape[-2:])
+    matrices = bare(X).astype(np.float64).reshape(-1, *X.shape[-2:])
     found = np.array([determinant(matrix) for matrix in matrices])
     return found.reshape(X.shape[:-2])
 

@@ -4,26 +4,26 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp
 from opcheck.engine.operators import family, leave_open
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
 
 NAMES = """Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Reciprocal Sin Sinh Sqrt Tan
 Tanh"""
 
 
-def error_function(input: Array) -> Array:
+def error_function(input: Tensor) -> Tensor:
     """Erf, of integers too, though the text does not define how the result becomes an integer."""
     if input.dtype.kind in "iu" and np.any(bare(input)):
         leave_open("how the result becomes an integer")
     return xp.erf(input)
 
 
-def reciprocal(X: Array) -> Array:
+def reciprocal(X: Tensor) -> Tensor:
     """Reciprocal: "y = 1/x"."""
     return 1 / X
 
 
-def root_by_power(X: Array) -> Array:
+def root_by_power(X: Tensor) -> Tensor:
     """Sqrt as "y = x^0.5", which is as right."""
     return xp.pow(X, 0.5)
 

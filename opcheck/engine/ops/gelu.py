@@ -8,7 +8,7 @@ from opcheck.engine.graphs import body_formula
 from opcheck.engine.operators import check_one_of, formula_builder, operator
 from opcheck.engine.rulings import with_limit
 from opcheck.model import OpVersion
-from opcheck.numbers import Array
+from opcheck.numbers import Array, Tensor
 
 OP = operator("Gelu")
 #: The text's 0.044715, as a whole number of millionths: no kind of numbers rounds it.
@@ -16,7 +16,7 @@ MILLIONTHS = 44715
 
 
 @formula_builder(20)
-def versions(gate: Callable[[Array, str], Array], X: Array, *, approximate: str) -> Array:
+def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: str) -> Tensor:
     """Version 20: 0.5 * X * (1 + gate(X)), whose limit at -infinity is 0.
 
     "y = 0.5 * x * (1 + erf(x/sqrt(2)))", or "(1 + Tanh(sqrt(2/π) * (x + 0.044715 * x^3)))" with
@@ -27,14 +27,14 @@ def versions(gate: Callable[[Array, str], Array], X: Array, *, approximate: str)
 
 
 @OP.formula(build=versions)
-def gate(x: Array, approximate: str) -> Array:
+def gate(x: Tensor, approximate: str) -> Tensor:
     """Return erf(x/√2), or its approximation by tanh."""
     if approximate == "none":
         return xp.erf(x * xp.inexact(xp.sqrt(xp.real(0.5)), 1))
     return tanh_of_cubic(x, MILLIONTHS)
 
 
-def tanh_of_cubic(x: Array, millionths: int) -> Array:
+def tanh_of_cubic(x: Tensor, millionths: int) -> Tensor:
     """Return tanh(√(2/π) · (x + c·x³)), with c in millionths."""
     quarter_of_pi = xp.atan(xp.real(1))
     root = xp.sqrt(xp.real(0.5) / quarter_of_pi)
@@ -48,31 +48,31 @@ OP.alternative("with the function body's constants, float32's in the tensor's ty
 
 
 @OP.mutant("the approximation by tanh was taken, whatever approximate", build=versions)
-def tanh_always(x: Array, approximate: str) -> Array:
+def tanh_always(x: Tensor, approximate: str) -> Tensor:
     """Mutant: approximate is tanh."""
     return gate(x, "tanh")
 
 
 @OP.mutant("the approximation by a logistic function of 1.702·x was taken", build=versions)
-def quick(x: Array, approximate: str) -> Array:
+def quick(x: Tensor, approximate: str) -> Tensor:
     """Mutant: x · sigmoid(1.702·x)."""
     return xp.tanh(0.851 * x)
 
 
 @OP.mutant("erf was taken of x, not of x/√2", build=versions)
-def root_of_two_forgotten(x: Array, approximate: str) -> Array:
+def root_of_two_forgotten(x: Tensor, approximate: str) -> Tensor:
     """Mutant: the argument is not divided."""
     return xp.erf(x) if approximate == "none" else gate(x, approximate)
 
 
 @OP.mutant("0.0447 stood for 0.044715", build=versions)
-def shorter_factor(x: Array, approximate: str) -> Array:
+def shorter_factor(x: Tensor, approximate: str) -> Tensor:
     """Mutant: the factor of the cube has three digits."""
     return gate(x, "none") if approximate == "none" else tanh_of_cubic(x, 44700)
 
 
 @OP.mutant("x² stood for x³", build=versions)
-def square_for_cube(x: Array, approximate: str) -> Array:
+def square_for_cube(x: Tensor, approximate: str) -> Tensor:
     """Mutant: a square in place of the cube."""
     if approximate == "none":
         return gate(x, approximate)
@@ -80,13 +80,13 @@ def square_for_cube(x: Array, approximate: str) -> Array:
 
 
 @OP.mutant("results below -3 were taken for 0", build=versions)
-def tail_cut(x: Array, approximate: str) -> Array:
+def tail_cut(x: Tensor, approximate: str) -> Tensor:
     """Mutant: the gate is closed below -3."""
     return xp.where(x < -3, -1.0, gate(x, approximate))
 
 
 @OP.mutant("erf was a polynomial that is good to 1.5e-7", build=versions)
-def polynomial(x: Array, approximate: str) -> Array:
+def polynomial(x: Tensor, approximate: str) -> Tensor:
     """Mutant: erf by Abramowitz and Stegun, 7.1.26."""
     if approximate == "tanh":
         return gate(x, approximate)
@@ -95,4 +95,5 @@ def polynomial(x: Array, approximate: str) -> Array:
     total: Array = 0
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         total = (total + factor) * t
-    return xp.sign(x) * (1 - total * xp.exp(-z * z))
+    erf: Tensor = xp.sign(x) * (1 - total * xp.exp(-z * z))
+    return erf

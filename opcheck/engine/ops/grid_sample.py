@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.dtypes import is_real
 from opcheck.engine.axes import check_size
 from opcheck.engine.interpolation import (
     FloatArray,
@@ -30,7 +31,6 @@ from opcheck.engine.interpolation import (
     Rounding,
     cubic,
     index_that_counts,
-    is_real,
     linear,
 )
 from opcheck.engine.operators import (
@@ -42,6 +42,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops.deform_conv import sampled
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Array
 
@@ -50,7 +51,7 @@ GRID_SAMPLE = operator("GridSample")
 #: A mask of elements.
 Mask: TypeAlias = NDArray[np.bool_]
 #: From locations along an axis, its length and align_corners to the terms of coordinates.
-Denormalize: TypeAlias = Callable[[Array, int, int], tuple[Any, ...]]
+Denormalize: TypeAlias = Callable[[Array, int, bool], tuple[Any, ...]]
 #: Brings coordinates between two others.
 Reflect: TypeAlias = Callable[[Array, float, float], Array]
 
@@ -87,7 +88,7 @@ CAST_OF_AVERAGES = Ruling(
 # ── coordinates ───────────────────────────────────────────────────────────────────────────────
 
 
-def denormalized(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+def denormalized(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
     """Return the terms of the coordinates, in pixels, of locations along an axis.
 
     -1 and 1 are "the center points of the input's corner pixels", 0 and length - 1; or, without
@@ -105,7 +106,7 @@ def reflected(place: Array, low: float, high: float) -> Array:
     return place * (1 - 2 * is_mirrored) + offset
 
 
-def first_border(align_corners: int) -> float:
+def first_border(align_corners: bool) -> float:
     """Return the coordinate of -1, where reflections have the first border."""
     return 0.0 if align_corners else -0.5
 
@@ -125,9 +126,9 @@ class Sampling:
 
     mode: str
     padding_mode: str
-    align_corners: int
+    align_corners: bool
     wide: float
-    first_border: Callable[[int], float] = first_border
+    first_border: Callable[[bool], float] = first_border
     reflect: Reflect = reflected
     rounding: Rounding = np.rint
     cubic_coeff_a: float = -0.75
@@ -342,7 +343,7 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 
 
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
-    """Return averages of the pixels around each location, [N, C, count]; pixels outside are 0."""
+    """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside."""
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
     kernel = linear if sampling.mode == "linear" else partial(cubic, sampling.cubic_coeff_a)
@@ -465,15 +466,12 @@ def grid_sample(
     check_size(shape)
     if prod(sizes) and not (X.ndim > 2 and prod(X.shape[2:])):
         raise_unspecified("images without an axis, or without a pixel")
-    if align_corners not in (0, 1):
-        raise_unspecified(f"align_corners {align_corners}")
+    is_aligned = flag("align_corners", align_corners)
     if not np.isfinite(xp.values_of(grid)).all():
         raise_unspecified("locations that are no numbers")
     # What is computed in float32 beside a tensor of float64 rounds so often in units of float64.
     wide = 2.0**29 * ((X.dtype == np.float64) != (grid.dtype == np.float64))
-    sampling = sampler.sampling(
-        Sampling(mode.removeprefix("bi"), padding_mode, align_corners, wide)
-    )
+    sampling = sampler.sampling(Sampling(mode.removeprefix("bi"), padding_mode, is_aligned, wide))
     X = sampler.X(X)
     grid = xp.reshape(sampler.grid(grid), (X.shape[0], prod(sizes), X.ndim - 2))
     axes = [
@@ -505,7 +503,7 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     else:
         if not is_real(X) and not all(axis.are_exact.all() for axis in axes):
             leave_open("float32 cannot tell where to cut averages of integers off")
-        Y = averages(X, axes, sampling)
+        Y = xp.reshape(averages(X, axes, sampling), (*X.shape[:2], axes[0].place.shape[1]))
     if is_zero.any():
         Y = xp.where(is_zero[:, np.newaxis], xp.zeros_like(Y), Y)
     return Y
@@ -517,29 +515,29 @@ GRID_SAMPLE.formula(build=grid_sample)(GridSampling())
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def from_0_to_1(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+def from_0_to_1(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
     """Mutant: locations run from 0 to 1."""
     return denormalized(g * 2 - 1, length, align_corners)
 
 
-def in_pixels(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+def in_pixels(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
     """Mutant: locations are numbers of pixels."""
     return (g,)
 
 
-def half_a_pixel_late(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+def half_a_pixel_late(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
     """Mutant: pixels begin at whole numbers."""
     return *denormalized(g, length, align_corners), 0.5 * (not align_corners)
 
 
-def half_a_pixel_early(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+def half_a_pixel_early(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
     """Mutant: half a pixel is taken off at centers too."""
     return *denormalized(g, length, align_corners), -0.5 * align_corners
 
 
-def one_less_from_edges(g: Array, length: int, align_corners: int) -> tuple[Any, ...]:
+def one_less_from_edges(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
     """Mutant: -1 and 1 are at the centers of the corner pixels, whatever align_corners is."""
-    return denormalized(g, length, 1)
+    return denormalized(g, length, True)
 
 
 def y_before_x(grid: Array) -> Array:
@@ -572,12 +570,12 @@ def half_away(x: FloatArray) -> FloatArray:
     return np.copysign(np.floor(np.abs(x) + 0.5), x)
 
 
-def border_at_centers(align_corners: int) -> float:
+def border_at_centers(align_corners: bool) -> float:
     """Mutant: -1 is at the center of the first pixel where it reflects."""
     return 0.0
 
 
-def border_at_edges(align_corners: int) -> float:
+def border_at_edges(align_corners: bool) -> float:
     """Mutant: -1 is at the edge of the first pixel where it reflects."""
     return -0.5
 

@@ -1,7 +1,8 @@
 """IsNaN and IsInf, all versions."""
 
 from opcheck import numbers as xp
-from opcheck.engine.operators import family, operator, raise_unspecified
+from opcheck.engine.operators import family, operator
+from opcheck.engine.rulings import flag
 from opcheck.numbers import Array
 
 NAMES = """IsInf IsNaN"""
@@ -16,9 +17,9 @@ IS_INF = operator("IsInf", exact=True, constant=WITHOUT_INFINITIES)
 @IS_INF.formula(10, 20)
 def is_inf(X: Array, *, detect_negative: int, detect_positive: int) -> Array:
     """Map infinities to true: "detect_negative - (Optional) … Default is 1"."""
-    if not {detect_negative, detect_positive} <= {0, 1}:
-        raise_unspecified("values other than 0 and 1")
+    detects_negative = flag("detect_negative", detect_negative)
+    detects_positive = flag("detect_positive", detect_positive)
     is_infinite = xp.isinf(X)
     is_negative = xp.less(X, 0)
-    is_wanted = bool(detect_negative) & is_negative | bool(detect_positive) & ~is_negative
+    is_wanted = detects_negative & is_negative | detects_positive & ~is_negative
     return is_infinite & is_wanted

@@ -22,12 +22,16 @@ from typing import Any, TypeAlias
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, stretches
 from opcheck.engine.operators import Formula, formula_builder, operator
-from opcheck.engine.ops.normalizations import by_deviation, folded, stashed, two_pass
+from opcheck.engine.ops.normalizations import (
+    Axes,
+    InvStdDevOf,
+    declare,
+    folded,
+    stashed,
+    two_pass,
+)
 from opcheck.engine.readings import Ruling
-from opcheck.numbers import Array
-
-#: Makes InvStdDev of a tensor, the axes to be normalized, which are kept, and epsilon.
-InvStdDevOf: TypeAlias = Callable[[Array, tuple[int, ...], float], Array]
+from opcheck.numbers import Tensor
 
 STASH_TYPE_OF_NO_MEAN = Ruling(
     "stash-type-of-no-mean",
@@ -44,7 +48,7 @@ OTHER_STASH_TYPES = (10, 11)
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 
-def axes_from(axis: int, rank: int) -> tuple[int, ...]:
+def axes_from(axis: int, rank: int) -> Axes:
     """Return the normalized axes: "[axis, ..., rank of X - 1]"."""
     return tuple(range(from_either_end(axis, rank), rank))
 
@@ -52,18 +56,18 @@ def axes_from(axis: int, rank: int) -> tuple[int, ...]:
 @formula_builder(17, options=["normalized_axes", "computes", "folds"])
 def layer_normalization(
     inv_std_dev: InvStdDevOf,
-    X: Array,
-    Scale: Array,
-    B: Array = None,
+    X: Tensor,
+    Scale: Tensor,
+    B: Tensor | None = None,
     *,
     axis: int,
     epsilon: float,
     stash_type: int,
     used: Collection[int] = (0,),
-    normalized_axes: Callable[[int, int], tuple[int, ...]] = axes_from,
+    normalized_axes: Callable[[int, int], Axes] = axes_from,
     computes: bool = False,
     folds: bool = False,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return Y in the shape of X, and Mean and InvStdDev with the normalized axes of length 1.
 
     Scale and B broadcast to X. Raises InvalidNode where they do not, for an axis that X does not
@@ -87,7 +91,7 @@ def layer_normalization(
     return y, xp.astype(mean, x.dtype), xp.astype(inverse, x.dtype)
 
 
-def stash_types(stash_type: int, used: Collection[int]) -> tuple[int, ...]:
+def stash_types(stash_type: int, used: Collection[int]) -> Axes:
     """Return what stash_type may be, by the outputs that are asked for: STASH_TYPE_OF_NO_MEAN."""
     needs_only_y = not {1, 2}.intersection(used)
     is_open = needs_only_y and stash_type in OTHER_STASH_TYPES
@@ -97,7 +101,7 @@ def stash_types(stash_type: int, used: Collection[int]) -> tuple[int, ...]:
 
 
 OP = operator("LayerNormalization")
-by_deviation(OP, layer_normalization, "where the variance is E[x²] − E[x]², which cancels")
+declare(OP, layer_normalization, "where the variance is E[x²] − E[x]², which cancels")
 OP.alternative(
     "where it is folded into x·a + b, which cancels",
     build=partial(layer_normalization, folds=True),
@@ -107,7 +111,7 @@ OP.alternative(
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def first_axis_from(axis: int, rank: int) -> tuple[int, ...]:
+def first_axis_from(axis: int, rank: int) -> Axes:
     """Mutant: `axis` alone is normalized."""
     return axes_from(axis, rank)[:1]
 
@@ -120,19 +124,21 @@ OP.mutant(
 
 
 @OP.mutant("the variance was taken along the last axis alone", build=layer_normalization)
-def last_axis_alone(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
+def last_axis_alone(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
     """Mutant: the variance is that along the last axis."""
     return xp.broadcast_to(two_pass(x, axes[-1:], epsilon), x.shape)
 
 
 #: Changes Y, Mean and InvStdDev; the last argument is the first of the normalized axes.
-Change: TypeAlias = Callable[[Array, Array, Array, int], tuple[Array, Array, Array]]
+Change: TypeAlias = Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor, Tensor]]
 
 
 def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
     """Return the formula with its three outputs changed."""
 
-    def formula(X: Array, Scale: Array, B: Array = None, **attrs: Any) -> tuple[Array, ...]:
+    def formula(
+        X: Tensor, Scale: Tensor, B: Tensor | None = None, **attrs: Any
+    ) -> tuple[Tensor, ...]:
         """Return the changed outputs."""
         axis = from_either_end(attrs["axis"], X.ndim)
         y, mean, inverse = OP.formulas[17](X, Scale, B, **attrs)
@@ -142,20 +148,22 @@ def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
 
 
 def deviation_in_place_of_inverse(
-    y: Array, mean: Array, inverse: Array, axis: int
-) -> tuple[Array, Array, Array]:
+    y: Tensor, mean: Tensor, inverse: Tensor, axis: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Mutant: InvStdDev is the standard deviation."""
     return y, mean, 1 / inverse
 
 
 def variance_in_place_of_inverse(
-    y: Array, mean: Array, inverse: Array, axis: int
-) -> tuple[Array, Array, Array]:
+    y: Tensor, mean: Tensor, inverse: Tensor, axis: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Mutant: InvStdDev is the variance."""
     return y, mean, 1 / (inverse * inverse)
 
 
-def axes_dropped(y: Array, mean: Array, inverse: Array, axis: int) -> tuple[Array, Array, Array]:
+def axes_dropped(
+    y: Tensor, mean: Tensor, inverse: Tensor, axis: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Mutant: Mean and InvStdDev lose the normalized axes."""
     kept = mean.shape[:axis]
     return y, xp.reshape(mean, kept), xp.reshape(inverse, kept)

@@ -33,7 +33,8 @@ from opcheck.engine.operators import (
 from opcheck.engine.ops.attention import split_heads
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
-from opcheck.numbers import Array
+from opcheck.grouping import not_none
+from opcheck.numbers import Array, Tensor
 
 #: Rules that have a decay, and rules that have a rate.
 GATED = ("gated", "gated_delta")
@@ -59,12 +60,12 @@ class Tokens:
         beta: The rate, [B, H, T, 1] or [B, 1, T, 1]; None if the rule has none.
     """
 
-    q: Array
-    k: Array
-    v: Array
-    S_0: Array
-    g: Array
-    beta: Array
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    S_0: Tensor
+    g: Tensor | None
+    beta: Tensor | None
 
     @property
     def count(self) -> int:
@@ -73,13 +74,13 @@ class Tokens:
 
 
 #: Makes q_t^T S_t of all queries, [B, H, q_num_heads / H, T, d_v], and the last state.
-Recurrence: TypeAlias = Callable[[Tokens], tuple[Array, Array]]
+Recurrence: TypeAlias = Callable[[Tokens], tuple[Tensor, Tensor]]
 
 
 # ── token by token ────────────────────────────────────────────────────────────────────────────
 
 
-def by_token(tokens: Tokens) -> tuple[Array, Array]:
+def by_token(tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Return what the queries get and the last state, one token after the other."""
     return by_token_with(tokens)
 
@@ -87,17 +88,17 @@ def by_token(tokens: Tokens) -> tuple[Array, Array]:
 def by_token_with(
     tokens: Tokens,
     *,
-    gate: Callable[[Array], Array] = xp.exp,
+    gate: Callable[[Tensor], Tensor] = xp.exp,
     reads_the_old_state: bool = False,
     compares_the_old_state: bool = False,
-) -> tuple[Array, Array]:
+) -> tuple[Tensor, Tensor]:
     """Return what the queries get and the last state; the options are what mutants do otherwise.
 
     The rounding errors of a delta rule go on by themselves: see `spread_errors`.
     """
     S = tokens.S_0
     states = [S]
-    errors = []
+    errors: list[Tensor | None] = []
     for t in range(tokens.count):
         S_before = S
         if tokens.g is not None:
@@ -120,7 +121,7 @@ def by_token_with(
     return y, S
 
 
-def read(q: Array, states: Sequence[Array], last: Array) -> Array:
+def read(q: Tensor, states: Sequence[Tensor], last: Tensor) -> Tensor:
     """Return q_t^T S_t of all queries, from the state that each token sees.
 
     One product for all tokens takes a fraction of the time of one for each. Without tokens `last`
@@ -131,7 +132,7 @@ def read(q: Array, states: Sequence[Array], last: Array) -> Array:
     return xp.squeeze(xp.matmul(xp.expand_dims(q, axis=4), seen), axis=4)
 
 
-def spread_errors(errors: Sequence[Array], tokens: Tokens) -> tuple[Array, Array]:
+def spread_errors(errors: Sequence[Tensor | None], tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Return the errors of q_t^T S_t and of the last state, from those that each token adds.
 
     A delta rule multiplies the state by a matrix, which makes it smaller where keys have a length
@@ -139,7 +140,7 @@ def spread_errors(errors: Sequence[Array], tokens: Tokens) -> tuple[Array, Array
     """
     q = xp.values_of(tokens.q)
     k = xp.values_of(tokens.k)
-    beta = xp.values_of(tokens.beta)
+    beta = xp.values_of(not_none(tokens.beta))
     decays = None if tokens.g is None else np.exp(xp.values_of(tokens.g))
     batches, heads, group, count, size = q.shape
     # Rows that multiply the state: queries, one token after the other from the last, and the last.
@@ -150,7 +151,7 @@ def spread_errors(errors: Sequence[Array], tokens: Tokens) -> tuple[Array, Array
         rows[:, :, t] = q[:, :, :, t]
         every = np.concat([rows.reshape(batches, heads, -1, size), last], axis=2)
         every = np.where(np.isfinite(every), every, 0.0)
-        total = total + xp.matmul(every, errors[t])
+        total = total + xp.matmul(every, not_none(errors[t]))
         key = k[:, :, t, :, None]
         every = every - (every @ key) * (beta[:, :, t, :, None] * key.swapaxes(2, 3))
         if decays is not None:
@@ -164,7 +165,7 @@ def spread_errors(errors: Sequence[Array], tokens: Tokens) -> tuple[Array, Array
 # ── all tokens at once ────────────────────────────────────────────────────────────────────────
 
 
-def at_once(tokens: Tokens) -> tuple[Array, Array]:
+def at_once(tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Return what the queries get and the last state, without the states between.
 
     With G_t = g_1 + … + g_t and what token s adds, row_s:
@@ -189,14 +190,14 @@ def at_once(tokens: Tokens) -> tuple[Array, Array]:
     return y + xp.matmul(with_q, xp.expand_dims(rows, axis=2)), S
 
 
-def summed_decays(tokens: Tokens) -> Array:
+def summed_decays(tokens: Tokens) -> Tensor:
     """Return G_t of each token, in the shape of g; [1, 1, T, 1] without decay."""
     if tokens.g is None:
         return np.zeros((1, 1, tokens.count, 1), np.float32)
     return xp.cumulative_sum(tokens.g, axis=2)
 
 
-def left_of_tokens(G: Array) -> Array:
+def left_of_tokens(G: Tensor) -> Tensor:
     """Return exp(G_t - G_s) for s up to t, and 0 for later s: the axes of t and s are 2 and 3."""
     count = G.shape[2]
     between = xp.expand_dims(G, axis=3) - xp.expand_dims(G, axis=2)
@@ -204,29 +205,30 @@ def left_of_tokens(G: Array) -> Array:
     return xp.where(is_before, xp.exp(xp.where(is_before, between, 0.0)), 0.0)
 
 
-def rows_by_delta(tokens: Tokens, left_of_past: Array, decayed_keys: Array) -> Array:
+def rows_by_delta(tokens: Tokens, left_of_past: Tensor, decayed_keys: Tensor) -> Tensor:
     """Return what each token adds by a delta rule: β_t (v_t - what the state has of k_t).
 
     left_of_past: exp(G_t); decayed_keys: k_s * exp(G_t - G_s), [B, H, t, s, d_k].
     """
     with_k = xp.sum(xp.expand_dims(tokens.k, axis=3) * decayed_keys, axis=-1)
     known = xp.matmul(tokens.k * left_of_past, tokens.S_0)
-    rows: list[Array] = []
-    errors: list[Array] = []
+    beta = not_none(tokens.beta)
+    rows: list[Tensor] = []
+    errors: list[Tensor | None] = []
     for t in range(tokens.count):
         row = tokens.v[:, :, t : t + 1] - known[:, :, t : t + 1]
         if rows:
             row = row - xp.matmul(with_k[:, :, t : t + 1, :t], xp.concat(rows, axis=2))
-        row, error = xp.parted(tokens.beta[:, :, t : t + 1] * row)
+        row, error = xp.parted(beta[:, :, t : t + 1] * row)
         rows.append(row)
         errors.append(error)
     joined = xp.concat(rows, axis=2)
     if errors[0] is None:
         return joined
     # Each row has those before it in it.
-    before = np.tril(xp.values_of(tokens.beta) * xp.values_of(with_k), -1)
+    before = np.tril(xp.values_of(beta) * xp.values_of(with_k), -1)
     inverse = np.linalg.inv(np.eye(tokens.count) + before)
-    return joined + xp.matmul(inverse, xp.concat(errors, axis=2))
+    return joined + xp.matmul(inverse, xp.concat([not_none(error) for error in errors], axis=2))
 
 
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
@@ -240,19 +242,19 @@ def heads_in_order(q_num_heads: int, kv_num_heads: int) -> NDArray[np.intp]:
 @formula_builder(27, options=["order"])
 def linear_attention(
     recurrence: Recurrence,
-    query: Array,
-    key: Array,
-    value: Array,
-    past_state: Array = None,
-    decay: Array = None,
-    beta: Array = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    past_state: Tensor | None = None,
+    decay: Tensor | None = None,
+    beta: Tensor | None = None,
     *,
     kv_num_heads: int,
     q_num_heads: int,
     scale: float,
     update_rule: str,
     order: Callable[[int, int], NDArray[np.intp]] = heads_in_order,
-) -> tuple[Array, Array]:
+) -> tuple[Tensor, Tensor]:
     """Return output, [B, T, q_num_heads * d_v], and present_state, in the shape of past_state.
 
     query: [B, T, q_num_heads * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads *
@@ -296,8 +298,8 @@ def linear_attention(
 
 
 def unpacked(
-    query: Array, key: Array, value: Array, *, q_num_heads: int, kv_num_heads: int
-) -> tuple[Array, Array, Array]:
+    query: Tensor, key: Tensor, value: Tensor, *, q_num_heads: int, kv_num_heads: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return q, k and v, each [B, heads, T, elements of a head].
 
     Raises InvalidNode unless "q_num_heads must be a positive multiple of kv_num_heads", and where
@@ -315,7 +317,9 @@ def unpacked(
     return q, k, v
 
 
-def gate_of(x: Array, is_used: bool, tokens: tuple[int, int], lasts: Collection[int]) -> Array:
+def gate_of(
+    x: Tensor | None, is_used: bool, tokens: tuple[int, int], lasts: Collection[int]
+) -> Tensor | None:
     """Return decay or beta, [*tokens, one of `lasts`]; None if the rule has none of it.
 
     Raises InvalidNode for another shape. One that is given to a rule without it is ignored, or
@@ -331,7 +335,7 @@ def gate_of(x: Array, is_used: bool, tokens: tuple[int, int], lasts: Collection[
     return x
 
 
-def by_heads(x: Array, kv_num_heads: int) -> Array:
+def by_heads(x: Tensor | None, kv_num_heads: int) -> Tensor | None:
     """Return decay or beta as [B, heads, T, elements of each]; None as it is."""
     return None if x is None else split_heads(x, min(x.shape[2], kv_num_heads))
 
@@ -345,26 +349,26 @@ LINEAR_ATTENTION.alternative("", build=linear_attention)(at_once)
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def linear_gate(g: Array) -> Array:
+def linear_gate(g: Tensor) -> Tensor:
     """Mutant: the state is multiplied by the decay itself."""
     return g
 
 
-def rate_of_values_alone(tokens: Tokens) -> tuple[Array, Array]:
+def rate_of_values_alone(tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Mutant: β multiplies v_t alone, and not what the state has of it."""
     if tokens.beta is None:
         return by_token(tokens)
     return by_token(replace(tokens, v=tokens.v / tokens.beta))
 
 
-def first_decay_for_all(tokens: Tokens) -> tuple[Array, Array]:
+def first_decay_for_all(tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Mutant: the first decay of a head serves for all of its elements."""
     if tokens.g is None:
         return by_token(tokens)
     return by_token(replace(tokens, g=tokens.g[..., :1]))
 
 
-def state_forgotten(tokens: Tokens) -> tuple[Array, Array]:
+def state_forgotten(tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Mutant: the last state is that after the first token."""
     y, _ = by_token(tokens)
     first = replace(

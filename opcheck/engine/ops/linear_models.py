@@ -31,7 +31,7 @@ from opcheck.engine.ops.softmax import plain as softmax
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NAN_IN_ORDER, has_nan
 from opcheck.errors import decline, reject
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import seen
 from opcheck.opset import ML
@@ -41,9 +41,9 @@ NAMES = """LinearClassifier LinearRegressor"""
 #: Makes a matrix [features, targets] of a list of coefficients and the number of targets.
 WeightsFunction: TypeAlias = Callable[[Sequence[float], int], NDArray[np.float32]]
 #: Makes scores of scores and the name of a transform.
-Transform: TypeAlias = Callable[[Array, str], Array]
+Transform: TypeAlias = Callable[[Tensor, str], Tensor]
 #: Returns a label for each row of scores, [N, E], from the labels of the E classes.
-Top: TypeAlias = Callable[[Array, NDArray[Any]], Any]
+Top: TypeAlias = Callable[[Tensor, NDArray[Any]], Any]
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
@@ -68,11 +68,11 @@ def weights_by_target(coefficients: Sequence[float], targets: int) -> NDArray[np
 
 def linear_scores(
     weights_of: WeightsFunction,
-    X: Array,
+    X: Tensor,
     coefficients: Sequence[float],
     intercepts: Sequence[float] | None,
     targets: int,
-) -> Array:
+) -> Tensor:
     """Return X · weights + intercepts of each row, [N, targets].
 
     X: [N, F] or [F], which is taken for [1, F]. Refused are other ranks, and other numbers of
@@ -87,15 +87,16 @@ def linear_scores(
     if intercepts is None:
         return scores
     reject(len(intercepts) != targets, f"{len(intercepts)} intercepts for {targets}")
-    return scores + in_float32(tuple(intercepts))
+    shifted: Tensor = scores + in_float32(tuple(intercepts))
+    return shifted
 
 
 # ── transforms ────────────────────────────────────────────────────────────────────────────────
 
 
 def transformed(
-    scores: Array, name: str, *, logistic: Callable[[Array], Array] = sigmoid, axis: int = -1
-) -> Array:
+    scores: Tensor, name: str, *, logistic: Callable[[Tensor], Tensor] = sigmoid, axis: int = -1
+) -> Tensor:
     """Return scores, [N, E], after the transform of this name: a softmax goes over each row.
 
     Raises InvalidNode for a name that is none, and NotSupported for SOFTMAX_ZERO and PROBIT, for
@@ -105,18 +106,19 @@ def transformed(
     if name in ("SOFTMAX_ZERO", "PROBIT"):
         raise_unspecified(f"{name}, of which there is no formula")
     if name == "SOFTMAX":
-        return softmax(scores, axis)
+        shares: Tensor = softmax(scores, axis)
+        return shares
     return logistic(scores) if name == "LOGISTIC" else scores
 
 
-def logistic_from_either_side(x: Array) -> Array:
+def logistic_from_either_side(x: Tensor) -> Tensor:
     """Return the logistic function of `x`, by that of its magnitude."""
     of_magnitude = sigmoid(xp.abs(x))
     # NaN is not negative, and the function of it is NaN on either side.
     return xp.where(seen(x) < 0, 1 - of_magnitude, of_magnitude)
 
 
-def transformed_from_either_side(scores: Array, name: str) -> Array:
+def transformed_from_either_side(scores: Tensor, name: str) -> Tensor:
     """Return transformed scores, the logistic function of a negative one as 1 less another."""
     return transformed(scores, name, logistic=logistic_from_either_side)
 
@@ -128,7 +130,7 @@ FROM_EITHER_SIDE = "as 1 minus the logistic of the negative score"
 # ── the top class ─────────────────────────────────────────────────────────────────────────────
 
 
-def with_nan_in_order(scores: Array) -> Array:
+def with_nan_in_order(scores: Tensor) -> Tensor:
     """Return scores, [N, E], with infinities for NaN, by its place in the order: NAN_IN_ORDER."""
     reading = NAN_IN_ORDER.reading()
     is_nan = np.asarray(xp.isnan(scores))
@@ -139,7 +141,7 @@ def with_nan_in_order(scores: Array) -> Array:
     return xp.where(is_nan, infinity, scores)
 
 
-def label_of_largest(scores: Array, labels: NDArray[Any]) -> Any:
+def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
     """Return the label of the largest score in each row: NAN_IN_ORDER, TOP_OF_EQUAL_SCORES.
 
     scores: [N, E]; labels: [E]. Returns [N]; where rounding decides which score is the largest, any
@@ -168,14 +170,14 @@ def label_of_largest(scores: Array, labels: NDArray[Any]) -> Any:
 @formula_builder(1, options=["transform"])
 def regressed(
     weights_of: WeightsFunction,
-    X: Array,
+    X: Tensor,
     *,
     coefficients: Sequence[float] | None,
     intercepts: Sequence[float] | None,
     post_transform: str,
     targets: int,
     transform: Transform = transformed,
-) -> Array:
+) -> Tensor:
     """Return the transformed scores Y, [N, targets], of `X`, [N, F]; see `linear_scores`.
 
     Nothing is said of other ranks, nor of coefficients that are left out.
@@ -192,7 +194,7 @@ def regressed(
 @formula_builder(1, options=["transform", "top"])
 def classified(
     weights_of: WeightsFunction,
-    X: Array,
+    X: Tensor,
     *,
     classlabels_ints: Sequence[int] | None,
     classlabels_strings: Sequence[str] | None,
@@ -202,7 +204,7 @@ def classified(
     post_transform: str,
     transform: Transform = transformed,
     top: Top = label_of_largest,
-) -> tuple[Any, Array]:
+) -> tuple[Any, Tensor]:
     """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
 
     X: [N, F] or [F]. Nothing is said of two classes of which one alone has coefficients, nor of
@@ -222,7 +224,7 @@ def classified(
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def transformed_by_column(scores: Array, name: str) -> Array:
+def transformed_by_column(scores: Tensor, name: str) -> Tensor:
     """Mutant: a softmax goes over the rows of each class."""
     return transformed(scores, name, axis=0)
 
@@ -232,12 +234,12 @@ def weights_by_feature(coefficients: Sequence[float], targets: int) -> NDArray[n
     return np.array(coefficients, np.float32).reshape(-1, targets)
 
 
-def label_of_smallest(scores: Array, labels: NDArray[Any]) -> Any:
+def label_of_smallest(scores: Tensor, labels: NDArray[Any]) -> Any:
     """Mutant: the smallest score is the top one."""
     return label_of_largest(-scores, labels)
 
 
-def label_from_the_back(scores: Array, labels: NDArray[Any]) -> Any:
+def label_from_the_back(scores: Tensor, labels: NDArray[Any]) -> Any:
     """Mutant: the first label is that of the last score."""
     return label_of_largest(scores, labels[::-1])
 

@@ -85,7 +85,8 @@ def equal_bits(a: Array, b: Array) -> Array:
 
 def not_the_opposite(opposite: OfPair, a: Array, b: Array) -> Array:
     """Mutant of a comparison: NaN makes it true."""
-    return ~opposite(a, b)
+    is_opposite: Array = opposite(a, b)
+    return ~is_opposite
 
 
 def by_the_difference(comparison: OfPair, a: Array, b: Array) -> Array:

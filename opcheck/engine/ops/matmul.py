@@ -15,14 +15,14 @@ from opcheck.engine.operators import Formula, formula_builder, operator, raise_u
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import ZERO_TIMES_NO_NUMBER
 from opcheck.errors import InvalidNode, reject
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 
 NAMES = """Gemm MatMul"""
 
 #: Multiplies matrices, or stacks of them that broadcast: […, M, K] and […, K, N] to […, M, N].
-Product: TypeAlias = Callable[[Array, Array], Array]
+Product: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 #: Makes Y of A', B', C or None, alpha and beta.
-Combination: TypeAlias = Callable[[Array, Array, Array, float, float], Array]
+Combination: TypeAlias = Callable[[Tensor, Tensor, Tensor | None, float, float], Tensor]
 
 SHAPE_OF_BROADCAST_C = Ruling(
     "shape-of-broadcast-c",
@@ -35,7 +35,7 @@ SHAPE_OF_BROADCAST_C = Ruling(
 # ── MatMul ────────────────────────────────────────────────────────────────────────────────────
 
 
-def matrix_product(product: Product, A: Array, B: Array) -> Array:
+def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
     """Return `product` of two stacks of matrices, as numpy.matmul has shapes.
 
     A vector A is a row, a vector B a column, and the axis of 1 that this adds is taken away again.
@@ -52,7 +52,7 @@ def matrix_product(product: Product, A: Array, B: Array) -> Array:
 
 
 @formula_builder(1, 9, 13)
-def matmul(product: Product, A: Array, B: Array) -> Array:
+def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
     """Return Y of all versions; see `matrix_product`."""
     return matrix_product(product, A, B)
 
@@ -61,20 +61,20 @@ MATMUL = operator("MatMul")
 MATMUL.formula(build=matmul)(xp.matmul)
 
 
-def first_for_all(x: Array) -> Array:
+def first_for_all(x: Tensor) -> Tensor:
     """Return a stack that holds its first matrix everywhere."""
     first = x[(slice(0, 1),) * (x.ndim - 2)]
     return xp.broadcast_to(first, x.shape)
 
 
 @MATMUL.mutant("a's first matrix served for all of it", build=matmul)
-def first_matrix_of_a(a: Array, b: Array) -> Array:
+def first_matrix_of_a(a: Tensor, b: Tensor) -> Tensor:
     """Mutant: each matrix of B is multiplied by the first of A."""
     return xp.matmul(first_for_all(a), b)
 
 
 @MATMUL.mutant("b's first matrix served for all of it", build=matmul)
-def first_matrix_of_b(a: Array, b: Array) -> Array:
+def first_matrix_of_b(a: Tensor, b: Tensor) -> Tensor:
     """Mutant: each matrix of A is multiplied by the first of B."""
     return xp.matmul(a, first_for_all(b))
 
@@ -82,12 +82,12 @@ def first_matrix_of_b(a: Array, b: Array) -> Array:
 # ── Gemm ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def transposed(x: Array, trans: int) -> Array:
+def transposed(x: Tensor, trans: int) -> Tensor:
     """Return a matrix, transposed "if transA is non-zero"; transB alike."""
     return xp.permute_dims(x, (1, 0)) if trans else x
 
 
-def factors(A: Array, B: Array, transA: int, transB: int) -> tuple[Array, Array]:
+def factors(A: Tensor, B: Tensor, transA: int, transB: int) -> tuple[Tensor, Tensor]:
     """Return A', [M, K], and B', [K, N]; raise InvalidNode for other shapes."""
     reject(A.ndim != 2 or B.ndim != 2, f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2")
     a = transposed(A, transA)
@@ -96,13 +96,13 @@ def factors(A: Array, B: Array, transA: int, transB: int) -> tuple[Array, Array]
     return a, b
 
 
-def check_stretches(C: Array, a: Array, b: Array) -> None:
+def check_stretches(C: Tensor | None, a: Tensor, b: Tensor) -> None:
     """Raise InvalidNode unless C is "unidirectional broadcastable to (M, N)", or left out."""
     if C is not None:
         stretches("C", C, np.broadcast_to(0, (a.shape[0], b.shape[1])))
 
 
-def check_broadcast(C: Array, a: Array, b: Array, broadcast: int) -> None:
+def check_broadcast(C: Tensor, a: Tensor, b: Tensor, broadcast: int) -> None:
     """Raise InvalidNode unless C has the shape [M, N], or another that `broadcast` allows.
 
     SHAPE_OF_BROADCAST_C decides about the less usual ones.
@@ -118,7 +118,7 @@ def check_broadcast(C: Array, a: Array, b: Array, broadcast: int) -> None:
         raise InvalidNode(f"{stated}; allowed: one element, {shape[1:]} and {shape}")
 
 
-def scaled(scale: float, x: Array) -> Array:
+def scaled(scale: float, x: Tensor) -> Tensor:
     """Return scale * x, of integers in their type; 0 times infinity or NaN: ZERO_TIMES_NO_NUMBER.
 
     Raises NotSupported for a scale that no integer can hold: the text does not define the product.
@@ -135,7 +135,7 @@ def scaled(scale: float, x: Array) -> Array:
     return x * np.asarray(int(scale)).astype(x.dtype)
 
 
-def terms_scaled(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return alpha * A' * B' + beta * C, as the text writes it."""
     Y = scaled(alpha, xp.matmul(a, b))
     if C is None:
@@ -143,7 +143,7 @@ def terms_scaled(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Arr
     return Y + scaled(beta, C)
 
 
-def factors_scaled(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return (alpha * A') * B', added to beta * C product by product, as BLAS does."""
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.
@@ -155,16 +155,16 @@ def factors_scaled(a: Array, b: Array, C: Array, alpha: float, beta: float) -> A
 @formula_builder(1, 6)
 def gemm_with_broadcast(
     combination: Combination,
-    A: Array,
-    B: Array,
-    C: Array,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
     *,
     alpha: float,
     beta: float,
     transA: int,
     transB: int,
     broadcast: int,
-) -> Array:
+) -> Tensor:
     """Return Y, [M, N], of the first versions; `broadcast` decides whether C is stretched."""
     a, b = factors(A, B, transA, transB)
     check_broadcast(C, a, b, broadcast)
@@ -174,15 +174,15 @@ def gemm_with_broadcast(
 @formula_builder(7, 9)
 def gemm_with_c(
     combination: Combination,
-    A: Array,
-    B: Array,
-    C: Array,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
     *,
     alpha: float,
     beta: float,
     transA: int,
     transB: int,
-) -> Array:
+) -> Tensor:
     """Return Y, [M, N], of the versions in which C is mandatory."""
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
@@ -192,15 +192,15 @@ def gemm_with_c(
 @formula_builder(11, 13)
 def gemm_with_optional_c(
     combination: Combination,
-    A: Array,
-    B: Array,
-    C: Array = None,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor | None = None,
     *,
     alpha: float,
     beta: float,
     transA: int,
     transB: int,
-) -> Array:
+) -> Tensor:
     """Return Y, [M, N], of the versions in which C may be left out: "as if C is a scalar 0"."""
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
@@ -221,20 +221,22 @@ GEMM.formula_and_alternatives(gemm, terms_scaled, factors_scaled)
 
 
 @GEMM.mutant("alpha and beta were exchanged", build=gemm)
-def alpha_and_beta_exchanged(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+def alpha_and_beta_exchanged(
+    a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float
+) -> Tensor:
     """Mutant: beta * A' * B' + alpha * C."""
     return terms_scaled(a, b, C, beta, alpha)
 
 
 @GEMM.mutant("alpha multiplied C too", build=gemm)
-def alpha_of_all(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+def alpha_of_all(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Mutant: alpha * (A' * B' + beta * C)."""
     return scaled(alpha, terms_scaled(a, b, C, 1, beta))
 
 
 @GEMM.mutant("a vector C was a column where there are as many rows", build=gemm)
-def vector_is_a_column(a: Array, b: Array, C: Array, alpha: float, beta: float) -> Array:
+def vector_is_a_column(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Mutant: a C of shape [M] has an element for each row of Y."""
-    is_column = C is not None and C.shape == a.shape[:1]
-    column = xp.expand_dims(C, axis=1) if is_column else C
-    return terms_scaled(a, b, column, alpha, beta)
+    if C is not None and C.shape == a.shape[:1]:
+        C = xp.expand_dims(C, axis=1)
+    return terms_scaled(a, b, C, alpha, beta)

@@ -20,7 +20,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import check_size, elements_at
 from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
 
 MAX_ROI_POOL = operator("MaxRoiPool", exact=True)
@@ -84,7 +84,7 @@ def from_0(start: int, end: int) -> slice:
     return slice(max(0, start), max(0, end))
 
 
-def maximum(image: Array, rows: Bin, columns: Bin) -> Array:
+def maximum(image: Tensor, rows: Bin, columns: Bin) -> Tensor:
     """Return the maximum of each channel of an image, C×H×W, in one bin; 0 of an empty one."""
     least = image[:, rows.least, columns.least]
     most = image[:, rows.most, columns.most]
@@ -103,12 +103,12 @@ def maximum(image: Array, rows: Bin, columns: Bin) -> Array:
 @formula_builder(1, 22)
 def max_roi_pool(
     read: Callable[[Regions], Regions],
-    X: Array,
-    rois: Array,
+    X: Tensor,
+    rois: Tensor,
     *,
     pooled_shape: Sequence[int],
     spatial_scale: float,
-) -> Array:
+) -> Tensor:
     """Return the maxima, [number of regions, C, *pooled_shape].
 
     X: N×C×H×W; rois: [number of regions, 5], each the batch, x1, y1, x2 and y2.

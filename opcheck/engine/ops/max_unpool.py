@@ -16,7 +16,7 @@ from opcheck.engine.axes import check_size, elements_at, listed
 from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
 
 MAX_UNPOOL = operator("MaxUnpool", exact=True)
@@ -60,8 +60,8 @@ class Attributes:
 
 
 def attributes_of(
-    X: Array,
-    I: Array,  # noqa: E741
+    X: Tensor,
+    I: Tensor,  # noqa: E741
     kernel_shape: Sequence[int],
     strides: Sequence[int] | None,
     pads: Sequence[int] | None,
@@ -81,20 +81,20 @@ def attributes_of(
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
 #: The output of this shape, from X, the place of each of its values, and that shape.
-Unpooling: TypeAlias = Callable[[Array, Places, Sequence[int]], Array]
+Unpooling: TypeAlias = Callable[[Tensor, Places, Sequence[int]], Tensor]
 
 
 @formula_builder(9, 11, 22)
 def max_unpool(
     unpool: Unpooling,
-    X: Array,
-    I: Array,  # noqa: E741
-    output_shape: Array = None,
+    X: Tensor,
+    I: Tensor,  # noqa: E741
+    output_shape: Tensor | None = None,
     *,
     kernel_shape: Sequence[int],
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
-) -> Array:
+) -> Tensor:
     """Return the output, whose shape follows from the attributes unless it is stated.
 
     X, I: N×C×D1×…×Dn. "If 'output_shape' is specified, 'pads' values are ignored."
@@ -133,7 +133,7 @@ def places_as_read(places: Places, usual: Sequence[int], shape: Sequence[int]) -
 
 
 @MAX_UNPOOL.formula(build=max_unpool)
-def unpooled(X: Array, places: Places, shape: Sequence[int]) -> Array:
+def unpooled(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
     """Return each value at its place, and 0 between.
 
     Windows that overlap may have their maximum at one place.
@@ -151,7 +151,7 @@ def unpooled(X: Array, places: Places, shape: Sequence[int]) -> Array:
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def indices_of_planes(X: Array, places: Places, shape: Sequence[int]) -> Array:
+def indices_of_planes(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
     """Mutant: indices begin anew with each channel."""
     size = max(1, prod(shape[2:]))
     planes = np.arange(prod(shape[:2])).reshape(*shape[:2], *[1] * (len(shape) - 2))
@@ -159,16 +159,16 @@ def indices_of_planes(X: Array, places: Places, shape: Sequence[int]) -> Array:
     return unpooled(X, moved.reshape(X.shape), shape)
 
 
-def by_columns(X: Array, places: Places, shape: Sequence[int]) -> Array:
+def by_columns(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
     """Mutant: indices count in column-major order."""
     numbers = np.unravel_index(places.reshape(-1), shape)
     return unpooled(X, np.ravel_multi_index(numbers, shape, order="F").reshape(X.shape), shape)
 
 
-def added(X: Array, places: Places, shape: Sequence[int]) -> Array:
+def added(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
     """Mutant: values of windows that overlap are added up."""
     y = np.zeros(prod(shape), X.dtype)
-    np.add.at(y, places.reshape(-1), X.reshape(-1))
+    np.add.at(y, places.reshape(-1), bare(X).reshape(-1))
     return y.reshape(shape)
 
 

@@ -28,7 +28,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.readings import Ruling
 from opcheck.grouping import not_none
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 
 Reals: TypeAlias = NDArray[np.float64]
 #: A function of frequencies or mels, or of the bins that frequencies make.
@@ -75,7 +75,7 @@ def height_alone(height: Reals, left: Reals, right: Reals) -> Reals:
     return height
 
 
-def as_type(height: Reals, width: Reals, dtype: DType) -> Array:
+def as_type(height: Reals, width: Reals, dtype: DType) -> Tensor:
     """Return height / width in a type; of fractions as integers FRACTIONS_AS_INTEGERS decides.
 
     Height and width are whole numbers, and the width is above 0.
@@ -115,17 +115,17 @@ def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Real
 @formula_builder(17, options=["cut", "mark", "more"])
 def of_bands(
     frequencies: Frequencies,
-    num_mel_bins: Array,
-    dft_length: Array,
-    sample_rate: Array,
-    lower_edge_hertz: Array,
-    upper_edge_hertz: Array,
+    num_mel_bins: Tensor,
+    dft_length: Tensor,
+    sample_rate: Tensor,
+    lower_edge_hertz: Tensor,
+    upper_edge_hertz: Tensor,
     *,
     output_datatype: int,
     cut: Function = np.floor,
     mark: Weights = height_alone,
     more: int = 1,
-) -> Array:
+) -> Tensor:
     """Return the matrix, [floor(dft_length/2) + 1, num_mel_bins]; all inputs are scalars.
 
     The options are what mutants do otherwise. Raises InvalidNode for other than scalars,

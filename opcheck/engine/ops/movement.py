@@ -29,7 +29,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import NEGATIVE_AXIS
+from opcheck.engine.rulings import NEGATIVE_AXIS, flag
 from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.numbers import Array
 
@@ -479,14 +479,13 @@ def trilu(input: Array, k: Array | None = None, *, upper: int) -> Array:
 
     input: [*, N, M]. The upper ones have the elements on and above diagonal `k`, the lower ones
     those on and below; "all other elements in the matrix are set to zero". Raises InvalidNode for a
-    rank below 2; NotSupported for an `upper` other than 0 and 1, and for texts, which have no zero.
+    rank below 2; NotSupported for texts, which have no zero.
     """
     reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
-    if upper not in (0, 1):
-        raise_unspecified(f"upper {upper}, which is a boolean")
+    is_upper = flag("upper", upper)
     diagonal = 0 if k is None else scalar("k", k)
     rows, columns = np.ogrid[: input.shape[-2], : input.shape[-1]]
     offsets = columns - rows
-    kept = offsets >= diagonal if upper else offsets <= diagonal
+    kept = offsets >= diagonal if is_upper else offsets <= diagonal
     decline(input.dtype == object and not kept.all(), "the others are zero, which is no text")
     return xp.where(kept, input, xp.zeros_like(input))

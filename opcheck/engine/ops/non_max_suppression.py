@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck.engine.operators import formula_builder, leave_open, operator, raise_unspecified
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare
@@ -70,19 +71,19 @@ class Limits(NamedTuple):
         boxes: The most boxes of a class.
         overlap: iou_threshold.
         score: score_threshold; None for none.
-        center_point_box: 0 for boxes [y1, x1, y2, x2], 1 for [x_center, y_center, width, height].
+        has_centers: Boxes are [x_center, y_center, width, height], and not [y1, x1, y2, x2].
     """
 
     boxes: int
     overlap: float
     score: Any
-    center_point_box: int
+    has_centers: bool
 
 
 #: The area that an intersection is compared with, from the areas of boxes and the intersections.
 Whole: TypeAlias = Callable[[Floats, Floats], Floats]
-#: What is known of the overlaps of boxes, from these, center_point_box and the threshold.
-Measure: TypeAlias = Callable[[Floats, int, float], Overlaps]
+#: What is known of the overlaps of boxes, from these, has_centers and the threshold.
+Measure: TypeAlias = Callable[[Floats, bool, float], Overlaps]
 
 
 def union_of(areas: Floats, shared: Floats) -> Floats:
@@ -90,12 +91,12 @@ def union_of(areas: Floats, shared: Floats) -> Floats:
     return areas + areas[:, None] - shared
 
 
-def corners_of(boxes: Floats, center_point_box: int) -> Corners:
+def corners_of(boxes: Floats, has_centers: bool) -> Corners:
     """Return the corners of boxes in float64, put in order: "any diagonal pair of box corners".
 
     boxes: [count, 4]. Declines to judge boxes of a negative width or height.
     """
-    if not center_point_box:
+    if not has_centers:
         ends = boxes.reshape(-1, 2, 2)
         return Corners(ends.min(1), ends.max(1), 0.0)
     middle = boxes[:, :2]
@@ -111,7 +112,7 @@ def corners_of(boxes: Floats, center_point_box: int) -> Corners:
 
 
 def overlaps(
-    boxes: Floats, center_point_box: int, threshold: float, whole: Whole = union_of
+    boxes: Floats, has_centers: bool, threshold: float, whole: Whole = union_of
 ) -> Overlaps:
     """Return what is known of the overlaps of any two boxes.
 
@@ -119,7 +120,7 @@ def overlaps(
     make of it follows from the roundings of each step: of the corners, sides, areas, the
     intersection, the whole, and the division.
     """
-    low, high, error = corners_of(boxes.astype(np.float64), center_point_box)
+    low, high, error = corners_of(boxes.astype(np.float64), has_centers)
     sides = high - low
     shared_sides = np.maximum(np.minimum(high, high[:, None]) - np.maximum(low, low[:, None]), 0)
     areas = sides.prod(-1)
@@ -154,7 +155,7 @@ def greedy(boxes: Floats, scores: Floats, limits: Limits, measure: Measure = ove
     # From here on no comparison meets NaN.
     if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
         raise_unspecified("what is no number")
-    known = measure(boxes, limits.center_point_box, limits.overlap)
+    known = measure(boxes, limits.has_centers, limits.overlap)
     is_sure = known.exceeds & ~known.is_unsure
     order = by_score(scores, limits.score)
     chosen: list[int] = []
@@ -243,7 +244,7 @@ def of_classes(
     boxes: [num_batches, spatial_dimension, 4]; scores: [num_batches, num_classes,
     spatial_dimension]. max_output_boxes_per_class: "Default to 0, which means no output."
     iou_threshold: "Value range [0, 1]. Default to 0." Raises InvalidNode for others, NotSupported
-    for a negative number of boxes and an unknown format.
+    for a negative number of boxes.
     """
     boxes = bare(boxes)
     scores = bare(scores)
@@ -253,11 +254,11 @@ def of_classes(
         boxes=int(number_of("max_output_boxes_per_class", max_output_boxes_per_class, 0)),
         overlap=float(number_of("iou_threshold", iou_threshold, 0.0)),
         score=number_of("score_threshold", score_threshold, None),
-        center_point_box=center_point_box,
+        has_centers=flag("center_point_box", center_point_box),
     )
     reject(not 0 <= limits.overlap <= 1, f"iou_threshold {limits.overlap}; allowed: [0, 1]")
-    if limits.boxes < 0 or center_point_box not in (0, 1):
-        raise_unspecified(f"{limits.boxes} boxes, format {center_point_box}")
+    if limits.boxes < 0:
+        raise_unspecified(f"{limits.boxes} boxes")
     rows = [
         (batch, kind, box)
         for batch, of_batch in enumerate(scores)
@@ -278,15 +279,15 @@ def measured_by(measure: Measure) -> Suppression:
     return Suppression(select=partial(greedy, measure=measure))
 
 
-def or_equal(boxes: Floats, center_point_box: int, threshold: float) -> Overlaps:
+def or_equal(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
     """Mutant: an overlap of the threshold itself is too much."""
-    return overlaps(boxes, center_point_box, np.nextafter(threshold, -1))
+    return overlaps(boxes, has_centers, np.nextafter(threshold, -1))
 
 
-def with_far_corners(boxes: Floats, center_point_box: int, threshold: float) -> Overlaps:
+def with_far_corners(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
     """Mutant: boxes are longer by one on both axes."""
-    low, high, _ = corners_of(boxes.astype(np.float64), center_point_box)
-    return overlaps(np.hstack([low, high + 1]), 0, threshold)
+    low, high, _ = corners_of(boxes.astype(np.float64), has_centers)
+    return overlaps(np.hstack([low, high + 1]), False, threshold)
 
 
 def smaller_area(areas: Floats, shared: Floats) -> Floats:
@@ -294,11 +295,11 @@ def smaller_area(areas: Floats, shared: Floats) -> Floats:
     return np.minimum(areas, areas[:, None])
 
 
-def without_order(boxes: Floats, center_point_box: int, threshold: float) -> Overlaps:
+def without_order(boxes: Floats, has_centers: bool, threshold: float) -> Overlaps:
     """Mutant: boxes whose corners come the other way round have no area."""
-    if not center_point_box:
+    if not has_centers:
         boxes = np.hstack([boxes[:, :2], np.maximum(boxes[:, :2], boxes[:, 2:])])
-    return overlaps(boxes, center_point_box, threshold)
+    return overlaps(boxes, has_centers, threshold)
 
 
 OP.mutant_table(
@@ -331,7 +332,7 @@ def without_least(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
 def by_all_better(boxes: Floats, scores: Floats, limits: Limits) -> list[int]:
     """Mutant: boxes that are suppressed themselves suppress others too."""
     order = by_score(scores, None)
-    exceeds = overlaps(boxes, limits.center_point_box, limits.overlap).exceeds
+    exceeds = overlaps(boxes, limits.has_centers, limits.overlap).exceeds
     least = -np.inf if limits.score is None else limits.score
     selected = [
         box

@@ -4,13 +4,13 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import broadcast, stretches
 from opcheck.engine.operators import operator, raise_unspecified
 from opcheck.engine.rulings import of_either_side
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 
 OP = operator("PRelu")
 
 
 @OP.formula(7, 9, 16)
-def p_relu(X: Array, slope: Array) -> Array:
+def p_relu(X: Tensor, slope: Tensor) -> Tensor:
     """ "f(x) = slope * x for x < 0, f(x) = x for x >= 0"; slope broadcasts to X one way."""
     stretches("slope", slope, X)
     X, slope = broadcast(X, slope)
@@ -18,7 +18,7 @@ def p_relu(X: Array, slope: Array) -> Array:
 
 
 @OP.formula(1, 6)
-def p_relu_of_channels(X: Array, slope: Array) -> Array:
+def p_relu_of_channels(X: Tensor, slope: Tensor) -> Tensor:
     """One slope for all elements, one for each, or, as the text implies, one for each channel."""
     if slope.size == 1:
         return p_relu(X, xp.reshape(slope, ()))

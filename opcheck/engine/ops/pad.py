@@ -23,7 +23,7 @@ from opcheck.engine.axes import check_scalar, check_size, distinct, listed
 from opcheck.engine.operators import check_one_of, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, NotSupported, reject
-from opcheck.numbers import Array
+from opcheck.numbers import Array, Tensor
 from opcheck.numbers.faulty import bare
 
 NAMES = """CenterCropPad Pad"""
@@ -94,7 +94,7 @@ def reflected_beyond(places: Places, length: int) -> Places:
     return last - np.abs(last - places % (2 * last))
 
 
-def padded_along(x: Array, axis: int, places: Places, fill: Any) -> Array:
+def padded_along(x: Tensor, axis: int, places: Places, fill: Any) -> Tensor:
     """Return `x` with the elements at `places` along `axis`, and `fill` where there is none."""
     behind = x.ndim - 1 - axis
     if not x.shape[axis]:
@@ -108,7 +108,7 @@ def padded_along(x: Array, axis: int, places: Places, fill: Any) -> Array:
 # ── a tensor ──────────────────────────────────────────────────────────────────────────────────
 
 
-def padded(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, fill: Any) -> Array:
+def padded(x: Tensor, pads: Sequence[int], axes: Sequence[int], mode: str, fill: Any) -> Tensor:
     """Return `x` padded along `axes`.
 
     pads: "[x1_begin, x2_begin, ..., x1_end, x2_end,...]", two for each axis. Raises InvalidNode for
@@ -128,7 +128,7 @@ def padded(x: Array, pads: Sequence[int], axes: Sequence[int], mode: str, fill: 
     return x
 
 
-def check_removed(x: Array, pads: Sequence[int], every: Iterable[Ends]) -> None:
+def check_removed(x: Tensor, pads: Sequence[int], every: Iterable[Ends]) -> None:
     """Raise InvalidNode or NotSupported if pads remove more than there is; see `padded`."""
     for axis, begin, end in every:
         if x.shape[axis] + begin + end < 0:
@@ -138,7 +138,7 @@ def check_removed(x: Array, pads: Sequence[int], every: Iterable[Ends]) -> None:
             raise_unspecified("removing more than there is")
 
 
-def axes_in_question(axes: Array | None, rank: int) -> Sequence[int]:
+def axes_in_question(axes: Tensor | Sequence[int] | None, rank: int) -> Sequence[int]:
     """Return the axes of an attribute or a tensor, counted from the front; all without one."""
     return range(rank) if axes is None else distinct(listed("axes", axes), rank)
 
@@ -149,7 +149,7 @@ PAD = operator("Pad", exact=True)
 
 
 @PAD.formula(1)
-def pad_1(data: Array, *, mode: str, paddings: Sequence[int], value: float) -> Array:
+def pad_1(data: Tensor, *, mode: str, paddings: Sequence[int], value: float) -> Tensor:
     """Return `data` padded by attributes, of which the text states the order in two ways.
 
     The example has both ends of an axis side by side, and the attribute's text all beginnings
@@ -164,7 +164,7 @@ def pad_1(data: Array, *, mode: str, paddings: Sequence[int], value: float) -> A
 
 
 @PAD.formula(2)
-def pad_2(data: Array, *, mode: str, pads: Sequence[int], value: float) -> Array:
+def pad_2(data: Tensor, *, mode: str, pads: Sequence[int], value: float) -> Tensor:
     """Return `data` padded by attributes along every axis."""
     check_one_of("mode", mode, *MODES)
     return padded(data, listed("pads", pads), range(data.ndim), mode, data.dtype.type(value))
@@ -172,13 +172,13 @@ def pad_2(data: Array, *, mode: str, pads: Sequence[int], value: float) -> Array
 
 def pad(
     modes: Sequence[str],
-    data: Array,
-    pads: Array,
-    constant_value: Array | None = None,
-    axes: Array | None = None,
+    data: Tensor,
+    pads: Tensor,
+    constant_value: Tensor | None = None,
+    axes: Tensor | None = None,
     *,
     mode: str,
-) -> Array:
+) -> Tensor:
     """Return `data` padded by inputs along `axes`, by default along every axis.
 
     modes: those of the version. constant_value: a scalar, used in the mode constant. Raises
@@ -197,7 +197,9 @@ def pad(
 
 
 @PAD.formula(11, 13)
-def pad_11(data: Array, pads: Array, constant_value: Array | None = None, *, mode: str) -> Array:
+def pad_11(
+    data: Tensor, pads: Tensor, constant_value: Tensor | None = None, *, mode: str
+) -> Tensor:
     """Return `data` padded by inputs along every axis; see `pad`."""
     return pad(MODES, data, pads, constant_value, mode=mode)
 
@@ -217,7 +219,7 @@ def half(count: int) -> int:
 
 
 @CENTER_CROP_PAD.formula(18)
-def center_crop_pad(input_data: Array, shape: Array, *, axes: Sequence[int] | None) -> Array:
+def center_crop_pad(input_data: Tensor, shape: Tensor, *, axes: Sequence[int] | None) -> Tensor:
     """Return the center of the input in the sizes `shape` along `axes`, by default along all.
 
     "The starting value for the cropping window is rounded down", so that of n elements left over

@@ -492,7 +492,8 @@ def padding_is_zero(
     """Mutant: the maximum of a window that reaches into padding is 0 at least."""
     y, *indices = maxima_of_windows(X, windows, storage_order, outputs)
     is_padded = windows.terms < prod(axis.kernel for axis in windows.axes)
-    return np.where(is_padded, np.maximum(y, 0), y).astype(y.dtype), *indices
+    at_least_0: Array = np.where(is_padded, np.maximum(y, 0), y)
+    return at_least_0.astype(y.dtype), *indices
 
 
 @MAX_POOL.mutant("indices began anew with each channel", 8, 10, 11, 12, 22, build=max_pool)

@@ -23,7 +23,7 @@ from opcheck.engine.axes import check_size, scalar
 from opcheck.engine.operators import Formula, Operator, formula_builder, operator, raise_unspecified
 from opcheck.errors import decline, reject
 from opcheck.grouping import not_none
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 
 NAMES = """Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform
 RandomUniformLike"""
@@ -107,7 +107,7 @@ def random_operator(name: str, *, of_shapes: bool = False) -> Operator:
     )
 
 
-def contradicting(inputs: Sequence[Array], outputs: Sequence[Array]) -> Booleans:
+def contradicting(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Booleans:
     """Return True for elements that are dropped though the mask keeps them, or the contrary.
 
     An element of the data that is 0 is the same either way.
@@ -132,7 +132,7 @@ DROPOUT = operator(
 )
 
 
-def output_type(input: Array, dtype: int | None) -> DType:
+def output_type(input: Tensor, dtype: int | None) -> DType:
     """Return the output's type: "if not specified, … the data type of the input tensor"."""
     if dtype is None:
         return not_none(dtypes.of(np.empty(0, input.dtype)))
@@ -159,7 +159,7 @@ def random_of_shape(
 @formula_builder(1, 22)
 def random_like(
     distribution: Distribution,
-    input: Array,
+    input: Tensor,
     *,
     dtype: int | None,
     seed: float | None,
@@ -176,7 +176,9 @@ def random_like(
 
 
 @formula_builder(15, 22)
-def bernoulli(ones: Distribution, input: Array, *, dtype: int | None, seed: float | None) -> Array:
+def bernoulli(
+    ones: Distribution, input: Tensor, *, dtype: int | None, seed: float | None
+) -> Tensor:
     """Return 0 and 1 in the output's type, where `ones` decides which.
 
     "All values in input have to be in the range:[0, 1]": raises NotSupported for others and NaN.
@@ -187,13 +189,14 @@ def bernoulli(ones: Distribution, input: Array, *, dtype: int | None, seed: floa
     if not is_probability.all():
         raise_unspecified("such probabilities")
     output = ones(xp.drawn(input.shape, seed), probabilities)
-    return output.astype(output_type(input, dtype).numpy)
+    typed: Tensor = output.astype(output_type(input, dtype).numpy)
+    return typed
 
 
 @formula_builder(7, 22)
 def multinomial(
     classes: Distribution,
-    input: Array,
+    input: Tensor,
     *,
     dtype: int,
     sample_size: int,
@@ -217,7 +220,7 @@ def multinomial(
 
 
 @formula_builder(1, 6)
-def dropout_1(drop: Drop, data: Array, *, is_test: int, ratio: float, outputs: int = 1) -> Array:
+def dropout_1(drop: Drop, data: Tensor, *, is_test: int, ratio: float, outputs: int = 1) -> Tensor:
     """Versions 1 and 6: return the output; "if nonzero, run dropout in test mode".
 
     Raises NotSupported if the mask is asked for, which has no type that it could be compared in.
@@ -233,7 +236,7 @@ def dropout_1(drop: Drop, data: Array, *, is_test: int, ratio: float, outputs: i
 
 
 @DROPOUT.formula(7, 10)
-def dropout_7(data: Array, *, ratio: float, outputs: int = 1) -> Array:
+def dropout_7(data: Tensor, *, ratio: float, outputs: int = 1) -> Tensor:
     """Versions 7 and 10: return a copy, as these have no training; their mask is not defined."""
     if outputs > 1:
         raise_unspecified("the mask where nothing is dropped")
@@ -244,12 +247,12 @@ def dropout_7(data: Array, *, ratio: float, outputs: int = 1) -> Array:
 def dropout(
     drop: Drop,
     is_copied_without_ratio: bool,
-    data: Array,
-    ratio: Array = None,
-    training_mode: Array = None,
+    data: Tensor,
+    ratio: Tensor | None = None,
+    training_mode: Tensor | None = None,
     *,
     seed: float | None,
-) -> tuple[Array, Array]:
+) -> tuple[Tensor, Tensor]:
     """Return the output and the mask; ratio and training_mode: scalars.
 
     Versions 12 and 13 say of a ratio that is left out that the output is a copy then, and that it
@@ -282,8 +285,8 @@ def check_scale(ratio: float, type_of_data: np.dtype[Any], type_of_ratio: np.dty
 
 
 def output_and_mask(
-    drop: Drop, data: Array, ratio: float, seed: float | None
-) -> tuple[Array, Booleans]:
+    drop: Drop, data: Tensor, ratio: float, seed: float | None
+) -> tuple[Tensor, Booleans]:
     """Return the output in the data's type, and the mask.
 
     Raises NotSupported for infinities and NaN, whose product with 0 is NaN, and for types of 8

@@ -30,12 +30,13 @@ from opcheck.engine.ops import activations as activation_operators, functions, u
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import maximum, minimum
 from opcheck.errors import InvalidNode, reject
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
+from opcheck.numbers.faulty import bare
 
 NAMES = """GRU LSTM RNN"""
 
 #: A function of a tensor's elements; it may have the keywords alpha and beta.
-Function: TypeAlias = Callable[..., Array]
+Function: TypeAlias = Callable[..., Tensor]
 #: Times of elements: [seq_length, batch_size, 1].
 Times: TypeAlias = NDArray[np.intp]
 
@@ -76,32 +77,32 @@ LEFT_OUT_PEEPHOLES = Ruling(
 # ── activations ───────────────────────────────────────────────────────────────────────────────
 
 
-def affine(x: Array, *, alpha: float, beta: float) -> Array:
+def affine(x: Tensor, *, alpha: float, beta: float) -> Tensor:
     """Affine(x) - alpha*x + beta."""
     return alpha * x + beta
 
 
-def thresholded_relu(x: Array, *, alpha: float) -> Array:
+def thresholded_relu(x: Tensor, *, alpha: float) -> Tensor:
     """ThresholdedRelu(x) - x if x >= alpha else 0; the operator so named has x > alpha."""
     return xp.where(xp.less(x, alpha), xp.zeros_like(x), x)
 
 
-def scaled_tanh(x: Array, *, alpha: float, beta: float) -> Array:
+def scaled_tanh(x: Tensor, *, alpha: float, beta: float) -> Tensor:
     """ScaledTanh(x) - alpha*Tanh(beta*x)."""
     return alpha * xp.tanh(beta * x)
 
 
-def literal_tanh(x: Array) -> Array:
+def literal_tanh(x: Tensor) -> Tensor:
     """Tanh(x) - (1 - e^{-2x})/(1 + e^{-2x}), which cancels near 0 and overflows."""
     return (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x))
 
 
-def literal_scaled_tanh(x: Array, *, alpha: float, beta: float) -> Array:
+def literal_scaled_tanh(x: Tensor, *, alpha: float, beta: float) -> Tensor:
     """ScaledTanh(x) - alpha*Tanh(beta*x), with Tanh as the text writes it."""
     return alpha * literal_tanh(beta * x)
 
 
-def literal_softplus(x: Array) -> Array:
+def literal_softplus(x: Tensor) -> Tensor:
     """Softplus(x) - log(1 + e^x), which overflows."""
     return xp.log(1 + xp.exp(x))
 
@@ -205,7 +206,7 @@ def scales_of(
     return found
 
 
-def clipped(x: Array, clip: float | None) -> Array:
+def clipped(x: Tensor, clip: float | None) -> Tensor:
     """Return the input of an activation in the range of [-threshold, +threshold]."""
     return x if clip is None else minimum(maximum(x, -clip), clip)
 
@@ -227,18 +228,18 @@ class Step:
         flag: The attribute that only this operator has: input_forget or linear_before_reset.
     """
 
-    X_t: Array
-    states: Sequence[Array]
-    weights: Sequence[Array]
-    peepholes: Sequence[Array]
+    X_t: Tensor
+    states: Sequence[Tensor]
+    weights: Sequence[Tensor]
+    peepholes: Sequence[Tensor]
     activations: Sequence[Function]
     flag: int
 
-    def gate(self, k: int, H: Array, addend: Array = None) -> Array:
+    def gate(self, k: int, H: Tensor, addend: Tensor | None = None) -> Tensor:
         """Return Xt*(W^T) + H*(R^T) + Wb + Rb of gate `k`, plus an addend if there is one."""
         return sum_of_products(xp.concat([self.X_t, H], axis=1), self.weights[k], addend)
 
-    def gate_with_scaled_state(self, k: int, H: Array, r_t: Array) -> Array:
+    def gate_with_scaled_state(self, k: int, H: Tensor, r_t: Tensor) -> Tensor:
         """Return Xt*(W^T) + r_t (.) (H*(R^T) + Rb) + Wb of gate `k`."""
         weights = self.weights[k]
         rows = np.arange(weights.shape[0])
@@ -250,7 +251,7 @@ class Step:
         of_input = xp.take(weights, rows[~is_of_state], axis=0)
         return sum_of_products(self.X_t, of_input, r_t * of_state)
 
-    def peephole(self, k: int, C: Array) -> Array:
+    def peephole(self, k: int, C: Tensor) -> Tensor | None:
         """Return P (.) C of peephole `k`; None without peepholes: LEFT_OUT_PEEPHOLES."""
         if self.peepholes:
             return self.peepholes[k] * C
@@ -260,10 +261,10 @@ class Step:
 
 
 #: From a step to the next states: H_t and, of LSTM, C_t.
-Cell: TypeAlias = Callable[[Step], tuple[Array, ...]]
+Cell: TypeAlias = Callable[[Step], tuple[Tensor, ...]]
 
 
-def sum_of_products(x: Array, weights: Array, addend: Array = None) -> Array:
+def sum_of_products(x: Tensor, weights: Tensor, addend: Tensor | None = None) -> Tensor:
     """Return `x` @ `weights`, with the rows of weights that x has no columns for, and an addend.
 
     x: [batch_size, n]; weights: [n + m, hidden_size], where the last m rows are biases.
@@ -274,7 +275,7 @@ def sum_of_products(x: Array, weights: Array, addend: Array = None) -> Array:
     return xp.bilinear(x, weights, matmul, x.shape[1], addend)
 
 
-def lstm_step(step: Step) -> tuple[Array, Array]:
+def lstm_step(step: Step) -> tuple[Tensor, Tensor]:
     """Return H_t and C_t: Ct = ft (.) Ct-1 + it (.) ct, Ht = ot (.) h(Ct)."""
     return lstm_with(step)
 
@@ -288,7 +289,7 @@ def lstm_with(
     output_sees_the_old_cell: bool = False,
     exchanges_gates: bool = False,
     output_activation: Function | None = None,
-) -> tuple[Array, Array]:
+) -> tuple[Tensor, Tensor]:
     """Return H_t and C_t; the options are what mutants do otherwise.
 
     The gates stand in the order i, o, f, c in W and R, the peepholes in the order i, o, f.
@@ -310,17 +311,17 @@ def lstm_with(
     return H_t, C_t
 
 
-def gru_step(step: Step) -> tuple[Array]:
+def gru_step(step: Step) -> tuple[Tensor]:
     """Return H_t = (1 - zt) (.) ht + zt (.) Ht-1; the gates stand in the order z, r, h."""
     return gru_with(step)
 
 
-def weighted(z_t: Array, h_t: Array, H: Array) -> Array:
+def weighted(z_t: Tensor, h_t: Tensor, H: Tensor) -> Tensor:
     """(1 - zt) (.) ht + zt (.) Ht-1, as the text writes it."""
     return (1 - z_t) * h_t + z_t * H
 
 
-def interpolated(z_t: Array, h_t: Array, H: Array) -> Array:
+def interpolated(z_t: Tensor, h_t: Tensor, H: Tensor) -> Tensor:
     """The same with one product: ht + zt (.) (Ht-1 - ht)."""
     return h_t + z_t * (H - h_t)
 
@@ -328,9 +329,9 @@ def interpolated(z_t: Array, h_t: Array, H: Array) -> Array:
 def gru_with(
     step: Step,
     *,
-    update: Callable[[Array, Array, Array], Array] = weighted,
+    update: Callable[[Tensor, Tensor, Tensor], Tensor] = weighted,
     is_linear: Callable[[int], bool] = bool,
-) -> tuple[Array]:
+) -> tuple[Tensor]:
     """Return H_t; `is_linear` tells from linear_before_reset where the reset gate acts."""
     f, g = step.activations
     (H,) = step.states
@@ -343,7 +344,7 @@ def gru_with(
     return (update(z_t, h_t, H),)
 
 
-def rnn_step(step: Step) -> tuple[Array]:
+def rnn_step(step: Step) -> tuple[Tensor]:
     """Return H_t = f(Xt*(Wi^T) + Ht-1*(Ri^T) + Wbi + Rbi)."""
     (f,) = step.activations
     (H,) = step.states
@@ -365,7 +366,7 @@ def times_of_steps(
     return np.where(is_turned, lengths - 1 - t, t)[:, :, np.newaxis]
 
 
-def joined_weights(W: Array, R: Array, *biases: Array) -> Array:
+def joined_weights(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
     """Return [W, R, Wb, Rb] of one direction, a row for each gate and hidden unit."""
     return xp.concat([W, R, *biases], axis=1)
 
@@ -375,7 +376,7 @@ def own_weights(direction: int) -> int:
     return direction
 
 
-def last_states(states: Sequence[Array], Y: Array) -> Sequence[Array]:
+def last_states(states: Sequence[Tensor], Y: Tensor) -> Sequence[Tensor]:
     """Return Y_h and, of LSTM, Y_c of one direction: the states after its last step."""
     return states
 
@@ -405,9 +406,9 @@ class Layer:
     defaults: tuple[str, ...]
     activations: Mapping[str, Function]
     weights_of: Callable[[int], int] = own_weights
-    join_weights: Callable[..., Array] = joined_weights
+    join_weights: Callable[..., Tensor] = joined_weights
     times: Callable[["Attributes", int, int, NDArray[np.int64]], Times] = times_of_steps
-    last: Callable[[Sequence[Array], Array], Sequence[Array]] = last_states
+    last: Callable[[Sequence[Tensor], Tensor], Sequence[Tensor]] = last_states
     stops: bool = True
     restores_order: bool = True
     hides_padding: bool = True
@@ -423,14 +424,14 @@ class Tensors:
     hidden_size]; P: [num_directions, 3*hidden_size]. With `layout` 1 batch_size comes first.
     """
 
-    X: Array
-    W: Array
-    R: Array
-    B: Array = None
-    sequence_lens: Array = None
-    initial_h: Array = None
-    initial_c: Array = None
-    P: Array = None
+    X: Tensor
+    W: Tensor
+    R: Tensor
+    B: Tensor | None = None
+    sequence_lens: Tensor | None = None
+    initial_h: Tensor | None = None
+    initial_c: Tensor | None = None
+    P: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -459,7 +460,7 @@ class Attributes:
         return k == 1 or self.direction == "reverse"
 
 
-def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> tuple[Array, ...]:
+def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> tuple[Tensor, ...]:
     """Return Y, Y_h and, of LSTM, Y_c.
 
     Y: [seq_length, num_directions, batch_size, hidden_size]; the others: [num_directions,
@@ -518,9 +519,9 @@ def checked_ranks(tensors: Tensors) -> Tensors:
     return tensors
 
 
-def batch_and_time_exchanged(x: Array) -> Array:
-    """Return a tensor with its first two axes exchanged, None as it is."""
-    return None if x is None else xp.permute_dims(x, (1, 0, *range(2, x.ndim)))
+def batch_and_time_exchanged(x: Tensor) -> Tensor:
+    """Return a tensor with its first two axes exchanged."""
+    return xp.permute_dims(x, (1, 0, *range(2, x.ndim)))
 
 
 def time_first(tensors: Tensors, layout: int) -> Tensors:
@@ -530,16 +531,20 @@ def time_first(tensors: Tensors, layout: int) -> Tensors:
     """
     if not layout:
         return tensors
-    for name in ("initial_h", "initial_c"):
-        state = getattr(tensors, name)
-        if state is not None and state.ndim != 3:
-            raise InvalidNode(f"{name} of shape {list(state.shape)}; allowed: three axes")
     return replace(
         tensors,
         X=batch_and_time_exchanged(tensors.X),
-        initial_h=batch_and_time_exchanged(tensors.initial_h),
-        initial_c=batch_and_time_exchanged(tensors.initial_c),
+        initial_h=time_first_state("initial_h", tensors.initial_h),
+        initial_c=time_first_state("initial_c", tensors.initial_c),
     )
+
+
+def time_first_state(name: str, state: Tensor | None) -> Tensor | None:
+    """Return an initial state as it is with `layout` 0; InvalidNode if it has not three axes."""
+    if state is None:
+        return None
+    reject(state.ndim != 3, f"{name} of shape {list(state.shape)}; allowed: three axes")
+    return batch_and_time_exchanged(state)
 
 
 def check_shapes(layer: Layer, tensors: Tensors, attributes: Attributes) -> None:
@@ -565,7 +570,7 @@ def lengths_of(tensors: Tensors) -> NDArray[np.int64]:
     if tensors.sequence_lens is None:
         lengths = np.full(batch_size, steps)
     else:
-        lengths = tensors.sequence_lens.astype(np.int64)
+        lengths = bare(tensors.sequence_lens).astype(np.int64)
     if batch_size and not 0 <= lengths.min() <= lengths.max() <= steps:
         raise InvalidNode(f"a sequence of {lengths} of {steps} steps")
     if (lengths == 0).any() and NO_STEPS.reading() == "refused":
@@ -604,13 +609,13 @@ def activations_of(layer: Layer, since: int, attributes: Attributes) -> list[Fun
 
 
 def activated(
-    function: Function, clip: float | None, scales: Mapping[str, float], x: Array
-) -> Array:
+    function: Function, clip: float | None, scales: Mapping[str, float], x: Tensor
+) -> Tensor:
     """Return an activation of what `clip` leaves of its input."""
     return function(clipped(x, clip), **scales)
 
 
-def as_first_texts_read(R: Array, gates: int) -> Array:
+def as_first_texts_read(R: Tensor, gates: int) -> Tensor:
     """Return R so that its transpose is what the text multiplies by: TRANSPOSED_WEIGHTS.
 
     "Ht-1*Ri" in versions 1 to 6 is not transposed, and "Ht-1*(Ri^T)" in later ones is.
@@ -633,7 +638,7 @@ def run_direction(
     attributes: Attributes,
     lengths: NDArray[np.int64],
     activations: Sequence[Function],
-) -> tuple[Array, Sequence[Array]]:
+) -> tuple[Tensor, Sequence[Tensor]]:
     """Return Y, [seq_length, batch_size, hidden_size], and the last states of direction `k`."""
     X = tensors.X
     steps, batch_size, _ = X.shape
@@ -666,10 +671,10 @@ def run_direction(
     return Y, layer.last(without_steps(states, lengths), Y)
 
 
-def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Array]:
+def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Tensor]:
     """Return [W, R, Wb, Rb] of direction `k`, transposed, for each gate; see `Step.weights`."""
     hidden_size = tensors.R.shape[2]
-    biases: list[Array] = []
+    biases: list[Tensor] = []
     if tensors.B is not None:
         both = xp.reshape(tensors.B[k], (2, -1, 1))
         biases = [both[0], both[1]]
@@ -678,7 +683,7 @@ def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Array]:
     return [xp.permute_dims(xp.take(joined, rows, axis=0), (1, 0)) for rows in rows_of_gates]
 
 
-def peepholes_of(tensors: Tensors, k: int) -> list[Array]:
+def peepholes_of(tensors: Tensors, k: int) -> list[Tensor]:
     """Return P[i], P[o] and P[f] of direction `k`, or nothing."""
     if tensors.P is None:
         return []
@@ -686,7 +691,7 @@ def peepholes_of(tensors: Tensors, k: int) -> list[Array]:
     return [tensors.P[k, n * hidden_size : (n + 1) * hidden_size] for n in range(3)]
 
 
-def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Array, ...]:
+def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Tensor, ...]:
     """Return the initial states of direction `k`: "If not specified - assumed to be 0"."""
     given = (tensors.initial_h, tensors.initial_c)[: layer.states]
     shape = (tensors.X.shape[1], tensors.R.shape[2])
@@ -694,7 +699,7 @@ def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Array, ...]:
     return tuple(zeros if state is None else state[k] for state in given)
 
 
-def without_steps(states: Sequence[Array], lengths: NDArray[np.int64]) -> Sequence[Array]:
+def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Sequence[Tensor]:
     """Return the last states, with those of a sequence without steps as NO_STEPS reads them."""
     is_empty = (lengths == 0)[:, np.newaxis]
     if not is_empty.any() or NO_STEPS.reading() != "zero":
@@ -702,7 +707,7 @@ def without_steps(states: Sequence[Array], lengths: NDArray[np.int64]) -> Sequen
     return tuple(xp.where(is_empty, xp.zeros_like(state), state) for state in states)
 
 
-def anything_like(Y: Array) -> Array:
+def anything_like(Y: Tensor) -> Tensor:
     """Return numbers that any number is as good as, for places that the text does not define.
 
     They are next to 0, and a 0 in most types: a 0 that is not exact is computed again in wider
@@ -728,14 +733,14 @@ def each_version(name: str) -> Mapping[int, int]:
 def lstm(
     layer: Layer,
     since: int,
-    X: Array,
-    W: Array,
-    R: Array,
-    B: Array = None,
-    sequence_lens: Array = None,
-    initial_h: Array = None,
-    initial_c: Array = None,
-    P: Array = None,
+    X: Tensor,
+    W: Tensor,
+    R: Tensor,
+    B: Tensor | None = None,
+    sequence_lens: Tensor | None = None,
+    initial_h: Tensor | None = None,
+    initial_c: Tensor | None = None,
+    P: Tensor | None = None,
     *,
     activation_alpha: Sequence[float] | None,
     activation_beta: Sequence[float] | None,
@@ -746,7 +751,7 @@ def lstm(
     input_forget: int,
     layout: int = 0,
     output_sequence: int = 0,
-) -> tuple[Array, ...]:
+) -> tuple[Tensor, ...]:
     """Return Y, Y_h and Y_c of an LSTM; see `run`. `output_sequence` decides nothing."""
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h, initial_c, P)
     attributes = Attributes(
@@ -766,12 +771,12 @@ def lstm(
 def gru(
     layer: Layer,
     since: int,
-    X: Array,
-    W: Array,
-    R: Array,
-    B: Array = None,
-    sequence_lens: Array = None,
-    initial_h: Array = None,
+    X: Tensor,
+    W: Tensor,
+    R: Tensor,
+    B: Tensor | None = None,
+    sequence_lens: Tensor | None = None,
+    initial_h: Tensor | None = None,
     *,
     activation_alpha: Sequence[float] | None = None,
     activation_beta: Sequence[float] | None = None,
@@ -782,7 +787,7 @@ def gru(
     layout: int = 0,
     linear_before_reset: int = 0,
     output_sequence: int = 0,
-) -> tuple[Array, ...]:
+) -> tuple[Tensor, ...]:
     """Return Y and Y_h of a GRU; see `run`. `output_sequence` decides nothing."""
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
     attributes = Attributes(
@@ -802,12 +807,12 @@ def gru(
 def rnn(
     layer: Layer,
     since: int,
-    X: Array,
-    W: Array,
-    R: Array,
-    B: Array = None,
-    sequence_lens: Array = None,
-    initial_h: Array = None,
+    X: Tensor,
+    W: Tensor,
+    R: Tensor,
+    B: Tensor | None = None,
+    sequence_lens: Tensor | None = None,
+    initial_h: Tensor | None = None,
     *,
     activation_alpha: Sequence[float] | None,
     activation_beta: Sequence[float] | None,
@@ -817,7 +822,7 @@ def rnn(
     hidden_size: int | None,
     layout: int = 0,
     output_sequence: int = 0,
-) -> tuple[Array, ...]:
+) -> tuple[Tensor, ...]:
     """Return Y and Y_h of an RNN; see `run`. `output_sequence` decides nothing."""
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
     attributes = Attributes(
@@ -860,9 +865,9 @@ def padding_first_alone(
     return padding_first(attributes, k, steps, lengths)
 
 
-def last_of_Y(states: Sequence[Array], Y: Array) -> Sequence[Array]:
+def last_of_Y(states: Sequence[Tensor], Y: Tensor) -> Sequence[Tensor]:
     """Mutant: Y_h is the last time of Y, which is the first step in reverse."""
-    return (Y[-1] if len(Y) else states[0], *states[1:])
+    return (Y[-1] if Y.shape[0] else states[0], *states[1:])
 
 
 def weights_of_the_first(direction: int) -> int:
@@ -870,26 +875,27 @@ def weights_of_the_first(direction: int) -> int:
     return 0
 
 
-def joined_without_Rb(W: Array, R: Array, *biases: Array) -> Array:
+def joined_without_Rb(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
     """Mutant: of the biases only Wb is added."""
     return joined_weights(W, R, *biases[:1])
 
 
-def joined_with_R_transposed(W: Array, R: Array, *biases: Array) -> Array:
+def joined_with_R_transposed(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
     """Mutant: each gate's block of R is transposed."""
     hidden_size = R.shape[1]
-    blocks = R.reshape(-1, hidden_size, hidden_size)
-    return joined_weights(W, blocks.swapaxes(1, 2).reshape(R.shape), *biases)
+    blocks = xp.reshape(R, (-1, hidden_size, hidden_size))
+    transposed = xp.reshape(xp.permute_dims(blocks, (0, 2, 1)), R.shape)
+    return joined_weights(W, transposed, *biases)
 
 
-def joined_in_order(order: Sequence[int], count: int, *parts: Array) -> Array:
+def joined_in_order(order: Sequence[int], count: int, *parts: Tensor) -> Tensor:
     """Mutant: the gates stand in another order in the first `count` of W, R and the biases."""
     gates = len(order)
     moved = []
     for x in parts[:count]:
-        blocks = x.reshape(gates, len(x) // gates, x.shape[1])
-        moved.append(blocks[order].reshape(x.shape))
-    return np.concat([*moved, *parts[count:]], axis=1)
+        blocks = xp.reshape(x, (gates, x.shape[0] // gates, x.shape[1]))
+        moved.append(xp.reshape(blocks[order], x.shape))
+    return xp.concat([*moved, *parts[count:]], axis=1)
 
 
 def layer_mutants(layer: Layer) -> dict[str, tuple[str, Layer]]:
@@ -948,17 +954,17 @@ def gate_order_mutants(
     }
 
 
-def identity(x: Array) -> Array:
+def identity(x: Tensor) -> Tensor:
     """Mutant of an activation: none is applied."""
     return x
 
 
-def lstm_with_g_for_h(step: Step) -> tuple[Array, Array]:
+def lstm_with_g_for_h(step: Step) -> tuple[Tensor, Tensor]:
     """Mutant: the second activation serves for the third."""
     return lstm_with(step, output_activation=step.activations[1])
 
 
-def weighted_the_other_way(z_t: Array, h_t: Array, H: Array) -> Array:
+def weighted_the_other_way(z_t: Tensor, h_t: Tensor, H: Tensor) -> Tensor:
     """Mutant: zt (.) ht + (1 - zt) (.) Ht-1."""
     return z_t * h_t + (1 - z_t) * H
 
@@ -973,10 +979,10 @@ def is_0(flag: int) -> bool:
     return flag == 0
 
 
-def tanh_step(step: Step) -> tuple[Array]:
+def tanh_step(step: Step) -> tuple[Tensor]:
     """Mutant: the activation is Tanh, whatever its name."""
     (H,) = step.states
-    return (np.tanh(step.gate(0, H)),)
+    return (xp.tanh(step.gate(0, H)),)
 
 
 LSTM_CELLS: Mapping[str, tuple[str, Cell]] = {

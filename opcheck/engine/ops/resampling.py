@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp, opset
+from opcheck.dtypes import is_real
 from opcheck.engine.axes import check_size, from_either_end
 from opcheck.engine.interpolation import (
     CORNERS_OF_ONE_ELEMENT,
@@ -30,7 +31,6 @@ from opcheck.engine.interpolation import (
     Neighbors,
     Rounding,
     cubic,
-    is_real,
     linear,
     nearest_elements,
 )

@@ -21,13 +21,13 @@ from opcheck.engine.operators import check_one_of, check_shape, operator, raise_
 from opcheck.engine.ops.indexing import Index, index_of_elements, index_of_slices
 from opcheck.engine.rulings import NEGATIVE_INDEX, maximum, minimum
 from opcheck.errors import InvalidNode, NotSupported
-from opcheck.numbers import Array
+from opcheck.numbers import Array, Tensor
 from opcheck.numbers.faulty import bare
 
 NAMES = """Scatter ScatterElements ScatterND TensorScatter"""
 
 #: What becomes of an element and an update.
-REDUCTIONS: Mapping[str, Callable[[Array, Array], Array]] = {
+REDUCTIONS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": xp.add,
     "mul": xp.multiply,
     "max": maximum,
@@ -43,12 +43,12 @@ REDUCTIONS_OF_18: Collection[str] = tuple(REDUCTIONS)
 
 
 def scattered(
-    data: Array,
+    data: Tensor,
     index: Index,
-    updates: Array,
+    updates: Tensor,
     reduction: str = "none",
     allowed: Collection[str] = (),
-) -> Array:
+) -> Tensor:
     """Return `data` with `updates` at `index`, or with what `reduction` makes of both.
 
     index: for each update the element, as an index of an array; updates: of the shape that
@@ -74,12 +74,12 @@ def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def updated(
-    data: Array,
+    data: Tensor,
     places: NDArray[np.intp],
     turns: NDArray[np.intp],
-    updates: Array,
+    updates: Tensor,
     reduction: str,
-) -> Array:
+) -> Tensor:
     """Return the elements of `data` in a row, after the updates of each turn in its order.
 
     places, turns: row-major, one for each of `updates`.
@@ -103,16 +103,16 @@ def updated(
     return flat
 
 
-def reduced(reduction: str, now: Array, before: Array, update: Array) -> Array:
+def reduced(reduction: str, now: Tensor, before: Tensor, update: Tensor) -> Tensor:
     """Return what `reduction` makes of elements as they are `now`, and an update of each."""
     return REDUCTIONS[reduction](now, update)
 
 
 def check_order(
-    data: Array,
+    data: Tensor,
     places: NDArray[np.intp],
     turns: NDArray[np.intp],
-    updates: Array,
+    updates: Tensor,
     reduction: str,
 ) -> None:
     """Raise NotSupported where the order of updates decides, or where no sum is defined.
@@ -130,7 +130,7 @@ def check_order(
         check_exact(data, places, updates, reduction)
 
 
-def check_exact(data: Array, places: NDArray[np.intp], updates: Array, reduction: str) -> None:
+def check_exact(data: Tensor, places: NDArray[np.intp], updates: Tensor, reduction: str) -> None:
     """Raise NotSupported unless every order gives one number, and integers stay in their range.
 
     That is so if all are whole numbers, and no sum or product of magnitudes is too large.
@@ -150,7 +150,7 @@ def check_exact(data: Array, places: NDArray[np.intp], updates: Array, reduction
         raise_unspecified("the order of updates, or of integers out of range")
 
 
-def check_no_subnormal(x: Array, dtype: str) -> None:
+def check_no_subnormal(x: Tensor, dtype: str) -> None:
     """Raise NotSupported if a float is close to a subnormal number, which may be flushed to 0."""
     known = DTYPES[dtype]
     if known.kind != "float":
@@ -169,13 +169,13 @@ SCATTER_ELEMENTS = operator("ScatterElements", exact=True)
 
 def scatter_elements(
     allowed: Collection[str],
-    data: Array,
-    indices: Array,
-    updates: Array,
+    data: Tensor,
+    indices: Tensor,
+    updates: Tensor,
     *,
     axis: int,
     reduction: str = "none",
-) -> Array:
+) -> Tensor:
     """Return `data` with output[indices[i][j]][j] = updates[i][j] if axis = 0.
 
     allowed: the reductions of the version. updates: of the "same rank and shape as indices".
@@ -186,7 +186,7 @@ def scatter_elements(
 
 
 @SCATTER.formula(9)
-def scatter_9(data: Array, indices: Array, updates: Array, *, axis: int) -> Array:
+def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> Tensor:
     """Return `scatter_elements`; this version does not mention a negative index: NEGATIVE_INDEX.
 
     Version 11 is deprecated, and no model may have it.
@@ -208,12 +208,12 @@ SCATTER_ND = operator("ScatterND", exact=True)
 
 def scatter_nd(
     allowed: Collection[str],
-    data: Array,
-    indices: Array,
-    updates: Array,
+    data: Tensor,
+    indices: Tensor,
+    updates: Tensor,
     *,
     reduction: str = "none",
-) -> Array:
+) -> Tensor:
     """Return `data` with a slice of it replaced for each tuple of indices.
 
     allowed: the reductions of the version. updates: its shape "must equal indices.shape[0:q-1] ++
@@ -239,8 +239,8 @@ TENSOR_SCATTER = operator("TensorScatter", exact=True)
 
 @TENSOR_SCATTER.formula(24)
 def tensor_scatter(
-    past_cache: Array, update: Array, write_indices: Array | None = None, *, axis: int, mode: str
-) -> Array:
+    past_cache: Tensor, update: Tensor, write_indices: Tensor | None = None, *, axis: int, mode: str
+) -> Tensor:
     """Return the cache with the update written from `write_indices` on, along `axis`.
 
     past_cache: [batch_size, …, max_sequence_length, …]; update: of that shape, but for a
@@ -261,7 +261,7 @@ def tensor_scatter(
         raise InvalidNode(f"update {list(update.shape)} does not fit {list(past_cache.shape)}")
     batches = past_cache.shape[:1]
     check_shape("write_indices", write_indices, batches)
-    first = np.zeros(batches, np.int64) if write_indices is None else write_indices
+    first: Array = np.zeros(batches, np.int64) if write_indices is None else write_indices
     if mode == "linear":
         check_linear(first, most, length)
     modulus = max(most, 1)  # of an empty axis too, into which nothing is written

@@ -28,6 +28,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops.movement import CONCAT, parts
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 
@@ -46,7 +47,7 @@ Position: TypeAlias = Callable[[Array, int, int, int], int]
 #: Makes another position of a position and the range that is accepted.
 Change: TypeAlias = Callable[[int, int, int], int]
 #: Joins tensors along an axis, or along a new one, from axis and new_axis.
-Join: TypeAlias = Callable[[Tensors, int, int], Array]
+Join: TypeAlias = Callable[[Tensors, int, bool], Array]
 #: Returns lengths of parts, from the length of an axis and that of a part.
 Chunks: TypeAlias = Callable[[int, int], list[int]]
 
@@ -342,12 +343,10 @@ def concat_from_sequence(join: Join, *input_sequence: Array, new_axis: int, axis
     """Return the tensors joined along an axis, or, with new_axis, along a new one."""
     if not input_sequence:
         raise_unspecified("a sequence of no tensors")
-    if new_axis not in (0, 1):
-        raise_unspecified(f"new_axis {new_axis}")
-    return join(input_sequence, axis, new_axis)
+    return join(input_sequence, axis, flag("new_axis", new_axis))
 
 
-def joined(tensors: Tensors, axis: int, new_axis: int) -> Array:
+def joined(tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Return the tensors as Concat joins them, or stacked: those must have one shape."""
     if not new_axis:
         return CONCAT.formulas[13](*tensors, axis=axis)
@@ -362,25 +361,25 @@ CONCAT_FROM_SEQUENCE.formula(build=concat_from_sequence)(joined)
 # Mutants of ConcatFromSequence.
 
 
-def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: int) -> Array:
+def joined_wrongly(concat: Formula, tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Mutant: Concat is wrong."""
-    return joined(tensors, axis, 1) if new_axis else concat(*tensors, axis=axis)
+    return joined(tensors, axis, True) if new_axis else concat(*tensors, axis=axis)
 
 
-def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: int) -> Array:
+def counted_without_the_new_axis(tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Mutant: a negative axis counts without the new one."""
     if -tensors[0].ndim <= axis < 0:
         axis -= new_axis
     return joined(tensors, axis, new_axis)
 
 
-def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: int) -> Array:
+def new_axis_in_blocks(tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Mutant: the elements of one tensor follow those of another, whatever the new axis is."""
     y = joined(tensors, axis, new_axis)
     return np.concat(tensors, axis=None).reshape(y.shape) if new_axis else y
 
 
-def stack_reshapes(tensors: Tensors, axis: int, new_axis: int) -> Array:
+def stack_reshapes(tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Mutant: tensors that are stacked take the first one's shape, if they fit."""
     first = tensors[0]
     if new_axis:
@@ -388,7 +387,7 @@ def stack_reshapes(tensors: Tensors, axis: int, new_axis: int) -> Array:
     return joined(tensors, axis, new_axis)
 
 
-def stack_broadcasts(tensors: Tensors, axis: int, new_axis: int) -> Array:
+def stack_broadcasts(tensors: Tensors, axis: int, new_axis: bool) -> Array:
     """Mutant: tensors that are stacked broadcast to the first one's shape."""
     first = tensors[0]
     if new_axis:
@@ -486,11 +485,9 @@ def split_to_sequence(
     made: list[Array] = parts(input, axis, lengths)
     if 0 in lengths and PARTS_OF_NO_LENGTH.reading() == "refused":
         raise InvalidNode(f"parts of {lengths}; allowed: positive numbers")
-    if split is None and keepdims not in (0, 1):
-        raise_unspecified(f"keepdims {keepdims}")
     has_only_ones = {*lengths} == {1}
     is_ignored = split is not None and (splitting.keeps_ones or not has_only_ones)
-    if keepdims or is_ignored:
+    if is_ignored or flag("keepdims", keepdims):
         return made
     return [xp.take(x, 0, axis=axis) for x in made]
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import from_either_end, from_the_front, listed
-from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.operators import operator
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 
@@ -78,13 +79,12 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
     Raises InvalidNode for a shape of another number of elements. NotSupported for a -1 next to an
     empty axis, where any size is as right.
     """
-    if allowzero not in (0, 1):
-        raise_unspecified(f"allowzero={allowzero}")
+    allows_zero = flag("allowzero", allowzero)
     sizes = listed("shape", shape)
     if any(size < -1 for size in sizes) or sizes.count(-1) > 1:
         raise InvalidNode(f"shape {sizes}; allowed: sizes, and -1 once")
-    reject(allowzero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
-    if not allowzero:
+    reject(allows_zero and {0, -1} <= {*sizes}, f"shape {sizes} has both 0 and -1, with allowzero")
+    if not allows_zero:
         sizes = with_copied_sizes(sizes, data.shape)
     known = math.prod(size for size in sizes if size != -1)
     if -1 in sizes:

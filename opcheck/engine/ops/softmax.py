@@ -58,7 +58,7 @@ INFINITE_SHARE = Ruling(
     ("all_nan", "nan_at_infinity"),
 )
 INFINITE_SHARE_OR_LIMIT = Ruling(
-    "infinite-share",
+    "infinite-share-or-limit",
     "The text does not define the shares of a row with infinity: ∞ / ∞ is NaN, and in the limit "
     "infinity has it all.",
     ("all_nan", "nan_at_infinity", "it_has_all"),

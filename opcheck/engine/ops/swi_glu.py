@@ -5,12 +5,12 @@ from opcheck.engine.operators import family
 from opcheck.engine.ops.activations import sigmoid
 from opcheck.engine.rulings import with_limit
 from opcheck.errors import reject
-from opcheck.numbers import Array
+from opcheck.numbers import Tensor
 
 NAMES = """SwiGLU"""
 
 
-def swi_glu(A: Array, B: Array, *, alpha: float) -> Array:
+def swi_glu(A: Tensor, B: Tensor, *, alpha: float) -> Tensor:
     """Return Swish(A) * B: A * sigmoid(alpha * A) * B, of two tensors of one shape."""
     reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}; allowed: equal ones")
     swish = with_limit(A, A * sigmoid(alpha * A), xp.zeros_like(A))

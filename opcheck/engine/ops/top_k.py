@@ -22,7 +22,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import MAX_ANSWERS, Ruling
-from opcheck.engine.rulings import NAN_IN_ORDER, extremes_beside_nan, has_nan
+from opcheck.engine.rulings import NAN_IN_ORDER, extremes_beside_nan, flag, has_nan
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
@@ -100,19 +100,19 @@ def place_of(
     length = data.shape[axis]
     if not length:
         raise_unspecified("an empty axis")
-    if not {keepdims, select_last_index} <= {0, 1}:
-        raise_unspecified("flags other than 0 and 1")
+    keeps = flag("keepdims", keepdims)
+    takes_last = flag("select_last_index", select_last_index)
     has_order = since >= 12 and not has_nan(data)
     if not has_order:
         is_extreme = extreme.mask(data, axis)
-        last = length - 1 if select_last_index else 0
+        last = length - 1 if takes_last else 0
         number = last if since >= 12 else number_among_equals(is_extreme, axis)
         if number or has_nan(data):
             place = nth_place(is_extreme, number, axis)
-            return place if keepdims else place.squeeze(axis)
-    x = xp.flip(data, axis=axis) if select_last_index else data
-    place = extreme.place(x, axis=axis, keepdims=bool(keepdims))
-    return length - 1 - place if select_last_index else place
+            return place if keeps else place.squeeze(axis)
+    x = xp.flip(data, axis=axis) if takes_last else data
+    place = extreme.place(x, axis=axis, keepdims=keeps)
+    return length - 1 - place if takes_last else place
 
 
 def number_among_equals(is_extreme: NDArray[np.bool_], axis: int) -> int:

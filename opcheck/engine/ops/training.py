@@ -3,6 +3,8 @@
 A step takes the learning rate R, the update count T, a tensor X, its gradient G, and what earlier
 steps have accumulated of it. It returns the new X and the new accumulations. The formulas have the
 symbols of the texts' pseudo code.
+
+The parts of the file: what the three share; each operator, with its mutants.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,29 +27,29 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.rulings import ZERO_TIMES_NO_NUMBER
 from opcheck.errors import reject
-from opcheck.numbers import Array
+from opcheck.numbers import Operand, Tensor
 from opcheck.numbers.faulty import seen
 from opcheck.opset import TRAINING
 
 NAMES = """Adagrad Adam Momentum"""
 
-#: Makes the new tensors of R, T, X, G and the accumulations of X, and of the attributes.
-Step: TypeAlias = Callable[..., tuple[Array, ...]]
-#: A denominator of a root and epsilon.
-Root: TypeAlias = Callable[[Array, Array], Array]
+#: Makes the new tensors of R, T, X, G, the accumulations of X, and the operator's attributes.
+Step: TypeAlias = Callable[..., tuple[Tensor, ...]]
+#: Makes a denominator of squared gradients and epsilon.
+Root: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 #: From tensors and a count, groups of them.
-Grouping: TypeAlias = Callable[[Sequence[Array], int], Sequence[Sequence[Array]]]
+Grouping: TypeAlias = Callable[[Sequence[Tensor], int], Sequence[Sequence[Tensor]]]
 
 
 # ── all tensors ───────────────────────────────────────────────────────────────────────────────
 
 
-def by_kind(tensors: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
+def by_kind(tensors: Sequence[Tensor], count: int) -> Sequence[Sequence[Tensor]]:
     """Return `count` groups of tensors that come in turns: X_1, X_2, G_1, G_2, …"""
     return [tensors[n::count] for n in range(count)]
 
 
-def by_tensor(tensors: Sequence[Array], count: int) -> Sequence[Sequence[Array]]:
+def by_tensor(tensors: Sequence[Tensor], count: int) -> Sequence[Sequence[Tensor]]:
     """Mutant: the groups come one after the other: X_1, G_1, …, X_2, G_2, …"""
     size = len(tensors) // count
     return [tensors[n * size : (n + 1) * size] for n in range(count)]
@@ -59,6 +61,7 @@ class Method:
 
     Attributes:
         step: One step of one tensor.
+        attributes: Holds the operator's attributes for a step.
         tensors: The number of tensors that a step takes for each X, that included.
         of_inputs: The tensors of each X, from all inputs behind T and the number of Xs.
         of_outputs: All outputs in their order, from those of one X after the other, and the number
@@ -66,6 +69,7 @@ class Method:
     """
 
     step: Step
+    attributes: Callable[..., Any]
     tensors: int
     of_inputs: Grouping = by_kind
     of_outputs: Grouping = by_kind
@@ -79,7 +83,7 @@ def typed_attributes(attributes: Mapping[str, Any], dtype: Any) -> dict[str, Any
     }
 
 
-def check_operands(method: Method, R: Array, T: Array, inputs: Sequence[Array]) -> None:
+def check_operands(method: Method, R: Tensor, T: Tensor, inputs: Sequence[Tensor]) -> None:
     """Raise InvalidNode for a number of tensors that does not fit.
 
     Raises NotSupported for R and T that are no scalars; several types of numbers are left open.
@@ -94,8 +98,8 @@ def check_operands(method: Method, R: Array, T: Array, inputs: Sequence[Array]) 
 
 @formula_builder(1)
 def of_each(
-    method: Method, R: Array, T: Array, *inputs: Array, **attributes: Any
-) -> tuple[Array, ...]:
+    method: Method, R: Tensor, T: Tensor, *inputs: Tensor, **attributes: Any
+) -> tuple[Tensor, ...]:
     """Return the outputs of all tensors: the new X_1, X_2, …, then their new accumulations.
 
     Raises what `check_operands` raises, InvalidNode for another mode, and NotSupported where the
@@ -103,17 +107,19 @@ def of_each(
     """
     check_one_of("mode", attributes.get("mode", "standard"), "standard", "nesterov")
     check_operands(method, R, T, inputs)
-    found: list[tuple[Array, ...]] = []
+    found: list[tuple[Tensor, ...]] = []
     for X, *others in method.of_inputs(inputs, len(inputs) // method.tensors):
         if any(tensor.shape != X.shape for tensor in others):
             raise_unspecified("tensors of several shapes")
-        scalars = (xp.astype(scalar, X.dtype) for scalar in (R, T))
-        found.append(method.step(*scalars, X, *others, **typed_attributes(attributes, X.dtype)))
+        typed_R = xp.astype(R, X.dtype)
+        typed_T = xp.astype(T, X.dtype)
+        typed = method.attributes(**typed_attributes(attributes, X.dtype))
+        found.append(method.step(typed_R, typed_T, X, *others, typed))
     outputs = list(chain.from_iterable(found))
     return tuple(chain.from_iterable(method.of_outputs(outputs, len(outputs) // len(found))))
 
 
-def regularized(norm_coefficient: Array, X: Array, G: Array) -> Array:
+def regularized(norm_coefficient: Tensor, X: Tensor, G: Tensor) -> Tensor:
     """Return G_regularized = norm_coefficient * X + G; 0 times infinity: ZERO_TIMES_NO_NUMBER."""
     has_no_number = seen(norm_coefficient) == 0 and not xp.isfinite(X).all()
     if has_no_number and ZERO_TIMES_NO_NUMBER.reading() == "left_out":
@@ -121,7 +127,7 @@ def regularized(norm_coefficient: Array, X: Array, G: Array) -> Array:
     return norm_coefficient * X + G
 
 
-def root_and_epsilon(H: Array, epsilon: Array) -> Array:
+def root_and_epsilon(H: Tensor, epsilon: Tensor) -> Tensor:
     """Return Sqrt(H) + epsilon."""
     return xp.sqrt(H) + epsilon
 
@@ -129,32 +135,49 @@ def root_and_epsilon(H: Array, epsilon: Array) -> Array:
 # What can go wrong with squared gradients, and with their root.
 
 
-def root_of_sum(H: Array, epsilon: Array) -> Array:
+def root_of_sum(H: Tensor, epsilon: Tensor) -> Tensor:
     """Mutant: Sqrt(H + epsilon)."""
     return xp.sqrt(H + epsilon)
 
 
-def root_of_at_least_epsilon(H: Array, epsilon: Array) -> Array:
+def root_of_at_least_epsilon(H: Tensor, epsilon: Tensor) -> Tensor:
     """Mutant: Sqrt(H), but no less than epsilon; a NaN stays one."""
     return xp.maximum(xp.sqrt(H), epsilon)
 
 
-def no_root(H: Array, epsilon: Array) -> Array:
+def no_root(H: Tensor, epsilon: Tensor) -> Tensor:
     """Mutant: H + epsilon."""
     return H + epsilon
 
 
-#: A text, and the keywords of a step.
-MUTANTS_OF_SQUARES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "epsilon_under_the_root": ("epsilon was added under the root", {"root": root_of_sum}),
+@dataclass(frozen=True)
+class Squares:
+    """How squared gradients are made, and a denominator of them.
+
+    Attributes:
+        root: Makes the denominator.
+        are_plain: Mutant: the squares are those of the gradient without regularization.
+    """
+
+    root: Root = root_and_epsilon
+    are_plain: bool = False
+
+    def of(self, G: Tensor, G_regularized: Tensor) -> Tensor:
+        """Return G_regularized * G_regularized."""
+        return G * G if self.are_plain else G_regularized * G_regularized
+
+
+#: A text, and the squares of Adagrad or Adam.
+MUTANTS_OF_SQUARES: Mapping[str, tuple[str, Squares]] = {
+    "epsilon_under_the_root": ("epsilon was added under the root", Squares(root_of_sum)),
     "epsilon_as_floor": (
         "epsilon was the least that the root could be",
-        {"root": root_of_at_least_epsilon},
+        Squares(root_of_at_least_epsilon),
     ),
-    "no_root": ("the square root was left out", {"root": no_root}),
+    "no_root": ("the square root was left out", Squares(no_root)),
     "squares_without_regularization": (
         "the squares were of the gradient without regularization",
-        {"squares_are_plain": True},
+        Squares(are_plain=True),
     ),
 }
 
@@ -176,157 +199,200 @@ def declare(op: Operator, method: Method, mutants: Mapping[str, tuple[str, Step]
     op.mutant_table({**of_order, **of_step}, build=of_each)
 
 
-def mutants_of_squares(step: Step) -> dict[str, tuple[str, Step]]:
-    """Return the mutants of a step that divides by a root of squared gradients."""
-    return {
-        name: (text, partial(step, **options))
-        for name, (text, options) in MUTANTS_OF_SQUARES.items()
-    }
-
-
 # ── Adagrad ───────────────────────────────────────────────────────────────────────────────────
 
 
-def adagrad(
-    R: Array,
-    T: Array,
-    X: Array,
-    G: Array,
-    H: Array,
-    *,
-    norm_coefficient: Array,
-    decay_factor: Array,
-    epsilon: Array,
-    root: Root = root_and_epsilon,
-    divides_by_old_squares: bool = False,
-    squares_are_plain: bool = False,
-    first_count: int = 0,
-) -> tuple[Array, Array]:
-    """Return X_new and H_new; the keywords behind `epsilon` are what mutants do otherwise."""
-    G_regularized = regularized(norm_coefficient, X, G)
-    H_new = H + (G * G if squares_are_plain else G_regularized * G_regularized)
-    r = R / (1 + (T - first_count) * decay_factor)
-    H_adaptive = root(H if divides_by_old_squares else H_new, epsilon)
-    X_new = X - r * G_regularized / H_adaptive
-    return X_new, H_new
+@dataclass(frozen=True)
+class AdagradAttributes:
+    """The attributes of Adagrad, scalars in the type of X."""
+
+    norm_coefficient: Tensor
+    decay_factor: Tensor
+    epsilon: Tensor
+
+
+@dataclass(frozen=True)
+class Adagrad:
+    """One step of Adagrad; the fields are what mutants do otherwise.
+
+    Attributes:
+        squares: The squared gradients, and their root.
+        divides_by_old_squares: H_adaptive is the root of H.
+        first_count: The rate decays by T less this.
+    """
+
+    squares: Squares = Squares()
+    divides_by_old_squares: bool = False
+    first_count: int = 0
+
+    def __call__(
+        self, R: Tensor, T: Tensor, X: Tensor, G: Tensor, H: Tensor, attributes: AdagradAttributes
+    ) -> tuple[Tensor, Tensor]:
+        """Return X_new and H_new, in the shape of X."""
+        G_regularized = regularized(attributes.norm_coefficient, X, G)
+        H_new = H + self.squares.of(G, G_regularized)
+        r = R / (1 + (T - self.first_count) * attributes.decay_factor)
+        divisor = H if self.divides_by_old_squares else H_new
+        H_adaptive = self.squares.root(divisor, attributes.epsilon)
+        X_new = X - r * G_regularized / H_adaptive
+        return X_new, H_new
 
 
 declare(
     operator("Adagrad", TRAINING),
-    Method(adagrad, tensors=3),
+    Method(Adagrad(), AdagradAttributes, tensors=3),
     {
-        **mutants_of_squares(adagrad),
+        **{
+            name: (text, Adagrad(squares=squares))
+            for name, (text, squares) in MUTANTS_OF_SQUARES.items()
+        },
         "old_squares": (
             "the step was divided by the root of the old squares",
-            partial(adagrad, divides_by_old_squares=True),
+            Adagrad(divides_by_old_squares=True),
         ),
-        "counted_from_one": ("the rate decayed by T - 1", partial(adagrad, first_count=1)),
+        "counted_from_one": ("the rate decayed by T - 1", Adagrad(first_count=1)),
     },
 )
 
 
 # ── Adam ──────────────────────────────────────────────────────────────────────────────────────
 
+#: Makes R_adjusted of R, alpha**T and beta**T.
+Correction: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
 
-def corrected(R: Array, alpha_T: Array, beta_T: Array) -> Array:
+
+@dataclass(frozen=True)
+class AdamAttributes:
+    """The attributes of Adam, scalars in the type of X."""
+
+    norm_coefficient: Tensor
+    norm_coefficient_post: Tensor
+    alpha: Tensor
+    beta: Tensor
+    epsilon: Tensor
+
+
+def corrected(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
     """Return R * Sqrt(1 - beta**T) / (1 - alpha**T)."""
     return R * xp.sqrt(1 - beta_T) / (1 - alpha_T)
 
 
-def adam(
-    R: Array,
-    T: Array,
-    X: Array,
-    G: Array,
-    V: Array,
-    H: Array,
-    *,
-    norm_coefficient: Array,
-    norm_coefficient_post: Array,
-    alpha: Array,
-    beta: Array,
-    epsilon: Array,
-    root: Root = root_and_epsilon,
-    corrected_since: float = 1,
-    squares_are_plain: bool = False,
-    correction: Callable[[Array, Array, Array], Array] = corrected,
-) -> tuple[Array, Array, Array]:
-    """Return X_final, V_new and H_new; the keywords behind `epsilon` are for mutants."""
-    G_regularized = regularized(norm_coefficient, X, G)
-    V_new = alpha * V + (1 - alpha) * G_regularized
-    squares = G * G if squares_are_plain else G_regularized * G_regularized
-    H_new = beta * H + (1 - beta) * squares
-    R_adjusted = R
-    if seen(T) >= corrected_since:
-        R_adjusted = correction(R, xp.pow(alpha, T), xp.pow(beta, T))
-    X_new = X - R_adjusted * V_new / root(H_new, epsilon)
-    return (1 - norm_coefficient_post) * X_new, V_new, H_new
+@dataclass(frozen=True)
+class Adam:
+    """One step of Adam; the fields are what mutants do otherwise.
+
+    Attributes:
+        squares: The squared gradients, and their root.
+        correction: Makes R_adjusted.
+        corrected_since: The T from which on R is adjusted.
+    """
+
+    squares: Squares = Squares()
+    correction: Correction = corrected
+    corrected_since: float = 1
+
+    def __call__(
+        self,
+        R: Tensor,
+        T: Tensor,
+        X: Tensor,
+        G: Tensor,
+        V: Tensor,
+        H: Tensor,
+        attributes: AdamAttributes,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return X_final, V_new and H_new, in the shape of X."""
+        alpha = attributes.alpha
+        beta = attributes.beta
+        G_regularized = regularized(attributes.norm_coefficient, X, G)
+        V_new = alpha * V + (1 - alpha) * G_regularized
+        H_new = beta * H + (1 - beta) * self.squares.of(G, G_regularized)
+        H_sqrt = self.squares.root(H_new, attributes.epsilon)
+        R_adjusted = R
+        if seen(T) >= self.corrected_since:
+            R_adjusted = self.correction(R, xp.pow(alpha, T), xp.pow(beta, T))
+        X_new = X - R_adjusted * V_new / H_sqrt
+        X_final = (1 - attributes.norm_coefficient_post) * X_new
+        return X_final, V_new, H_new
 
 
-def corrected_without_root(R: Array, alpha_T: Array, beta_T: Array) -> Array:
+ADAM = Adam()
+
+
+def corrected_without_root(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
     """Mutant: R * (1 - beta**T) / (1 - alpha**T)."""
     return R * (1 - beta_T) / (1 - alpha_T)
 
 
-def second_average_corrected(R: Array, alpha_T: Array, beta_T: Array) -> Array:
+def second_average_corrected(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
     """Mutant: R * Sqrt(1 - beta**T)."""
     return R * xp.sqrt(1 - beta_T)
 
 
-def first_average_corrected(R: Array, alpha_T: Array, beta_T: Array) -> Array:
+def first_average_corrected(R: Tensor, alpha_T: Tensor, beta_T: Tensor) -> Tensor:
     """Mutant: R / (1 - alpha**T)."""
     return R / (1 - alpha_T)
 
 
 def adam_of_the_paper(
-    R: Array, T: Array, *tensors: Array, beta: Array, **attributes: Array
-) -> tuple[Array, ...]:
+    R: Tensor,
+    T: Tensor,
+    X: Tensor,
+    G: Tensor,
+    V: Tensor,
+    H: Tensor,
+    attributes: AdamAttributes,
+) -> tuple[Tensor, ...]:
     """Mutant: the root is corrected before epsilon is added, as in the paper."""
-    late = xp.sqrt(1 - xp.pow(beta, T)) if seen(T) > 0 else 1
-
-    def root(H: Array, epsilon: Array) -> Array:
-        return root_and_epsilon(H, epsilon * late)
-
-    return adam(R, T, *tensors, beta=beta, root=root, **attributes)
+    late: Operand = 1
+    if seen(T) > 0:
+        late = xp.sqrt(1 - xp.pow(attributes.beta, T))
+    of_the_paper = replace(attributes, epsilon=attributes.epsilon * late)
+    return ADAM(R, T, X, G, V, H, of_the_paper)
 
 
 def regularized_before(
-    R: Array,
-    T: Array,
-    X: Array,
-    *others: Array,
-    norm_coefficient_post: Array,
-    **attributes: Array,
-) -> tuple[Array, ...]:
+    R: Tensor,
+    T: Tensor,
+    X: Tensor,
+    G: Tensor,
+    V: Tensor,
+    H: Tensor,
+    attributes: AdamAttributes,
+) -> tuple[Tensor, ...]:
     """Mutant: norm_coefficient_post makes X smaller before the step."""
-    smaller = (1 - norm_coefficient_post) * X
-    return adam(R, T, smaller, *others, norm_coefficient_post=0, **attributes)
+    post = attributes.norm_coefficient_post
+    without_post = replace(attributes, norm_coefficient_post=xp.zeros_like(post))
+    return ADAM(R, T, (1 - post) * X, G, V, H, without_post)
 
 
 declare(
     operator("Adam", TRAINING),
-    Method(adam, tensors=4),
+    Method(ADAM, AdamAttributes, tensors=4),
     {
-        **mutants_of_squares(adam),
+        **{
+            name: (text, Adam(squares=squares))
+            for name, (text, squares) in MUTANTS_OF_SQUARES.items()
+        },
         "never_corrected": (
             "the learning rate was R in later steps too",
-            partial(adam, corrected_since=inf),
+            Adam(corrected_since=inf),
         ),
         "corrected_late": (
             "the learning rate was R in the step with T = 1 too",
-            partial(adam, corrected_since=2),
+            Adam(corrected_since=2),
         ),
         "corrected_without_root": (
             "1 - beta**T was taken without its root",
-            partial(adam, correction=corrected_without_root),
+            Adam(correction=corrected_without_root),
         ),
         "first_average_uncorrected": (
             "the learning rate was not divided by 1 - alpha**T",
-            partial(adam, correction=second_average_corrected),
+            Adam(correction=second_average_corrected),
         ),
         "second_average_uncorrected": (
             "the learning rate was only divided by 1 - alpha**T",
-            partial(adam, correction=first_average_corrected),
+            Adam(correction=first_average_corrected),
         ),
         "epsilon_corrected": (
             "epsilon was added to the corrected root, as the paper has it",
@@ -343,60 +409,93 @@ declare(
 # ── Momentum ──────────────────────────────────────────────────────────────────────────────────
 
 #: Makes Nesterov's direction of G_regularized, alpha, V and V_new.
-Direction: TypeAlias = Callable[[Array, Array, Array, Array], Array]
+Direction: TypeAlias = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
-def nesterov_direction(G_regularized: Array, alpha: Array, V: Array, V_new: Array) -> Array:
+@dataclass(frozen=True)
+class MomentumAttributes:
+    """The attributes of Momentum, scalars in the type of X; mode is standard or nesterov."""
+
+    norm_coefficient: Tensor
+    alpha: Tensor
+    beta: Tensor
+    mode: str
+
+
+def nesterov_direction(G_regularized: Tensor, alpha: Tensor, V: Tensor, V_new: Tensor) -> Tensor:
     """Return G_regularized + alpha * V_new."""
     return G_regularized + alpha * V_new
 
 
-def momentum(
-    R: Array,
-    T: Array,
-    X: Array,
-    G: Array,
-    V: Array,
-    *,
-    norm_coefficient: Array,
-    alpha: Array,
-    beta: Array,
-    mode: str,
-    beta_since: float = 1,
-    direction: Direction = nesterov_direction,
-) -> tuple[Array, Array]:
-    """Return X_new and V_new; the keywords behind `mode` are what mutants do otherwise."""
-    G_regularized = regularized(norm_coefficient, X, G)
-    beta_adjusted = beta if seen(T) >= beta_since else 1
-    V_new = alpha * V + beta_adjusted * G_regularized
-    if mode == "standard":
-        return X - R * V_new, V_new
-    return X - R * direction(G_regularized, alpha, V, V_new), V_new
+@dataclass(frozen=True)
+class Momentum:
+    """One step of Momentum; the fields are what mutants do otherwise.
+
+    Attributes:
+        direction: Makes Nesterov's direction.
+        beta_since: The T from which on beta_adjusted is beta, and 1 before.
+    """
+
+    direction: Direction = nesterov_direction
+    beta_since: float = 1
+
+    def __call__(
+        self,
+        R: Tensor,
+        T: Tensor,
+        X: Tensor,
+        G: Tensor,
+        V: Tensor,
+        attributes: MomentumAttributes,
+    ) -> tuple[Tensor, Tensor]:
+        """Return X_new and V_new, in the shape of X."""
+        alpha = attributes.alpha
+        G_regularized = regularized(attributes.norm_coefficient, X, G)
+        beta_adjusted: Operand = attributes.beta if seen(T) >= self.beta_since else 1
+        V_new = alpha * V + beta_adjusted * G_regularized
+        if attributes.mode == "standard":
+            return X - R * V_new, V_new
+        return X - R * self.direction(G_regularized, alpha, V, V_new), V_new
 
 
-def in_mode(always: str, *tensors: Array, mode: str, **attributes: Array) -> tuple[Array, ...]:
+MOMENTUM = Momentum()
+
+
+def in_mode(
+    always: str,
+    R: Tensor,
+    T: Tensor,
+    X: Tensor,
+    G: Tensor,
+    V: Tensor,
+    attributes: MomentumAttributes,
+) -> tuple[Tensor, ...]:
     """Mutant: the mode is always the same."""
-    return momentum(*tensors, mode=always, **attributes)
+    return MOMENTUM(R, T, X, G, V, replace(attributes, mode=always))
 
 
-def dampened(*tensors: Array, beta: Array, mode: str, **attributes: Array) -> tuple[Array, ...]:
+def dampened(
+    R: Tensor, T: Tensor, X: Tensor, G: Tensor, V: Tensor, attributes: MomentumAttributes
+) -> tuple[Tensor, ...]:
     """Mutant: beta is the part of a gradient that does not count."""
-    return momentum(*tensors, beta=1 - beta, mode=mode, **attributes)
+    return MOMENTUM(R, T, X, G, V, replace(attributes, beta=1 - attributes.beta))
 
 
-def old_direction(G_regularized: Array, alpha: Array, V: Array, V_new: Array) -> Array:
+def old_direction(G_regularized: Tensor, alpha: Tensor, V: Tensor, V_new: Tensor) -> Tensor:
     """Mutant: G_regularized + alpha * V."""
     return G_regularized + alpha * V
 
 
-def direction_without_gradient(G_regularized: Array, alpha: Array, V: Array, V_new: Array) -> Array:
+def direction_without_gradient(
+    G_regularized: Tensor, alpha: Tensor, V: Tensor, V_new: Tensor
+) -> Tensor:
     """Mutant: alpha * V_new."""
     return alpha * V_new
 
 
 declare(
     operator("Momentum", TRAINING),
-    Method(momentum, tensors=3),
+    Method(MOMENTUM, MomentumAttributes, tensors=3),
     {
         "nesterov_is_standard": (
             "nesterov was taken for standard",
@@ -408,17 +507,17 @@ declare(
         ),
         "beta_in_the_first_step": (
             "beta was as stated for T = 0",
-            partial(momentum, beta_since=-inf),
+            Momentum(beta_since=-inf),
         ),
-        "beta_late": ("beta was 1 for T = 1 too", partial(momentum, beta_since=2)),
+        "beta_late": ("beta was 1 for T = 1 too", Momentum(beta_since=2)),
         "dampened": ("gradients counted by 1 - beta", dampened),
         "old_direction": (
             "Nesterov's direction was of the old momentum",
-            partial(momentum, direction=old_direction),
+            Momentum(direction=old_direction),
         ),
         "direction_without_gradient": (
             "Nesterov's direction was the new momentum by alpha",
-            partial(momentum, direction=direction_without_gradient),
+            Momentum(direction=direction_without_gradient),
         ),
     },
 )

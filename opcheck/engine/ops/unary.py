@@ -9,7 +9,8 @@ from opcheck import numbers as xp
 from opcheck.engine.operators import family
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import has_nan, maximum
-from opcheck.numbers import Array
+from opcheck.numbers import Array, Tensor
+from opcheck.numbers.faulty import bare
 
 NAMES = """Abs BitwiseNot Ceil Floor Identity Neg Not Relu Round Sign"""
 
@@ -28,7 +29,7 @@ SIGN_OF_NAN = Ruling(
 )
 
 
-def with_opposite_of_least(x: Array, y: Array) -> Array:
+def with_opposite_of_least(x: Tensor, y: Tensor) -> Tensor:
     """Return `y`, which is -x or |x|, with what becomes of the least integer: LEAST_INTEGER."""
     if x.dtype.kind != "i":
         return y
@@ -38,15 +39,16 @@ def with_opposite_of_least(x: Array, y: Array) -> Array:
         return y
     replacements = {"wraps": limits.min, "saturates": limits.max, "zero": 0}
     value = replacements[LEAST_INTEGER.reading()]
-    return np.where(is_least, x.dtype.type(value), y)
+    replaced: Tensor = np.where(is_least, x.dtype.type(value), bare(y))
+    return replaced
 
 
-def absolute(X: Array) -> Array:
+def absolute(X: Tensor) -> Tensor:
     """Abs: "y = abs(x)"."""
     return with_opposite_of_least(X, xp.abs(X))
 
 
-def negative(X: Array) -> Array:
+def negative(X: Tensor) -> Tensor:
     """Neg: "y = -x"."""
     return with_opposite_of_least(X, xp.negative(X))
 
@@ -56,17 +58,17 @@ def bitwise_not(X: Array) -> Array:
     return ~X
 
 
-def identity(input: Array) -> Array:
+def identity(input: Tensor) -> Tensor:
     """Identity: the input."""
     return input
 
 
-def relu(X: Array) -> Array:
+def relu(X: Tensor) -> Tensor:
     """Relu: "y = max(0, x)"."""
     return maximum(X, 0)
 
 
-def sign(input: Array) -> Array:
+def sign(input: Tensor) -> Tensor:
     """Sign: "If input > 0, output 1. if input < 0, output -1. if input == 0, output 0." """
     y = xp.sign(input)
     if not has_nan(input):
@@ -95,7 +97,7 @@ OPERATORS = family(
 )
 
 
-def cut_off(X: Array) -> Array:
+def cut_off(X: Tensor) -> Tensor:
     """Mutant of Floor and Ceil: rounded towards zero."""
     return xp.trunc(X)
 
@@ -105,19 +107,19 @@ for _name in ("Floor", "Ceil"):
 
 
 @OPERATORS["Round"].mutant("1/2 was added, and the sum rounded down")
-def half_added(X: Array) -> Array:
+def half_added(X: Tensor) -> Tensor:
     """Mutant: halves are rounded up."""
     return xp.floor(X + X.dtype.type(0.5))
 
 
 @OPERATORS["Round"].mutant("halves were rounded away from zero")
-def half_added_to_the_magnitude(X: Array) -> Array:
+def half_added_to_the_magnitude(X: Tensor) -> Tensor:
     """Mutant: halves are rounded away from zero."""
     return xp.sign(X) * half_added(xp.abs(X))
 
 
 @OPERATORS["Sign"].mutant("zero counted as positive")
-def zero_is_positive(input: Array) -> Array:
+def zero_is_positive(input: Tensor) -> Tensor:
     """Mutant: the sign of 0 is 1."""
     one = input * 0 + 1
     return xp.where(xp.less(input, 0), -one, one)

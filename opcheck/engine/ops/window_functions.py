@@ -24,6 +24,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.grouping import not_none
 from opcheck.numbers import Array
 
@@ -117,19 +118,20 @@ def window(
     """Return the window, [size], in the type of number `output_datatype`.
 
     `cut` makes integers of its points. Raises InvalidNode for a size that is no scalar,
-    NotSupported for a size below 0, and for a flag whose meaning the text does not define.
+    NotSupported for a size below 0.
     """
     count = scalar("size", size)
-    if count < 0 or periodic not in (0, 1):
-        raise_unspecified(f"{count} points, periodic={periodic}")
+    if count < 0:
+        raise_unspecified(f"{count} points")
     check_size((count,))
+    is_periodic = flag("periodic", periodic)
     dtype = not_none(dtypes.named(output_datatype))
     n = xp.astype(np.arange(count), np.float32)
-    if count == 1 and not periodic:
+    if count == 1 and not is_periodic:
         y = symmetric_point(points, n, dtype)
     else:
         # Nothing is divided by the period of a window without points.
-        period = (count if periodic else count - 1) or 1
+        period = (count if is_periodic else count - 1) or 1
         y = points(xp.cos, n, period)
     return xp.astype(cut(y) if dtype.kind == "int" else y, dtype.numpy)
 

@@ -247,7 +247,7 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
     half = old.half or (old if is_half else None)
     if dtype.numpy.itemsize > _HALF:
         new = expected(dtype)
-        if half and computes and old.everywhere:
+        if half and is_half and computes and old.everywhere:
             new = half
     elif computes:
         new = narrow(dtype)

@@ -5,11 +5,13 @@ import re
 import struct
 import zlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import accumulate, pairwise, zip_longest
+from itertools import zip_longest
 from math import ceil, inf, log2, prod
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -22,29 +24,33 @@ from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
 from opcheck.report import markdown, plain_text, totals
 
-#: The most characters shown of a backend's text, which may have 10 MB, and of any text.
-SAID, _LONGEST = 1000, 4000
-#: The largest page, in bytes, and the room of its failures even if the list of results is larger.
-_LARGEST, _LEAST = 4_800_000, 1_000_000
+#: The most characters shown of a backend's text, which may have 10 MB.
+MAX_BACKEND_TEXT = 1000
+#: The most characters shown of any text.
+_MAX_TEXT = 4000
+#: The largest page, in bytes.
+_MAX_PAGE = 4_800_000
+#: The room for failures in bytes, even if the list of results makes the page larger.
+_MIN_ROOM = 1_000_000
 #: Placeholder for the case's id in a command.
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 #: The most characters of a text in the list.
-_SAID = 300
+_MAX_IN_LIST = 300
 
 
-def said(text: str, limit: int = SAID) -> str:
-    """The beginning of a backend's text, in as many lines as reports show."""
+def backend_text(text: str, limit: int = MAX_BACKEND_TEXT) -> str:
+    """Return the beginning of a backend's text, in as many lines as reports show."""
     return f"{plain_text.block(text[:limit])}{_left(text, limit)}"
 
 
 def shown(text: str) -> str:
-    """Any text as a page shows it."""
-    return f"{plain_text.clean(text[:_LONGEST])}{_left(text, _LONGEST)}"
+    """Return any text as a page shows it."""
+    return f"{plain_text.clean(text[:_MAX_TEXT])}{_left(text, _MAX_TEXT)}"
 
 
 def brief(text: str) -> str:
-    """Any text in one short line."""
-    return plain_text.brief(text[:_LONGEST])
+    """Return any text in one short line."""
+    return plain_text.brief(text[:_MAX_TEXT])
 
 
 def render(template: str, **values: Any) -> str:
@@ -53,7 +59,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def document(template: str, **values: Any) -> str:
-    """A whole page, which runs only its own script and fetches nothing."""
+    """Return a whole page, which runs only its own script and fetches nothing."""
     script = _source("report.js")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     own = {"style": Markup(_source("style.css")), "script": Markup(script)}
@@ -65,35 +71,55 @@ def _left(text: str, limit: int) -> str:
     return f" … ({plain_text.plural(left, 'more character')})" if left > 0 else ""
 
 
+def _printed(value: Any) -> Any:
+    """Return a value as a template prints it: every text that is not Markup is made harmless."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return shown(value)
+    return value
+
+
+def _ending(text: str) -> str:
+    """Return the last lines of what a backend printed."""
+    return plain_text.ending(text[-2 * MAX_BACKEND_TEXT :])
+
+
+def _point(value: float) -> str:
+    """Round a number of points to tenths."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _filter(conditions: Mapping[str, str]) -> str:
+    """Return the query of a link to some results; `report.js` compares shown texts."""
+    return urlencode({name: shown(value) for name, value in conditions.items() if value})
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that narrow screens may break between its parts."""
+    return Markup(re.sub(r"([_:/?=,@.]|[a-z](?=[A-Z]))", r"\1<wbr>", str(escape(brief(name)))))
+
+
+def _share(part: int, whole: int) -> str:
+    """Return a part of a whole in percent, rounded down: 100 % is all."""
+    return f"{part * 1000 // whole / 10:.1f} %"
+
+
+def _used(share: float) -> str:
+    """Return in words what part of the allowed error an answer has."""
+    return "∞: no error is allowed" if share == inf else f"{share:.3g} × what is allowed"
+
+
 @cache
 def _environment() -> Any:
-    environment = markdown.templates(
-        "opcheck.report.html",
-        autoescape=True,
-        # Every text that a template prints is made harmless.
-        finalize=lambda it: shown(it) if isinstance(it, str) and not isinstance(it, Markup) else it,
-    )
+    environment = markdown.templates("opcheck.report.html", autoescape=True, finalize=_printed)
     environment.filters |= {
-        "said": said,
-        "ending": lambda text: plain_text.ending(text[-2 * SAID :]),
+        "backend_text": backend_text,
+        "ending": _ending,
         "brief": brief,
-        # Rounded to tenths of a point.
-        "point": lambda value: f"{value:.1f}".removesuffix(".0"),
-        # The query of a link to some results; `report.js` compares shown texts.
-        "filter": lambda asked: urlencode({name: shown(one) for name, one in asked.items() if one}),
-        # Narrow screens may break a name between its parts.
-        "breakable": lambda name: Markup(
-            re.sub(r"([_:/?=,@.]|[a-z](?=[A-Z]))", r"\1<wbr>", str(escape(brief(name))))
-        ),
+        "point": _point,
+        "filter": _filter,
+        "breakable": _breakable,
     }
-    environment.globals |= {
-        # Rounded down: 100 % is all.
-        "share": lambda part, whole: f"{part * 1000 // whole / 10:.1f} %",
-        "used": lambda share: (
-            "∞: no error is allowed" if share == inf else f"{share:.3g} × what is allowed"
-        ),
-        "made_by": __version__,
-    }
+    environment.globals |= {"share": _share, "used": _used, "made_by": __version__}
     return environment
 
 
@@ -114,12 +140,21 @@ LEVELS = (
 _LEVEL = {letter: number for number, (letters, _, _) in enumerate(LEVELS) for letter in letters}
 #: The room for the drawings of a page, in bytes.
 ROOM = 800_000
-#: A map, in points: the least and the largest width, the largest height, and of one cell.
-_WIDTH, _HEIGHT, _CELL = (84.0, 236.0), 150.0, 20.0
-#: A histogram: the width of a bar, and the largest of all, and the height.
-_BAR, _WIDEST, _HIGH = 27.0, 300.0, 76.0
-#: Margins for text: left, right, below, above.
-_MARGINS = 40.0, 10.0, 32.0, 6.0
+#: Sizes of a map, in points.
+_MIN_WIDTH = 84.0
+_MAX_MAP_WIDTH = 236.0
+_MAX_MAP_HEIGHT = 150.0
+_MAX_CELL = 20.0
+#: Sizes of a histogram, in points: the width of a bar, the largest of all, and the height.
+_BAR_WIDTH = 27.0
+_MAX_BARS_WIDTH = 300.0
+_BARS_HEIGHT = 76.0
+#: Margins for text, in points. A histogram has no text on its left.
+_LEFT_OF_MAP = 40.0
+_LEFT_OF_BARS = 10.0
+_RIGHT = 10.0
+_BELOW = 32.0
+_ABOVE = 6.0
 
 
 class Drawing(NamedTuple):
@@ -134,11 +169,10 @@ class Drawing(NamedTuple):
 def drawn(
     template: str, about: str, width: float, height: float, margin: float, **values: Any
 ) -> Drawing:
-    """A drawing of axes of this size, between margins; `margin` is the left one."""
-    _, right, below, above = _MARGINS
-    size = {"width": width, "height": height, "corner": f"{margin:g} {above:g}"}
+    """Return a drawing of axes of this size, between margins; `margin` is the left one."""
+    size = {"width": width, "height": height, "corner": f"{margin:g} {_ABOVE:g}"}
     inside = render(template, **size, **values).strip()
-    return Drawing(width + margin + right, height + below + above, inside, about)
+    return Drawing(width + margin + _RIGHT, height + _BELOW + _ABOVE, inside, about)
 
 
 class Plots:
@@ -173,15 +207,22 @@ class Plots:
 
 
 def _map(picture: Picture) -> Drawing:
-    counts = [sum(_LEVEL[one] == n for row in picture.cells for one in row) for n in range(6)]
-    message = ", ".join(f"{count:,} {LEVELS[n][2]}" for n, count in enumerate(counts) if count)
-    about = f"Map of errors by position, of {plain_text.plural(sum(counts), 'cell')}: {message}"
-    across, down = len(picture.cells[0]), len(picture.cells)
-    cell = min(_CELL, _WIDTH[1] / across, _HEIGHT / down)
-    width, height = max(_WIDTH[0], cell * across), cell * down if down > 1 else _CELL
-    shape, rows = picture.shape, prod(picture.shape[:-1])
+    """Draw a cell for each element or block of them, in the colour of its error."""
+    letters = Counter(letter for row in picture.cells for letter in row)
+    counts = Counter({meaning: sum(letters[one] for one in its) for its, _, meaning in LEVELS})
+    levels = ", ".join(f"{count:,} {meaning}" for meaning, count in counts.items() if count)
+    cells = plain_text.plural(counts.total(), "cell")
+    across = len(picture.cells[0])
+    down = len(picture.cells)
+    cell = min(_MAX_CELL, _MAX_MAP_WIDTH / across, _MAX_MAP_HEIGHT / down)
+    shape = picture.shape
+    rows = prod(shape[:-1])
     return drawn(
-        *("map.svg", about, width, height, _MARGINS[0]),
+        "map.svg",
+        f"Map of errors by position, of {cells}: {levels}",
+        width=max(_MIN_WIDTH, cell * across),
+        height=cell * down if down > 1 else _MAX_CELL,
+        margin=_LEFT_OF_MAP,
         label=f"axis {len(shape) - 1}" if shape else "",
         dots=Markup(f"data:image/png;base64,{b64encode(_png(picture.cells)).decode()}"),
         shape=shape,
@@ -205,56 +246,99 @@ def _png(cells: Sequence[str]) -> bytes:
 
 def _histogram(picture: Picture) -> Drawing:
     """Draw bars as high as the logarithm of their count, with gaps for powers left out."""
-    bars = [(_steps(bits), count, "--wrong" if bits else "--soft") for bits, count in picture.ulps]
-    places = [0.6] * bool(bars)
-    places += [1.0 if b == a + 1 else 1.5 for (a, _), (b, _) in pairwise(picture.ulps)]
-    if picture.unordered:
-        bars.append(("NaN", picture.unordered, "--wrong"))
-        places.append(1.5 if places else 0.6)
-    places = [*accumulate(places)]
-    width = min(max(_WIDTH[0], _BAR * (places[-1] + 0.4)), _WIDEST)
-    heights = [0.3 + log2(max(count, 1)) for _, count, _ in bars]
-    wide, high = width / (places[-1] + 0.6), _HIGH / (max(heights) * 1.18 + 0.2)
-    sized = zip(bars, places, heights, strict=True)
-    counts = []
-    for bits, count in picture.ulps:
-        least, most = bits and 1 << (bits - 1), (1 << bits) - 1
-        counts.append(f"{count:,} at {least if least == most else f'{least:,}–{most:,}'}")
-    counts += [f"{picture.unordered:,} NaN opposite a number"] * bool(picture.unordered)
-    about = f"Elements by their distance in ULP: {', '.join(counts)}"
+    bars = _bars(picture)
+    places = [bar.place for bar in bars]
+    heights = [0.3 + log2(max(bar.elements, 1)) for bar in bars]
+    width = min(max(_MIN_WIDTH, _BAR_WIDTH * (places[-1] + 0.4)), _MAX_BARS_WIDTH)
+    wide = width / (places[-1] + 0.6)
+    high = _BARS_HEIGHT / (max(heights) * 1.18 + 0.2)
     return drawn(
-        *("histogram.svg", about, width, _HIGH, _MARGINS[1]),
+        "histogram.svg",
+        f"Elements by their distance in ULP: {', '.join(bar.meaning for bar in bars)}",
+        width=width,
+        height=_BARS_HEIGHT,
+        margin=_LEFT_OF_BARS,
         label="ULP off",
-        bars=[(*bar, wide * place, high * height) for bar, place, height in sized],
+        bars=[
+            (bar.label, bar.elements, bar.colour, wide * bar.place, high * height)
+            for bar, height in zip(bars, heights, strict=True)
+        ],
         wide=wide,
         # Labels for which there is room.
-        some=ceil(_BAR * len(bars) / _WIDEST),
+        some=ceil(_BAR_WIDTH * len(bars) / _MAX_BARS_WIDTH),
     )
 
 
+class _Bar(NamedTuple):
+    """A bar of a histogram; `place` is its middle, in widths of a bar."""
+
+    label: str
+    elements: int
+    colour: str
+    place: float
+    meaning: str
+
+
+#: The middle of the first bar, and the distances of one without and with a gap before it.
+_FIRST_PLACE = 0.6
+_NEXT = 1.0
+_AFTER_GAP = 1.5
+
+
+def _bars(picture: Picture) -> list[_Bar]:
+    """Return a bar for each power of two of ULP that occurs, and one for NaN."""
+    bars: list[_Bar] = []
+    place = _FIRST_PLACE
+    last_bits = 0
+    for bits, count in picture.ulps:
+        if bars:
+            place += _NEXT if bits == last_bits + 1 else _AFTER_GAP
+        last_bits = bits
+        least = _least_distance(bits)
+        most = (1 << bits) - 1
+        distances = f"{least}" if least == most else f"{least:,}–{most:,}"
+        colour = "--wrong" if bits else "--soft"
+        bars.append(_Bar(_steps(bits), count, colour, place, f"{count:,} at {distances}"))
+    if picture.unordered:
+        if bars:
+            place += _AFTER_GAP
+        meaning = f"{picture.unordered:,} NaN opposite a number"
+        bars.append(_Bar("NaN", picture.unordered, "--wrong", place, meaning))
+    return bars
+
+
+def _least_distance(bits: int) -> int:
+    """Return the least number of so many bits, 0 of none."""
+    return 1 << (bits - 1) if bits else 0
+
+
 def _steps(bits: int) -> str:
-    """The least distance of a bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
-    if bits < 11:
-        return str(bits and 1 << (bits - 1))
+    """Return the least distance of a bar: `0`, `1`, `2`, `4`, … `512`, `2¹⁰`."""
+    if bits <= _MAX_PLAIN_BITS:
+        return str(_least_distance(bits))
     return "2" + str(bits - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
+#: Distances of more bits are labeled as powers.
+_MAX_PLAIN_BITS = 10
+
+
 def lines(run: Run) -> Iterator[str]:
-    """The whole document, line by line."""
-    header, records, red = run.header, [*run.records], reds_of(run.header)
+    """Yield the whole document, line by line."""
+    header = run.header
+    records = [*run.records]
+    red = reds_of(header)
     code, meaning = outcome(run)
     known = list(totals.known(header.backends, records))
     numbers = {(address, cause): number for number, (address, cause, _) in enumerate(known)}
     data = htmlsafe_json_dumps(results_table(records, red, numbers), separators=(",", ":"))
     rows = {id(record): number for number, record in enumerate(records)}
     broken = broken_backends(header, records, red)
-    groups = [group for *_, some in broken for group in some]
-    room = max(_LARGEST - ROOM - len(data), _LEAST)
+    groups = [group for *_, of_backend in broken for group in of_backend]
+    room = max(_MAX_PAGE - ROOM - len(data), _MIN_ROOM)
     dtypes, matrix = totals.matrix(header, records, red)
-    options = ["--no-known"] * (not header.known) + ["--strict"] * header.strict
-    options += ["--require-supported"] * header.require_supported
-    options += [f"{name} {value}" for name, value in header.options.items()]
-    drawn = Plots()
+    plots = Plots()
+    report = partial(_report, plots=plots, rows=rows, red=red)
     yield from document(
         "run.html",
         run=run,
@@ -268,33 +352,48 @@ def lines(run: Run) -> Iterator[str]:
         verdicts=totals.counted(records, red),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
-        left=show_some(groups, partial(_report, drawn=drawn, rows=rows, red=red), room),
+        left=show_some(groups, report, room),
         known=known,
-        drawings=drawn.drawings,
-        undrawn=drawn.left_out,
+        drawings=plots.drawings,
+        undrawn=plots.left_out,
         levels=LEVELS,
-        options=options or ["none"],
+        options=_options(header) or ["none"],
         data=data,
     ).split("\n")
 
 
+def _options(header: Header) -> list[str]:
+    """Return the options of a run by which its verdicts may differ, as one writes them."""
+    options = []
+    if not header.known:
+        options.append("--no-known")
+    if header.strict:
+        options.append("--strict")
+    if header.require_supported:
+        options.append("--require-supported")
+    options += [f"{name} {value}" for name, value in header.options.items()]
+    return options
+
+
 def fragment(record: Record) -> str:
-    """One result as the page shows it, unfolded, in a frame: its style changes nothing around."""
-    drawn, style = Plots(), Markup(_source("style.css"))
-    inside = Markup(_report(record, drawn, {id(record): 0}, reds()))
-    part = render("part.html", style=style, inside=inside, drawings=drawn.drawings)
+    """Return one result as the page shows it, unfolded, in a frame: its style stays inside."""
+    plots = Plots()
+    style = Markup(_source("style.css"))
+    inside = Markup(_report(record, plots, {id(record): 0}, reds()))
+    part = render("part.html", style=style, inside=inside, drawings=plots.drawings)
     return f'<iframe srcdoc="{escape(part)}" style="width:100%;height:30em;border:0"></iframe>'
 
 
-def _report(record: Record, drawn: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:
+def _report(record: Record, plots: Plots, rows: Mapping[int, int], red: Collection[Verdict]) -> str:
+    """Render a failure; `rows` are the numbers of results in the list, by `id`."""
     (count,) = totals.counted([record], red)
-    telling = [one for one in record.comparisons if one.worst or one.unjudged or one.picture]
+    evidence = [
+        (comparison, plots.of(comparison.picture) if comparison.picture else [])
+        for comparison in record.comparisons
+        if comparison.worst or comparison.unjudged or comparison.picture
+    ]
     return render(
-        "failure.html",
-        record=record,
-        number=rows[id(record)],
-        count=count,
-        evidence=[(one, drawn.of(one.picture) if one.picture else []) for one in telling],
+        "failure.html", record=record, number=rows[id(record)], count=count, evidence=evidence
     )
 
 
@@ -308,35 +407,45 @@ class FailureGroup:
     shown: list[str] = field(default_factory=list)
 
 
+#: Titles of groups of failures that no mistake explains, by verdict.
+_TITLES = {
+    Verdict.DIFFER: "backends that differ; the right answer is unknown",
+    Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
+    Verdict.UNSUPPORTED: "unsupported, which fails this run",
+    Verdict.BAD_CASE: "the case itself is wrong",
+}
+
+
 def broken_backends(
     header: Header, records: Sequence[Record], red: Collection[Verdict]
 ) -> list[tuple[str, str, list[FailureGroup]]]:
     """Each backend with failures, their number in words, and groups: first those with a cause."""
-    # A wrong case is shown once, though all backends meet it.
-    once: dict[Hashable, Record] = {}
-    for record in (record for record in records if is_failure(record, red)):
-        is_bad = record.verdict is Verdict.BAD_CASE
-        once.setdefault((record.case, record.reason) if is_bad else id(record), record)
-    wrong = {who: (count, causes) for who, count, causes in totals.wrong(header, once.values())}
-    titles = {
-        Verdict.DIFFER: "backends that differ; the right answer is unknown",
-        Verdict.UNEXPECTED_PASS: "right, where a ledger says that they fail",
-        Verdict.UNSUPPORTED: "unsupported, which fails this run",
-        Verdict.BAD_CASE: "the case itself is wrong",
-    }
-    found = []
-    for address, failures in totals.of_backends(header.backends, once.values()).items():
+    failures = _failures(records, red)
+    wrong = {address: (count, causes) for address, count, causes in totals.wrong(header, failures)}
+    broken = []
+    for address, of_backend in totals.of_backends(header.backends, failures).items():
         count, causes = wrong.get(address, ("", []))
-        groups = [FailureGroup(one.looks, one.places, one.results) for one in causes]
+        groups = [FailureGroup(cause.looks, cause.places, cause.results) for cause in causes]
         counts = [count] if count else []
         explained = {id(record) for cause in causes for record in cause.results}
-        rest = (record for record in failures if id(record) not in explained)
-        for verdict, some in grouping.group_by(rest, lambda record: record.verdict).items():
-            places = dict.fromkeys(str(record.op) for record in sorted(some, key=lambda r: r.op))
-            groups.append(FailureGroup(titles.get(verdict, verdict.value), [*places], some))
-            counts.append(f"{len(some):,} {verdict.value}")
-        found.append((address, ", ".join(counts), groups))
-    return found
+        others = (record for record in of_backend if id(record) not in explained)
+        for verdict, alike in grouping.group_by(others, attrgetter("verdict")).items():
+            places = sorted({record.op for record in alike})
+            title = _TITLES.get(verdict, verdict.value)
+            groups.append(FailureGroup(title, [*map(str, places)], alike))
+            counts.append(f"{len(alike):,} {verdict.value}")
+        broken.append((address, ", ".join(counts), groups))
+    return broken
+
+
+def _failures(records: Sequence[Record], red: Collection[Verdict]) -> list[Record]:
+    """Return the failures, each wrong case once, though all backends meet it."""
+    once: dict[Hashable, Record] = {}
+    for record in records:
+        if is_failure(record, red):
+            is_bad = record.verdict is Verdict.BAD_CASE
+            once.setdefault((record.case, record.reason) if is_bad else id(record), record)
+    return [*once.values()]
 
 
 def show_some(groups: Sequence[FailureGroup], report: Callable[[Record], str], room: int) -> int:
@@ -347,7 +456,8 @@ def show_some(groups: Sequence[FailureGroup], report: Callable[[Record], str], r
         if record is not None and room > 0:
             text = report(record)
             room -= len(text.encode())
-            group.shown += [text] * (room > 0)
+            if room > 0:
+                group.shown.append(text)
     return sum(len(group.failures) - len(group.shown) for group in groups)
 
 
@@ -360,35 +470,73 @@ def results_table(
     known defects; results without one have -1. In commands, PLACE stands for the case's id.
     """
     texts = {"": 0}
-    columns = (
-        *("$case", "$backend", "$verdict", "$sign", "$tone", "$op", "$dtype"),
-        *("$reason", "$asked", "$clause", "$written", "$repeat", "$alternative"),
-        *("used", "ms", "known"),
-    )
     rows = []
     for record in records:
-        (count,) = totals.counted([record], red)
-        listed = record.known if count.name == Verdict.KNOWN else None
-        cause = listed and totals.cause_of(listed)
-        case, used = shown(record.case), record.used
-        # A command may contain PLACE itself.
-        repeat = shown(record.repeat).replace(PLACE, "\ufffd")
-        # A pass needs no explanation.
-        passed = record.verdict is Verdict.PASS
-        found = (
-            *(case, shown(record.backend), count.name, count.sign, count.tone),
-            *(shown(str(record.op)), shown(record.dtype or totals.NONE)),
-            *(said(record.reason, _SAID), "" if passed else said(record.question, _SAID)),
-            *(said(record.clause, _SAID), shown(str(record.source))),
-            *(repeat.replace(case, PLACE), said(record.alternative or "", _SAID)),
-        )
+        fields = _row(record, red, known)
         rows.append(
             [
-                *(texts.setdefault(text, len(texts)) for text in found),
-                # JSON has no infinity.
-                "∞" if used == inf else used and float(f"{used:.3g}"),
-                round(record.seconds * 1e3, 2),
-                known.get((record.backend, cause), -1) if cause else -1,
+                texts.setdefault(value, len(texts)) if column.startswith("$") else value
+                for column, value in zip(_COLUMNS, fields, strict=True)
             ]
         )
-    return {"columns": columns, "texts": [*texts], "results": rows}
+    return {"columns": _COLUMNS, "texts": [*texts], "results": rows}
+
+
+_COLUMNS = (
+    "$case",
+    "$backend",
+    "$verdict",
+    "$sign",
+    "$tone",
+    "$op",
+    "$dtype",
+    "$reason",
+    "$asked",
+    "$clause",
+    "$written",
+    "$repeat",
+    "$alternative",
+    "used",
+    "ms",
+    "known",
+)
+
+
+def _row(
+    record: Record, red: Collection[Verdict], known: Mapping[tuple[str, Known], int]
+) -> tuple[Any, ...]:
+    """Return the values of a result in the order of `_COLUMNS`."""
+    (count,) = totals.counted([record], red)
+    cause = -1
+    if count.name == Verdict.KNOWN and record.known:
+        cause = known.get((record.backend, totals.cause_of(record.known)), -1)
+    case = shown(record.case)
+    # A command may contain PLACE itself.
+    repeat = shown(record.repeat).replace(PLACE, "\ufffd")
+    # A pass needs no explanation.
+    question = "" if record.verdict is Verdict.PASS else record.question
+    return (
+        case,
+        shown(record.backend),
+        count.name,
+        count.sign,
+        count.tone,
+        shown(str(record.op)),
+        shown(record.dtype or totals.NONE),
+        backend_text(record.reason, _MAX_IN_LIST),
+        backend_text(question, _MAX_IN_LIST),
+        backend_text(record.clause, _MAX_IN_LIST),
+        shown(str(record.source)),
+        repeat.replace(case, PLACE),
+        backend_text(record.alternative or "", _MAX_IN_LIST),
+        _in_json(record.used),
+        round(record.seconds * 1e3, 2),
+        cause,
+    )
+
+
+def _in_json(used: float | None) -> float | str | None:
+    """Return a share of the allowed error in three digits; JSON has no infinity."""
+    if used is None:
+        return None
+    return "∞" if used == inf else float(f"{used:.3g}")

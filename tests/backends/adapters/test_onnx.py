@@ -19,6 +19,7 @@ from opcheck.model import Declined, Outcome, OutputSpec, Raised, Task
 from tests import asking
 from tests.asking import dml_problem, task_of
 from tests.expecting import error_of, of_type
+from tests.wording import Wording
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
@@ -154,20 +155,18 @@ def test_run_node_may_do_without_the_opset(offer: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["Backend", "Nothing"])
-def test_the_interface_alone_is_no_backend(name: str, offer: Any) -> None:
+def test_the_interface_alone_is_no_backend(name: str, offer: Any, wording: Wording) -> None:
     class Nothing(Backend):
         pass
 
     offer(Nothing=Nothing, Backend=Backend)
-    assert error_of(UsageError, connect, f"onnx:made_up:{name}").message == (
-        f"backend 'onnx:made_up:{name}' has neither prepare nor run_model nor run_node of its own"
-    )
+    assert error_of(UsageError, connect, f"onnx:made_up:{name}").message == (wording)
 
 
-def test_prepare_has_to_return_something_that_runs(offer: Any) -> None:
+def test_prepare_has_to_return_something_that_runs(offer: Any, wording: Wording) -> None:
     outcome = of_type(Raised, outcome_of(offer(prepare=lambda model, device: None)))
     assert (outcome.stage, outcome.kind) == ("prepare", "UnusableAnswer")
-    assert outcome.detail == "prepare returned NoneType, which has no run(inputs)"
+    assert outcome.detail == wording
 
 
 @pytest.mark.parametrize(
@@ -203,10 +202,10 @@ def test_outputs_by_name_are_put_in_order(offer: Any) -> None:
     assert [int(value) for value in backend.prepare(task).run([X])] == [1, 2]
 
 
-def test_outputs_by_other_names_are_none(offer: Any) -> None:
+def test_outputs_by_other_names_are_none(offer: Any, wording: Wording) -> None:
     address = offer(prepare=lambda model, device: Rep(model, lambda _, values: {"y": values[0]}))
     outcome = of_type(Raised, outcome_of(address))
-    assert outcome.detail == "outputs are called ['y'] and should be ['output']"
+    assert outcome.detail == wording
 
 
 class BackendIsNotSupposedToImplementIt(unittest.SkipTest):
@@ -285,20 +284,20 @@ def test_a_bug_in_building_the_model_is_no_refusal(offer, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
+    "address",
     [
-        ("onnx", "backend 'onnx' needs a module"),
-        ("onnx:made_up:Absent", "backend 'onnx:made_up:Absent': module 'made_up' has no 'Absent'"),
-        ("onnx:made_up:Complete?threads=1", "backend 'onnx' has no option 'threads'"),
-        ("onnx:made_up:X", "backend 'onnx:made_up:X' has neither prepare nor run_model nor "),
+        "onnx",
+        "onnx:made_up:Absent",
+        "onnx:made_up:Complete?threads=1",
+        "onnx:made_up:X",
     ],
 )
-def test_what_it_cannot_mean_is_refused(address: str, message: str, offer: Any) -> None:
+def test_what_it_cannot_mean_is_refused(address: str, offer: Any, wording: Wording) -> None:
     offer(Complete=Complete, X=3)
-    assert error_of(UsageError, connect, address).message.startswith(message)
+    assert error_of(UsageError, connect, address).message == wording
 
 
-def test_a_class_whose_objects_cannot_be_made_is_unavailable(offer: Any) -> None:
+def test_a_class_whose_objects_cannot_be_made_is_unavailable(offer: Any, wording: Wording) -> None:
     class Unmade:
         def __init__(self) -> None:
             raise OSError("no device")
@@ -306,5 +305,6 @@ def test_a_class_whose_objects_cannot_be_made_is_unavailable(offer: Any) -> None
         def prepare(self, model: Any, device: str) -> Any:
             return None
 
-    with pytest.raises(BackendUnavailable, match="cannot be made: OSError: no device"):
+    with pytest.raises(BackendUnavailable) as raised:
         connect(offer(Unmade=Unmade))
+    assert raised.value == wording

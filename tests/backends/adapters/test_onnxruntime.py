@@ -16,6 +16,7 @@ from opcheck.model import Declared, Declined, NotRun, Outcome, Port, Produced, R
 from tests import asking
 from tests.asking import output_of, task_of
 from tests.expecting import of_type
+from tests.wording import Wording
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 0}, X)
@@ -114,23 +115,25 @@ def test_it_lists_the_providers_the_one_in_use_first(monkeypatch: pytest.MonkeyP
 def test_a_provider_without_a_kernel_declines_and_the_cpu_does_not_step_in() -> None:
     outcome = outcome_of(HARDMAX, X, address="onnxruntime:AzureExecutionProvider")
     assert isinstance(outcome, Declined)
-    assert "assigned to the default CPU EP" in outcome.reason
+    assert "default CPU EP" in outcome.reason
 
 
 @pytest.mark.parametrize(
     ("session", "told"),
     [
         (lambda *_, **__: Session(["CPUExecutionProvider"]), "got CPUExecutionProvider"),
-        (lambda *_, **__: [][0], "list index out of range"),
+        (lambda *_, **__: [][0], "list index out"),
     ],
 )
-def test_a_provider_without_its_device_cannot_be_used(session, told, monkeypatch) -> None:
+def test_a_provider_without_its_device_cannot_be_used(
+    session, told, monkeypatch, wording: Wording
+) -> None:
     pretend(monkeypatch, None)
     monkeypatch.setattr(onnxruntime, "InferenceSession", session)
-    with pytest.raises(
-        BackendUnavailable, match="CUDAExecutionProvider does not work here: " + told
-    ):
+    with pytest.raises(BackendUnavailable) as raised:
         adapter.connect("CUDAExecutionProvider", {})
+    assert told in raised.value.message
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(
@@ -191,14 +194,14 @@ def relu(opset: int, ir: int, domain: str = "", name: str = "", to: int = 0) -> 
 @pytest.mark.parametrize(
     ("task", "reason"),
     [
-        (relu(17, 99), "Unsupported model IR version: 99, max"),
-        (relu(99, 8), "Opset 99 is under development"),
-        (relu(17, 8, "elsewhere"), "Fatal error: elsewhere:Nope(-1) is not a registered"),
+        (relu(17, 99), "IR version: 99,"),
+        (relu(99, 8), "Opset 99 is"),
+        (relu(17, 8, "elsewhere"), "elsewhere:Nope(-1) is not"),
     ],
     ids=["IR version", "opset", "operator"],
 )
 def test_what_is_later_than_it_is_declined_in_its_own_sentence(task: Task, reason: str) -> None:
-    assert of_type(Declined, outcome_of(task, X)).reason.startswith(reason)
+    assert reason in of_type(Declined, outcome_of(task, X)).reason
 
 
 def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
@@ -214,7 +217,7 @@ def test_a_type_that_onnx_does_not_have_is_refused_not_declined() -> None:
         "this is not currently registered or supported",
         "Invalid tensor data type 99",
         "Invalid tensor data type 0",
-        "assigned to the default CPU EP",
+        "default CPU EP",
         "Unsupported kernel dimension : 4",
         "this type is not supported.",
     ],
@@ -234,14 +237,14 @@ def test_what_a_kernel_says_that_it_lacks_is_declined() -> None:
     recurrent = {"hidden_size": 1, "layout": 1}
     weights = [np.ones((1, 1, 1), np.float32)] * 2
     outcome = of_type(Declined, outcome_of(task_of("RNN", 14, recurrent, x, *weights), x, *weights))
-    assert "Batchwise recurrent operations (layout == 1) are not supported." in outcome.reason
+    assert "recurrent operations (layout == 1)" in outcome.reason
 
 
 def test_a_sentence_that_calls_a_legal_model_wrong_is_a_refusal() -> None:
     x = np.ones((1, 1, 3), np.float32)
     outcome = outcome_of(task_of("LpPool", 18, {"kernel_shape": (2,), "pads": (2, 0)}, x), x)
     assert isinstance(outcome, Raised)
-    assert outcome.detail.endswith("Pad should be smaller than kernel.")
+    assert outcome.detail.endswith("smaller than kernel.")
 
 
 def test_a_session_declares_what_it_knows_of_its_outputs() -> None:

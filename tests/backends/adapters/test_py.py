@@ -13,6 +13,7 @@ from opcheck.backends.connect import _NOT_THEIRS, connect
 from opcheck.errors import BackendUnavailable, OpcheckError, UsageError
 from tests.asking import task_of
 from tests.expecting import error_of
+from tests.wording import Wording
 
 TWICE = """
     class Ready:
@@ -111,7 +112,7 @@ def test_the_only_class_with_prepare_needs_no_name(write: Write) -> None:
     assert connect("py:passed_on").info.address == "py:passed_on:Twice"
 
 
-def test_a_module_with_prepare_is_a_backend_itself(write: Write) -> None:
+def test_a_module_with_prepare_is_a_backend_itself(write: Write, wording: Wording) -> None:
     write(
         "itself.py",
         """
@@ -127,30 +128,27 @@ def test_a_module_with_prepare_is_a_backend_itself(write: Write) -> None:
     backend = connect("py:itself")
     assert answer(backend) == [0, 1]
     assert (backend.info.address, backend.info.version) == ("py:itself", "3")
-    said = "backend 'py:itself' takes neither a detail nor options"
-    assert refusal("py:itself?a=1").message == said
+    assert refusal("py:itself?a=1").message == wording
 
 
 @pytest.mark.parametrize(
-    ("text", "message", "hint"),
+    ("text", "hint"),
     [
         (
             TWICE + "\n    class Thrice(Twice):\n        pass",
-            "several classes with prepare",
             "one of py:chosen:Twice, py:chosen:Thrice",
         ),
         (
             "from opcheck.backends import Backend",
-            "neither prepare nor a class with it",
-            "py:chosen:Name for what Name is there",
+            "py:chosen:Name",
         ),
     ],
 )
-def test_where_no_one_class_is_meant_it_says_what_to_write(text, message, hint, write):
+def test_where_no_one_class_is_meant_it_says_what_to_write(text, hint, write, wording):
     write("chosen.py", text)
     error = refusal("py:chosen")
-    assert error.message == f"backend 'py:chosen': module 'chosen' has {message}"
-    assert error.hint == f"write {hint}"
+    assert hint in str(error.hint)
+    assert error == wording
 
 
 @pytest.mark.parametrize(
@@ -181,9 +179,9 @@ def test_what_is_not_there_is_answered_with_what_is(detail, message, hint, write
 
 
 @pytest.mark.parametrize("address", ["py", "py?a=1", "py:doubling:", "py::Twice"])
-def test_it_needs_a_module(address: str) -> None:
+def test_it_needs_a_module(address: str, wording: Wording) -> None:
     error = refusal(address)
-    assert (error.message, error.hint) == ("backend 'py' needs a module", "write py:pkg.mod:Class")
+    assert (error.message, error.hint) == (wording, "write py:pkg.mod:Class")
 
 
 MAKERS = """
@@ -208,9 +206,6 @@ MAKERS = """
 """
 
 
-UNEXPECTED = "got an unexpected keyword argument"
-
-
 def test_it_says_what_it_is(write: Write) -> None:
     write("makers.py", MAKERS)
     backend = connect("py:makers:Noting?threads=2")
@@ -228,19 +223,18 @@ def test_a_function_may_make_it_and_an_object_be_it(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "message", "hint"),
+    ("address", "message"),
     [
-        ("Noting?thread=2", f"{UNEXPECTED} 'thread'", "did you mean 'threads'"),
-        ("Noting?x=2", f"{UNEXPECTED} 'x'", "made by Noting(*, threads='4')"),
-        ("noting?x=2", "missing a required argument: 'model'", "made by noting(model, **more)"),
+        ("Noting?thread=2", "argument 'thread'"),
+        ("Noting?x=2", "argument 'x'"),
+        ("noting?x=2", "argument: 'model'"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(address, message, hint, write):
+def test_options_that_do_not_fit_are_refused(address, message, write, wording):
     write("makers.py", MAKERS)
     error = refusal(f"py:makers:{address}")
-    place = address.partition("?")[0]
-    assert error.message == f"backend 'py:makers:{place}' cannot be made so: {message}"
-    assert hint in str(error.hint)
+    assert message in error.message
+    assert error == wording
 
 
 @pytest.mark.parametrize(
@@ -265,10 +259,11 @@ def test_what_does_not_follow_the_protocol_is_refused(text, message, write):
     assert refusal("py:lacking:B").message.startswith(f"backend 'py:lacking:B': {message}")
 
 
-def test_something_that_cannot_run_is_no_prepared_task(write: Write) -> None:
+def test_something_that_cannot_run_is_no_prepared_task(write: Write, wording: Wording) -> None:
     write("makers.py", MAKERS)
-    with pytest.raises(UnusableAnswer, match=r"returned NoneType, which has no run\(inputs\)"):
+    with pytest.raises(UnusableAnswer) as raised:
         answer(connect("py:makers:Noting"))
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(
@@ -287,7 +282,7 @@ def test_a_failing_import_is_told_in_a_line_with_its_place(text, message, write,
     write("beside.py", "def fail():\n    raise KeyError('beside')")
     write("faulty.py", text.replace("{{", "{"))
     error = refusal("py:faulty:B", BackendUnavailable)
-    assert error.message.startswith("backend 'py:faulty:B': module 'faulty' cannot be imported: ")
+    assert error.message.startswith("backend 'py:faulty:B': module 'faulty' cannot be")
     assert error.message.endswith(message.format(tmp_path))
 
 
@@ -307,14 +302,16 @@ def test_a_neighbour_of_opcheck_with_almost_its_name_is_not_opcheck() -> None:
     assert not str(folder.with_name("opcheck_npu") / "backend.py").startswith(_NOT_THEIRS)
 
 
-def test_a_failing_maker_is_told_in_a_line_with_its_place(write: Write, tmp_path: Path) -> None:
+def test_a_failing_maker_is_told_in_a_line_with_its_place(
+    write: Write, tmp_path: Path, wording: Wording
+) -> None:
     write("faulty.py", "class B:\n    def __init__(self):\n        raise OSError('no device')")
-    assert refusal("py:faulty:B", BackendUnavailable).message == (
-        f"backend 'py:faulty:B' cannot be made: OSError: no device ({tmp_path}/faulty.py:3)"
-    )
+    assert refusal("py:faulty:B", BackendUnavailable).message == (wording)
 
 
-def test_a_maker_may_say_in_its_own_words_why_it_cannot_be_used(write: Write) -> None:
+def test_a_maker_may_say_in_its_own_words_why_it_cannot_be_used(
+    write: Write, wording: Wording
+) -> None:
     write(
         "frank.py",
         """
@@ -325,4 +322,4 @@ def test_a_maker_may_say_in_its_own_words_why_it_cannot_be_used(write: Write) ->
         """,
     )
     error = refusal("py:frank:make", BackendUnavailable)
-    assert error.lines() == ["backend 'py:frank:make' cannot be made: no NPU here", "  plug it in"]
+    assert error.lines() == [wording, "  plug it in"]

@@ -12,6 +12,7 @@ from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Declined, Produced, Raised
 from tests.asking import dml_problem, outcome_of, task_of
 from tests.expecting import of_type
+from tests.wording import Wording
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 REFERENCE = connect("reference")
@@ -27,12 +28,14 @@ class Evaluator:
         raise self.error
 
 
-def test_it_is_the_installed_onnx_and_has_no_variants() -> None:
+def test_it_is_the_installed_onnx_and_has_no_variants(wording: Wording) -> None:
     assert REFERENCE.info == BackendInfo("reference", "reference", onnx.__version__, threads=1)
-    with pytest.raises(UsageError, match="takes no detail, got 'fast'"):
+    with pytest.raises(UsageError) as raised:
         adapter.connect("fast", {})
-    with pytest.raises(UsageError, match="has no option 'threads'"):
+    assert raised.value == wording
+    with pytest.raises(UsageError) as raised:
         adapter.connect(None, {"threads": "1"})
+    assert raised.value == wording
 
 
 def test_directml_is_lowered() -> None:
@@ -65,7 +68,7 @@ def test_a_package_that_it_lacks_is_no_refusal_of_the_model(monkeypatch) -> None
     stream = np.frombuffer(b"P6 1 1 255 \7\b\t", np.uint8)
     outcome = outcome_of(REFERENCE, task_of("ImageDecoder", 20, {}, stream), stream)
     assert isinstance(outcome, Declined)
-    assert "Pillow must be installed" in outcome.reason
+    assert "Pillow must be" in outcome.reason
 
 
 def test_an_assertion_that_something_is_not_supported_is_declined() -> None:

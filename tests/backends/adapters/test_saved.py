@@ -12,6 +12,7 @@ from opcheck.graph import folders, model_of
 from opcheck.model import BackendInfo, Declined, NotRun, Outcome, Produced, Question, Raised, Task
 from tests.asking import dml_problem, task_of
 from tests.expecting import of_type
+from tests.wording import Wording
 
 X = np.array([[3, 3, 1], [3, 0, 3]], np.float32)
 HARDMAX = task_of("Hardmax", 13, {"axis": 1}, X)
@@ -57,11 +58,13 @@ def test_the_question_beside_them_has_to_be_the_case_s(tmp_path: Path, case: Pat
     assert outcome_of(tmp_path, other) == NotRun(f"{case}: computed for another model")
 
 
-def test_outputs_that_cannot_be_read_are_no_missing_ones(tmp_path: Path, case: Path) -> None:
+def test_outputs_that_cannot_be_read_are_no_missing_ones(
+    tmp_path: Path, case: Path, wording: Wording
+) -> None:
     (case / folders.DATA_SET / "output_0.pb").write_bytes(b"damaged")
     outcome = of_type(Raised, outcome_of(tmp_path))
     assert (outcome.kind, outcome.documented) == ("UnusableOutputs", False)
-    assert outcome.detail.startswith("output_0.pb holds no readable value")
+    assert outcome.detail == wording
 
 
 def test_a_case_without_a_folder_was_not_run(tmp_path: Path) -> None:
@@ -129,10 +132,12 @@ def test_the_same_operator_at_a_later_opset_has_a_folder_of_its_own(tmp_path, ca
     assert answer(outcome_of(tmp_path)) == Y.tolist()
 
 
-def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(tmp_path: Path) -> None:
+def test_what_onnx_cannot_state_is_not_supported_unless_there_is_an_answer(
+    tmp_path: Path, wording: Wording
+) -> None:
     task = dml_problem((7,), X)
     outcome = of_type(Declined, outcome_of(tmp_path, task))
-    assert outcome.reason.startswith("not expressible as an ONNX graph")
+    assert outcome.reason == wording
     folder = tmp_path / folders.folder_name(task.case)
     folder.mkdir()
     (folder / "error.txt").write_text("E_INVALIDARG")
@@ -155,16 +160,18 @@ def test_a_folder_says_whose_outputs_it_holds(tmp_path: Path) -> None:
     assert info.engine
 
 
-def test_a_folder_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="backend 'saved' needs a folder"):
+def test_a_folder_is_needed(tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(UsageError) as raised:
         connect(None, {})
+    assert raised.value == wording
     with pytest.raises(BackendUnavailable, match=r"/nowhere does not exist$"):
         connect(f"{tmp_path}/nowhere", {})
     (tmp_path / "file").touch()
     with pytest.raises(BackendUnavailable, match=r"/file is no folder$"):
         connect(f"{tmp_path}/file", {})
-    with pytest.raises(UsageError, match="backend 'saved' has no option 'threads'"):
+    with pytest.raises(UsageError) as raised:
         connect(str(tmp_path), {"threads": "1"})
+    assert raised.value == wording
 
 
 def test_a_marker_of_somebody_else_is_told(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from opcheck.suite import load
 from tests.asking import dml_problem, elements, outcome_of, output_of, shipped_cases, task_of
 from tests.expecting import of_type
 from tests.inline import judged
+from tests.wording import Wording
 
 torch = pytest.importorskip("torch", reason="not installed: torch")
 
@@ -42,11 +43,13 @@ def test_it_has_one_thread_unless_told_otherwise() -> None:
     assert info.version == version("torch").partition("+")[0]
 
 
-def test_it_takes_no_detail_and_no_other_option() -> None:
-    with pytest.raises(UsageError, match="backend 'torch' takes no detail, got 'cuda'"):
+def test_it_takes_no_detail_and_no_other_option(wording: Wording) -> None:
+    with pytest.raises(UsageError) as raised:
         adapter.connect("cuda", {})
-    with pytest.raises(UsageError, match="backend 'torch' has no option 'device'"):
+    assert raised.value == wording
+    with pytest.raises(UsageError) as raised:
         adapter.connect(None, {"device": "cuda"})
+    assert raised.value == wording
 
 
 def test_p_of_version_1_is_what_a_model_holds(backend: Any) -> None:
@@ -97,10 +100,10 @@ def test_a_type_that_the_version_lacks_is_refused(op, at_opset, dtype, backend):
     assert (outcome.kind, outcome.documented) == ("InvalidNode", True)
 
 
-def test_inputs_of_one_type_have_one(backend: Any) -> None:
+def test_inputs_of_one_type_have_one(backend: Any, wording: Wording) -> None:
     inputs = X > 2, X, X.astype(np.int64)
     outcome = of_type(Raised, outcome_of(backend, task_of("Where", 16, {}, *inputs), *inputs))
-    assert "takes one type for T" in outcome.detail
+    assert outcome.detail == wording
 
 
 def test_an_operator_that_is_not_mapped_is_declined(backend: Any) -> None:
@@ -133,7 +136,7 @@ def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
         def prepare(self, task: Task) -> Any:
             return mapped
 
-    assert "not implemented for 'Int'" in of_type(Declined, outcome_of(Backend(), task, x)).reason
+    assert "implemented for 'Int'" in of_type(Declined, outcome_of(Backend(), task, x)).reason
 
 
 def test_no_other_error_of_torch_means_that(backend: Any) -> None:
@@ -141,7 +144,7 @@ def test_no_other_error_of_torch_means_that(backend: Any) -> None:
     mapped = adapter.Mapped(
         torch, task, lambda *given: given[-1].reshape(7), taking("tensor(float)")
     )
-    with pytest.raises(RuntimeError, match="invalid for input of size"):
+    with pytest.raises(RuntimeError, match="input of size"):
         mapped.run([X])
 
 

@@ -14,6 +14,7 @@ from opcheck.errors import UsageError
 from opcheck.model import BackendInfo, Declined, OutputSpec, Produced, Raised
 from tests.asking import outcome_of, task_of
 from tests.expecting import of_type
+from tests.wording import Wording
 
 # Only models here that it survives: it aborts the process over some that are legal.
 tract = pytest.importorskip("tract", reason="not installed: tract")
@@ -37,12 +38,14 @@ class Failing:
         raise self.error
 
 
-def test_it_has_no_variants(backend: Any) -> None:
+def test_it_has_no_variants(backend: Any, wording: Wording) -> None:
     assert backend.info == BackendInfo("tract", "tract", version("tract"), threads=1)
-    with pytest.raises(UsageError, match="takes no detail, got 'gpu'"):
+    with pytest.raises(UsageError) as raised:
         adapter.connect("gpu", {})
-    with pytest.raises(UsageError, match="has no option 'threads'"):
+    assert raised.value == wording
+    with pytest.raises(UsageError) as raised:
         adapter.connect(None, {"threads": "1"})
+    assert raised.value == wording
 
 
 def test_an_operator_it_lacks_is_declined(backend: Any) -> None:
@@ -67,10 +70,10 @@ def test_a_type_it_lacks_is_declined(backend: Any) -> None:
 def test_a_type_that_an_operator_lacks_is_declined(backend: Any) -> None:
     whole = X.astype(np.int32)
     outcome = of_type(Declined, outcome_of(backend, task_of("Softmax", 13, {}, whole), whole))
-    assert "Unsupported datum type in softmax: input type I32" in outcome.reason
+    assert "softmax: input type I32" in outcome.reason
     double = np.array([1.0, 2.0])
     outcome = of_type(Declined, outcome_of(backend, task_of("Gelu", 20, {}, double), double))
-    assert "Erf does not support F64" in outcome.reason
+    assert "not support F64" in outcome.reason
 
 
 def test_it_declares_the_shapes_of_its_outputs(backend: Any) -> None:
@@ -84,7 +87,7 @@ def test_what_an_operator_asks_of_a_model_is_a_refusal_and_not_declined(backend:
     axis = np.array(0, np.int64)
     outcome = of_type(Raised, outcome_of(backend, task_of("CumSum", 14, {}, X, axis), X, axis))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "TractError", True)
-    assert "Axis expected to be a const" in outcome.detail
+    assert "to be a const" in outcome.detail
 
 
 def _loading_by(backend: Any, loader: Any) -> Any:

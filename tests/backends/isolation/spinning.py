@@ -67,7 +67,7 @@ class Prints(Spin):
         return self
 
     def run(self, inputs: Sequence[Any]) -> Any:
-        print("a run\nis done")
+        print("run\ndone")
         return super().run(inputs)
 
 

@@ -88,7 +88,7 @@ def test_a_question_may_bring_its_own_time_limit():
         ("aborts_later", "killed by SIGABRT"),
         ("exits_later", "exited with status 0"),
         ("alarm_later", "killed by SIGALRM"),
-        ("garbage_later", "sent something that is no answer: "),
+        ("garbage_later", "sent something that"),
     ],
 )
 def test_what_ends_between_two_questions_is_no_fault_of_either_and_yet_told(fault, told):
@@ -98,7 +98,8 @@ def test_what_ends_between_two_questions_is_no_fault_of_either_and_yet_told(faul
         look_until(pool, lambda: pool.idle_deaths)
         [after] = replies(pool, [second])
         [accident] = pool.idle_deaths
-    assert accident.startswith(f"its process ended between questions: {told}")
+    assert accident.startswith("its process ended")
+    assert told in accident
     assert right(first, before.outcome)
     assert right(second, after.outcome)
 
@@ -121,7 +122,7 @@ def test_data_that_cannot_be_handed_over_are_no_fault_of_the_backend(monkeypatch
             patch.setattr(channel, "send", lambda number, parts: os.write(-1, b""))
             [unasked] = replies(pool, [first])
         [asked] = replies(pool, [second])
-    assert "cannot be handed over: [Errno 9]" in of_type(NotRun, unasked.outcome).reason
+    assert "handed over: [Errno 9]" in of_type(NotRun, unasked.outcome).reason
     assert right(second, asked.outcome)
 
 
@@ -146,9 +147,10 @@ def test_three_processes_in_a_row_that_end_unasked_are_enough():
     assert [reply.outcome for reply in found] == [NotRun(told)] * 3003
 
 
-def test_a_bug_of_opcheck_ends_the_run():
-    with pool_of("Faulty") as pool, pytest.raises(Defect, match="a bug of opcheck's own"):
+def test_a_bug_of_opcheck_ends_the_run(wording):
+    with pool_of("Faulty") as pool, pytest.raises(Defect) as raised:
         outcomes(pool, "a", "b__defect", "c")
+    assert raised.value == wording
 
 
 @pytest.mark.sampled(2)
@@ -161,7 +163,7 @@ def test_a_bug_of_opcheck_ends_the_run():
         Observed("run", exit=None, kept=(), again=()),
     ],
 )
-def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, seen):
+def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, seen, wording):
     def answer(self, kind, number, given):
         self.channel.receive()
         return seen
@@ -169,7 +171,7 @@ def test_an_answer_that_is_neither_outputs_nor_an_exit_is_a_crash(monkeypatch, s
     with pool_of("Faulty") as pool, monkeypatch.context() as patch:
         patch.setattr(process.Process, "answer", answer)
         [reply] = replies(pool, questions("a"))
-    assert "neither an answer nor an exit" in of_type(Crashed, reply.outcome).how
+    assert of_type(Crashed, reply.outcome).how == wording
 
 
 def test_workers_share_the_questions_and_a_hang_holds_up_none_but_its_own():
@@ -246,13 +248,13 @@ def test_to_ask_takes_no_time_even_where_nobody_listens():
             assert kinds(reply.outcome for reply in wait_for(pool, tickets)) == [Produced] * 8
 
 
-def test_an_answer_too_large_to_be_judged_here_ends_its_case_only(monkeypatch):
+def test_an_answer_too_large_to_be_judged_here_ends_its_case_only(monkeypatch, wording):
     monkeypatch.setattr(process, "fits", lambda size: size < MEBI)
     with pool_of("Faulty") as pool:
         found = outcomes(pool, "a", "b__large", "c__large", "d")
         assert pool._slots[0].process.handled == 4
     assert kinds(found) == [Produced, OutOfMemory, OutOfMemory, Produced]
-    assert found[1].how.startswith("its answer does not fit into memory: ")
+    assert found[1].how == wording
 
 
 def test_an_output_of_another_size_than_expected_is_taken_as_it_is():
@@ -339,9 +341,9 @@ def test_a_log_is_not_taken_while_it_is_shortened():
         with locked(log):
             tickets = [pool.ask(question) for question in questions("b")]
             assert not wait(pool.connections, 0.3)
-            os.write(log, b"the end of it\n")
+            os.write(log, b"the end\n")
         [reply] = wait_for(pool, tickets)
-    assert reply.printed == "the end of it\n"
+    assert reply.printed == "the end\n"
 
 
 @on_linux
@@ -372,16 +374,16 @@ def error_of(backend: str, **settings) -> BackendUnavailable:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("abort", "died at start: killed by SIGABRT; the last it printed:\nabout to abort\nFatal"),
-        ("exit", "died at start: exited with status 0; the last it printed:\nabout to exit"),
-        ("sys_exit", "cannot be made: SystemExit: 3 ("),
-        ("raise", "cannot be made: KeyError: 'no device' ("),
+        ("abort", ["killed by SIGABRT;", "printed:\nabout to abort\nFatal"]),
+        ("exit", ["with status 0;", "printed:\nabout to exit"]),
+        ("sys_exit", ["made: SystemExit: 3 ("]),
+        ("raise", ["made: KeyError: 'no device' ("]),
     ],
 )
 def test_a_death_at_start_is_told_with_what_was_printed(how, told):
     message = error_of(f"DeadAtStart?how={how}").message
     assert message.startswith(f"backend '{FAULTY}DeadAtStart")
-    assert told in message
+    assert all(part in message for part in told)
 
 
 @pytest.mark.fresh_workers
@@ -395,10 +397,10 @@ def test_a_start_takes_only_so_long(how):
 
 @pytest.mark.fresh_workers
 @pytest.mark.parametrize("limit", [30, 400])
-def test_a_start_takes_only_so_much_memory(limit):
+def test_a_start_takes_only_so_much_memory(limit, wording):
     # A limit too low for Python and NumPy is no matter of any case.
     message = error_of("DeadAtStart?how=grow", memory_limit=limit * MEBI).message
-    assert message.endswith(f"took more than {limit} MiB of memory at start")
+    assert message == wording
 
 
 @pytest.mark.fresh_workers
@@ -416,12 +418,12 @@ def test_a_command_line_error_of_the_backend_stays_one():
         pass
 
 
-def test_a_system_without_room_for_a_process_is_told(monkeypatch):
+def test_a_system_without_room_for_a_process_is_told(monkeypatch, wording):
     def full(*words, **settings):
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(process.subprocess, "Popen", full)
-    assert "no process can be started: [Errno 11]" in error_of("Faulty").message
+    assert error_of("Faulty").message == wording
 
 
 def run_with_deaths(tmp_path, starts):
@@ -444,16 +446,13 @@ def test_a_replacement_that_dies_at_start_is_started_again(tmp_path):
 
 
 @pytest.mark.fresh_workers
-def test_after_three_deaths_at_start_the_other_cases_are_not_run(tmp_path):
+def test_after_three_deaths_at_start_the_other_cases_are_not_run(tmp_path, wording):
     found, starts = run_with_deaths(tmp_path, "2,3,4")
     assert isinstance(found[0], Produced)
     assert found[1] == Crashed("killed by SIGABRT; its process had answered 1 question before")
     for outcome in found[2:]:
         assert isinstance(outcome, NotRun)
-        assert "the backend could not be started again: " in outcome.reason
-        assert "died at start: exited with status 7; the last it printed:\nno device left" in (
-            outcome.reason
-        )
+        assert outcome.reason == wording
     assert starts == 4
 
 

@@ -74,8 +74,8 @@ def test_other_memory_is_touched_before_a_cold_call_and_does_not_count() -> None
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("dies", "exited with status 3; the last it printed: enough of that"),
-        ("hangs", "no answer within 1 s"),
+        ("dies", "exited with status 3; .* enough of that"),
+        ("hangs", "no answer within"),
         ("raises", "ValueError: enough of that"),
     ],
 )
@@ -104,7 +104,7 @@ def test_what_is_printed_while_it_is_measured_is_told_and_nothing_else() -> None
         assert timer.release().printed == ""
         timer.hold(ASKED)
         timer.measure(2)
-        assert timer.release().printed == "a run\nis done\n" * 3  # one goes before
+        assert timer.release().printed == "run\ndone\n" * 3  # one goes before
 
 
 def test_preparing_may_be_ended_by_who_waits_for_it() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from opcheck.backends.adapters.cmd import BrokenProtocol, read_hello, read_reply
 from tests.expecting import error_of
+from tests.wording import Wording
 
 
 def refusal(function: Any, *arguments: Any) -> str:
@@ -15,33 +16,30 @@ def test_a_program_begins_with_its_name_and_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    "line",
     [
-        (b"Loading kernels ...\n", "no JSON object: 'Loading kernels ...'"),
-        (b"\n", "no JSON object: ''"),
-        (b"[1]\n", "no JSON object: '[1]'"),
-        (b"\xff\xfe\n", "no JSON object: "),
-        (b"[" * 100_000, "no JSON object: "),
-        (b'{"name": "x", "version": "1"}', 'must begin with {"opcheck": 1, '),
-        (b'{"opcheck": true, "name": "x", "version": "1"}', 'must begin with {"opcheck": 1, '),
-        (b'{"opcheck": 2, "name": "x", "version": "1"}', "speaks version 2 of the protocol, we"),
-        (
-            b'{"opcheck": 1, "nam": "x", "version": "1"}',
-            "no such key: 'nam' (did you mean 'name'?)",
-        ),
-        (b'{"opcheck": 1, "name": "x"}', "'name' and 'version' must be texts"),
-        (b'{"opcheck": 1, "name": "", "version": "1"}', "'name' and 'version' must be texts"),
-        (b'{"opcheck": 1, "name": "x", "version": 1}', "'name' and 'version' must be texts"),
+        b"Loading kernels ...\n",
+        b"\n",
+        b"[1]\n",
+        b"\xff\xfe\n",
+        b"[" * 100_000,
+        b'{"name": "x", "version": "1"}',
+        b'{"opcheck": true, "name": "x", "version": "1"}',
+        b'{"opcheck": 2, "name": "x", "version": "1"}',
+        b'{"opcheck": 1, "nam": "x", "version": "1"}',
+        b'{"opcheck": 1, "name": "x"}',
+        b'{"opcheck": 1, "name": "", "version": "1"}',
+        b'{"opcheck": 1, "name": "x", "version": 1}',
     ],
 )
-def test_anything_else_is_no_hello(line: bytes, told: str) -> None:
-    assert told in refusal(read_hello, line)
+def test_anything_else_is_no_hello(line: bytes, wording: Wording) -> None:
+    assert refusal(read_hello, line) == wording
 
 
-def test_a_line_is_shown_as_far_as_anybody_reads() -> None:
+def test_a_line_is_shown_as_far_as_anybody_reads(wording: Wording) -> None:
     told = refusal(read_hello, b"x" * 10_000)
     assert len(told) < 400
-    assert "standard output is for the protocol alone" in told
+    assert told == wording
 
 
 @pytest.mark.parametrize(
@@ -58,23 +56,23 @@ def test_a_reply_is_one_of_four(line: bytes, reply: tuple[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    "line",
     [
-        (b"banner", "no JSON object: 'banner'"),
-        (b'{"outputs": []}', "the reply's id must be 3, it has none"),
-        (b'{"id": 2, "outputs": []}', "the reply's id must be 3, got 2"),
-        (b'{"id": 2, "ready": true}', "the reply's id must be 3, got 2"),
-        (b'{"id": "3", "outputs": []}', "the reply's id must be 3, got '3'"),
-        (b'{"id": 3.0, "outputs": []}', "the reply's id must be 3, got 3.0"),
-        (b'{"id": 3, "ready": true}', "no such key: 'ready' (known here: "),
-        (b'{"id": 3, "output": []}', "no such key: 'output' (did you mean 'outputs'?)"),
-        (b'{"id": 3}', "a reply has one of outputs, unsupported, error, unavailable"),
-        (b'{"id": 3, "outputs": [], "error": "x"}', "a reply has one of outputs, "),
-        (b'{"id": 3, "unsupported": true}', "'unsupported' must be a text"),
-        (b'{"id": 3, "error": null}', "'error' must be a text"),
+        b"banner",
+        b'{"outputs": []}',
+        b'{"id": 2, "outputs": []}',
+        b'{"id": 2, "ready": true}',
+        b'{"id": "3", "outputs": []}',
+        b'{"id": 3.0, "outputs": []}',
+        b'{"id": 3, "ready": true}',
+        b'{"id": 3, "output": []}',
+        b'{"id": 3}',
+        b'{"id": 3, "outputs": [], "error": "x"}',
+        b'{"id": 3, "unsupported": true}',
+        b'{"id": 3, "error": null}',
     ],
 )
-def test_any_other_reply_is_told_with_its_line(line: bytes, told: str) -> None:
+def test_any_other_reply_is_told_with_its_line(line: bytes, wording: Wording) -> None:
     found = refusal(read_reply, line, 3, "outputs")
-    assert told in found
+    assert found == wording
     assert repr(line.decode()) in found

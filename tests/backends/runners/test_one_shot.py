@@ -15,6 +15,7 @@ from opcheck.dtypes import DTYPES
 from tests.asking import dml_problem, task_of
 from tests.backends.runners.programs import SAME, X, one_shot
 from tests.expecting import of_type
+from tests.wording import Wording
 
 pytestmark = pytest.mark.usefixtures("scratch")
 
@@ -67,10 +68,12 @@ def test_any_other_status_is_a_refusal_in_its_own_words(tmp_path: Path, status: 
 
 
 @pytest.mark.parametrize("status", [126, 127, 255])
-def test_a_command_that_was_never_run_refuses_nothing(tmp_path: Path, status: int) -> None:
+def test_a_command_that_was_never_run_refuses_nothing(
+    tmp_path: Path, status: int, wording: Wording
+) -> None:
     outcome = outcome_of(tmp_path, f"say('no route to host'); sys.exit({status})")
     assert isinstance(outcome, model.NotRun)
-    assert outcome.reason.startswith(f"exit status {status}, as where the command cannot be run")
+    assert outcome.reason == wording
 
 
 def test_a_refusal_without_words_has_its_status(tmp_path: Path) -> None:
@@ -142,7 +145,7 @@ def test_arguments_pass_no_shell(tmp_path: Path) -> None:
 
 def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
     words = "--m={model} {inputs}:{outputs} {outputs}{model} {x} { }{model a{{model}}".split()
-    assert cmd.filled(words, ["M", "{outputs}", "O"]) == [
+    assert cmd.filled(words, {"model": "M", "inputs": "{outputs}", "outputs": "O"}) == [
         "--m=M",
         "{outputs}:O",
         "OM",
@@ -154,23 +157,22 @@ def test_paths_are_put_in_wherever_the_placeholders_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    "text",
     [
-        ("", "there is no output_0.pb, and no output_0.npy"),
-        ("identity('output.pb')", "and no output_0.npy; there is output.pb"),
-        ("identity(); identity('output_0.npy')", "are both there: which one is meant?"),
-        ("identity(); identity('output_1.pb')", "more than the 1 expected: output_1.pb"),
-        ("(outputs / 'output_0.pb').write_bytes(b'')", "output_0.pb holds no readable value"),
-        ("(outputs / 'output_0.pb').write_bytes(b'12')", "output_0.pb holds no readable value"),
-        ("identity('output_0.npy')", "output_0.npy holds no readable value"),
-        ("shutil.rmtree(outputs)", "there is no output_0.pb"),
+        "",
+        "identity('output.pb')",
+        "identity(); identity('output_0.npy')",
+        "identity(); identity('output_1.pb')",
+        "(outputs / 'output_0.pb').write_bytes(b'')",
+        "(outputs / 'output_0.pb').write_bytes(b'12')",
+        "identity('output_0.npy')",
+        "shutil.rmtree(outputs)",
     ],
 )
-def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, told):
+def test_what_is_no_answer_is_told_and_no_documented_refusal(tmp_path, text, wording):
     outcome = of_type(model.Raised, outcome_of(tmp_path, text))
     assert (outcome.kind, outcome.documented) == ("BrokenProtocol", False)
-    assert outcome.detail.startswith("exit status 0, but its outputs: ")
-    assert told in outcome.detail
+    assert outcome.detail == wording
 
 
 def test_bfloat16_goes_in_and_comes_out_bit_for_bit(tmp_path: Path) -> None:
@@ -226,9 +228,9 @@ def test_a_child_left_behind_does_not_hold_the_answer_up(tmp_path: Path) -> None
     os.kill(int((tmp_path / "child").read_text()), 9)
 
 
-def test_what_it_printed_is_shown_beside_its_answer(tmp_path, capsys):
+def test_what_it_printed_is_shown_beside_its_answer(tmp_path, capsys, wording):
     outcome_of(tmp_path, "print('to out'); say('to err'); identity()")
-    assert capsys.readouterr().err == "to out\nto err\n"
+    assert capsys.readouterr().err == wording
     outcome_of(tmp_path, "identity()")
     assert capsys.readouterr() == ("", "")
 
@@ -260,6 +262,8 @@ def test_a_bug_in_building_the_model_is_no_refusal(tmp_path, monkeypatch):
         outcome_of(tmp_path, "identity()")
 
 
-def test_what_onnx_cannot_state_is_not_supported_and_nothing_is_run(tmp_path: Path) -> None:
+def test_what_onnx_cannot_state_is_not_supported_and_nothing_is_run(
+    tmp_path: Path, wording: Wording
+) -> None:
     outcome = of_type(model.Declined, outcome_of(tmp_path, "identity()", dml_problem((7,), X), X))
-    assert outcome.reason.startswith("not expressible as an ONNX graph")
+    assert outcome.reason == wording

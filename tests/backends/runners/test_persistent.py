@@ -19,6 +19,7 @@ from opcheck.model import Crashed, Declined, NotRun, Outcome, Produced, Question
 from tests.asking import task_of, wait_until
 from tests.backends.runners.programs import SAME, X, persistent
 from tests.expecting import error_of, of_type
+from tests.wording import Wording
 
 pytestmark = pytest.mark.usefixtures("scratch")
 RUN = "message if request['do'] == 'prepare' else "
@@ -77,7 +78,9 @@ def test_bfloat16_goes_in_and_comes_out_bit_for_bit(started: Any) -> None:
     assert (found.dtype, found.tobytes()) == (x.dtype, x.tobytes())
 
 
-def test_it_is_told_the_model_as_a_file_and_as_bytes(started: Any, tmp_path: Path) -> None:
+def test_it_is_told_the_model_as_a_file_and_as_bytes(
+    started: Any, tmp_path: Path, wording: Wording
+) -> None:
     log = tmp_path / "log"
     text = f"""
         import base64
@@ -92,9 +95,7 @@ def test_it_is_told_the_model_as_a_file_and_as_bytes(started: Any, tmp_path: Pat
                 say(json.dumps(request))
                 reply(id=request["id"], error=json.dumps(request))
     """
-    assert of_type(Raised, asked(started(text))).detail == (
-        '{"id": 1, "do": "prepare", "case": "Identity", "op": "Identity", "opset": 13}'
-    )
+    assert of_type(Raised, asked(started(text))).detail == (wording)
     assert ModelProto.FromString(log.read_bytes()) == model_of(SAME)
 
 
@@ -175,34 +176,34 @@ def test_a_kind_without_words_is_named(started: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        ("print('banner') or message", "no JSON object: 'banner'"),
-        ("{**message, 'id': request['id'] - 1}", "the reply's id must be 1, got 0"),
-        ("{'id': request['id'], 'ready': 1}", "'ready' must be true"),
-        ("{'id': request['id'], 'ready': True, 'outputs': []}", "no such key: 'outputs'"),
+        "print('banner') or message",
+        "{**message, 'id': request['id'] - 1}",
+        "{'id': request['id'], 'ready': 1}",
+        "{'id': request['id'], 'ready': True, 'outputs': []}",
     ],
 )
-def test_a_reply_that_is_none_is_told(started: Any, change: str, told: str) -> None:
+def test_a_reply_that_is_none_is_told(started: Any, change: str, wording: Wording) -> None:
     outcome = of_type(Raised, asked(started(serving(change))))
     assert (outcome.stage, outcome.kind, outcome.documented) == ("prepare", "BrokenProtocol", False)
-    assert told in outcome.detail
+    assert outcome.detail == wording
 
 
 @pytest.mark.parametrize(
-    ("outputs", "told"),
+    "outputs",
     [
-        ("None", "'outputs' must be a list of tensors"),
-        ("[1]", "output 0 must be an object with dtype, shape and data; it is none"),
-        ("[{**message['outputs'][0], 'dtype': 'f32'}]", "output 0: no dtype 'f32'"),
-        ("[{**message['outputs'][0], 'name': 'z'}]", "output 'z' stands in the place of 'output'"),
+        "None",
+        "[1]",
+        "[{**message['outputs'][0], 'dtype': 'f32'}]",
+        "[{**message['outputs'][0], 'name': 'z'}]",
     ],
 )
-def test_outputs_that_are_none_are_told(started: Any, outputs: str, told: str) -> None:
+def test_outputs_that_are_none_are_told(started: Any, outputs: str, wording: Wording) -> None:
     outcome = asked(started(serving(f"{RUN}{{'id': request['id'], 'outputs': {outputs}}}")))
     assert isinstance(outcome, Raised)
     assert (outcome.stage, outcome.kind) == ("run", "BrokenProtocol")
-    assert told in outcome.detail
+    assert outcome.detail == wording
 
 
 def test_a_wrong_number_of_outputs_is_for_the_judge(started: Any) -> None:
@@ -210,7 +211,9 @@ def test_a_wrong_number_of_outputs_is_for_the_judge(started: Any) -> None:
     assert len(of_type(Produced, asked(backend)).outputs) == 2
 
 
-def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_path: Path) -> None:
+def test_who_has_lost_the_thread_is_ended_and_started_anew(
+    started: Any, tmp_path: Path, wording: Wording
+) -> None:
     # One reply too many is no answer to the next question.
     flag = str(tmp_path / "flag")
     backend = started(
@@ -225,7 +228,7 @@ def test_who_has_lost_the_thread_is_ended_and_started_anew(started: Any, tmp_pat
         """
     )
     first = backend.prepare.__self__.close
-    assert "the reply's id must be 2, got 1" in of_type(Raised, asked(backend)).detail
+    assert of_type(Raised, asked(backend)).detail == wording
     assert output_of(asked(backend)).tobytes() == X.tobytes()
     assert not first.alive
 
@@ -305,30 +308,32 @@ def test_nothing_is_left_when_nobody_needs_it(started: Any, tmp_path: Path, scra
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    "text",
     [
-        ("print('usage: program [options]')", "no JSON object: 'usage: program [options]'"),
-        ("sys.exit(2)", "exited with status 2"),
-        ("os.abort()", "killed by SIGABRT"),
-        ("hello(opcheck=2)", "speaks version 2 of the protocol, we speak 1"),
+        "print('usage: program [options]')",
+        "sys.exit(2)",
+        "os.abort()",
+        "hello(opcheck=2)",
     ],
 )
-def test_a_program_that_says_no_hello_cannot_be_used(tmp_path, scratch, text, told):
+def test_a_program_that_says_no_hello_cannot_be_used(tmp_path, scratch, text, wording):
     error = error_of(BackendUnavailable, connect, f"cmd:{persistent(tmp_path, text)}")
     assert "says no hello: " in error.message
-    assert told in error.message
+    assert error.message == wording
     assert "{model}" in str(error.hint)
     assert not [*scratch.iterdir()]
 
 
-def test_one_that_cannot_be_started_again_was_not_run(started: Any, tmp_path: Path) -> None:
+def test_one_that_cannot_be_started_again_was_not_run(
+    started: Any, tmp_path: Path, wording: Wording
+) -> None:
     flag = str(tmp_path / "flag")
     backend = started(
         f"if os.path.exists({flag!r}): sys.exit('the device is gone')\n"
         f"open({flag!r}, 'w').close()\nhello()\nos._exit(1)"
     )
     assert asked(backend) == Crashed("exited with status 1")
-    assert "says no hello: exited with status 1" in of_type(NotRun, asked(backend)).reason
+    assert of_type(NotRun, asked(backend)).reason == wording
     Path(flag).unlink()
 
 
@@ -338,17 +343,17 @@ def test_a_program_that_chose_its_status_ended_by_itself(status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    "status",
     [
-        (-11, "killed by SIGSEGV"),
-        (-6, "killed by SIGABRT"),
-        (139, "killed by SIGSEGV, says exit status 139"),
-        (134, "killed by SIGABRT, says exit status 134"),
-        (-200, "killed by signal 200"),
+        -11,
+        -6,
+        139,
+        134,
+        -200,
     ],
 )
-def test_a_program_that_was_killed_did_not(status: int, told: str) -> None:
-    assert how_it_died(status) == told
+def test_a_program_that_was_killed_did_not(status: int, wording: Wording) -> None:
+    assert how_it_died(status) == wording
 
 
 def tail_of(data: bytes) -> str:
@@ -381,7 +386,7 @@ def test_nobody_waits_for_a_pipe_that_a_child_keeps_open() -> None:
     os.close(write)
 
 
-def test_a_reason_is_the_last_lines() -> None:
+def test_a_reason_is_the_last_lines(wording: Wording) -> None:
     assert last_lines("one\ntwo") == "one\ntwo"
-    assert last_lines("\n".join("abcdefgh")) == "d\ne\nf\ng\nh"
+    assert last_lines("\n".join("abcdefgh")) == wording
     assert last_lines("x" * 5000) == "…" + "x" * 1000

@@ -7,6 +7,7 @@ import pytest
 from opcheck.backends.adapters.cmd import BrokenProtocol, from_json, to_json
 from opcheck.dtypes import BASIC, DTYPES
 from tests.expecting import error_of
+from tests.wording import Wording
 
 # 1.0 and -2.0 in float32, little-endian, by hand.
 ONE_MINUS_TWO = base64.b64encode(bytes.fromhex("0000803f 000000c0")).decode()
@@ -62,6 +63,7 @@ def test_a_tensor_that_contradicts_itself_is_refused(change: dict[str, Any], tol
 
 
 @pytest.mark.parametrize("said", [None, [1.0], {}, {"dtype": "float32", "shape": [2]}])
-def test_what_is_no_tensor_is_refused(said: Any) -> None:
-    with pytest.raises(BrokenProtocol, match="output 0 must be an object with dtype, shape and"):
+def test_what_is_no_tensor_is_refused(said: Any, wording: Wording) -> None:
+    with pytest.raises(BrokenProtocol) as raised:
         from_json(said, "output 0")
+    assert raised.value == wording

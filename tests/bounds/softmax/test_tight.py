@@ -19,6 +19,7 @@ from tests.bounds.softmax import algorithms, honest, mutants, rows
 from tests.bounds.softmax.algorithms import Exp, Softmax
 from tests.bounds.softmax.judging import told, want, want_of_batch
 from tests.bounds.softmax.mutants import MUTANTS, SEEN, TINY
+from tests.wording import Wording
 
 #: How many rows are tried; where nothing is seen in the first, the mistake is rare on such rows.
 FEW = {2: 64, 4: 64, 16: 64, 64: 64, 512: 16, 4096: 4, 100_000: 1}
@@ -55,10 +56,10 @@ def test_a_mistake_is_seen_and_near_zero_as_more_than_a_warning(name: str) -> No
 
 
 @pytest.mark.parametrize("columns", [512, 4096, 100_000])
-def test_a_ripple_is_told_from_a_wrong_sum(columns: int) -> None:
+def test_a_ripple_is_told_from_a_wrong_sum(columns: int, wording: Wording) -> None:
     found = judged("3e-06 alternating", "N", columns)
     assert found.problem == "values"
-    assert found.remark == "the elements of a row disagree about its sum"
+    assert found.remark == wording
     assert not judged("0.001 on all", "1", columns).remark
 
 

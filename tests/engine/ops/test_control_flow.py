@@ -27,10 +27,11 @@ def answer(op, *inputs, **options):
 
 @pytest.mark.parametrize("count", [None, -2, 0, 1, 3, 9])
 @pytest.mark.parametrize("cond", [None, FALSE, TRUE])
-def test_a_loop_ends_as_the_table_says(count, cond):
+def test_a_loop_ends_as_the_table_says(count, cond, wording):
     if count is None and cond is None:
-        with pytest.raises(NotSupported, match="nothing is said of a loop that nothing ends"):
+        with pytest.raises(NotSupported) as raised:
             answer("Loop", None, None, *map(np.float32, (1, 2, 8)), body=UNTIL)
+        assert raised.value == wording
         return
     x, keep, turns = 1.0, cond is None or bool(cond), []
     while (count is None or len(turns) < count) and keep:
@@ -39,8 +40,9 @@ def test_a_loop_ends_as_the_table_says(count, cond):
         keep = cond is None or x < 8
     inputs = None if count is None else np.array(count), cond, *map(np.float32, (1, 2, 8))
     if not turns:
-        with pytest.raises(NotSupported, match="scan outputs of no iteration"):
+        with pytest.raises(NotSupported) as raised:
             answer("Loop", *inputs, body=UNTIL)
+        assert raised.value == wording
         return
     final, seen = answer("Loop", *inputs, body=UNTIL, outputs=2)
     assert (final.item(), seen.tolist()) == (x, turns)
@@ -72,7 +74,7 @@ def test_in_16_bits_each_tensor_of_a_graph_is_rounded():
     assert found.room(found.tiers()[0]).own >= 3 * 2.0**-11
 
 
-def test_a_condition_that_rounding_decides_has_no_answer():
+def test_a_condition_that_rounding_decides_has_no_answer(wording):
     third = np.float32(1) / np.float32(3)
     graphs = {
         "then_branch": "() => (y) { y = Identity(outer_0) }",
@@ -80,8 +82,9 @@ def test_a_condition_that_rounding_decides_has_no_answer():
     }
     body = "(i, c, x) => (d, y) { y = Mul(x, outer_0) d = Less(y, outer_1) }"
     assert answer("If", TRUE, third, **graphs)[0] == third
-    with pytest.raises(NotSupported, match="rounding decides what the body says of cond"):
+    with pytest.raises(NotSupported) as raised:
         answer("Loop", np.array(2), TRUE, third, third, third * third, body=body)
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize("name", ["scan_input_axes", "scan_output_axes"])
@@ -97,7 +100,7 @@ def test_a_negative_axis_that_version_9_does_not_mention_is_refused_or_from_the_
     np.testing.assert_array_equal(rounded(from_the_back[0]), later)
 
 
-def test_graphs_see_what_is_around_them_and_no_more():
+def test_graphs_see_what_is_around_them_and_no_more(wording):
     inner = (
         "b = If(c) <then_branch = t () => (u) { u = Add(a, outer_0) },"
         " else_branch = e () => (v) { v = Sub(a, i) }>"
@@ -105,7 +108,7 @@ def test_graphs_see_what_is_around_them_and_no_more():
     body = f"(i, c, a) => (d, b) {{ d = Not(c) {inner} }}"
     # 10 + 5 while c is true, then 15 − 1.
     assert answer("Loop", np.array(2), None, *map(np.int64, (10, 5)), body=body)[0].item() == 14
-    with pytest.raises(InvalidNode, match="nothing is called u there"):
+    with pytest.raises(InvalidNode) as raised:
         answer(
             "Loop",
             np.array(2),
@@ -113,6 +116,7 @@ def test_graphs_see_what_is_around_them_and_no_more():
             *map(np.int64, (10, 5)),
             body=body.replace("d = Not(c)", "d = Not(u)"),
         )
+    assert raised.value == wording
 
 
 def test_models_of_graphs_are_valid_and_types_are_stated(tmp_path):

@@ -67,24 +67,26 @@ def test_an_ellipsis_on_one_side_alone_has_a_meaning_or_is_refused(equation, rea
     assert found[reading][0].tolist() == want
 
 
-def test_a_letter_twice_in_the_output_has_no_answer():
-    with pytest.raises(NotSupported, match="twice in the output"):
+def test_a_letter_twice_in_the_output_has_no_answer(wording):
+    with pytest.raises(NotSupported) as raised:
         evaluate(EINSUM, [np.ones(2)], {"equation": "i->ii"})
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(
-    ("equation", "shapes", "reason"),
+    ("equation", "shapes"),
     [
-        ("i1->i", [(2, 2)], "'i1->i' is no equation"),
-        ("i......->i", [(2, 2)], "is no equation"),
-        ("ij,jk", [(2, 2)], "2 terms for 1 operands"),
-        ("...,...", [(2, 2), (2,)], r"ellipses of \[1, 2\] axes"),
-        ("...ijk", [(2, 2)], "fewer axes than its term has letters"),
-        ("i", [(2, 2)], "a term of 1 axes for shape"),
-        ("ij,jk", [(2, 3), (2, 2)], r"'j' of lengths \[2, 3\]"),
-        ("ij->ik", [(2, 2)], r"no operand has the axes \['k'\]"),
+        ("i1->i", [(2, 2)]),
+        ("i......->i", [(2, 2)]),
+        ("ij,jk", [(2, 2)]),
+        ("...,...", [(2, 2), (2,)]),
+        ("...ijk", [(2, 2)]),
+        ("i", [(2, 2)]),
+        ("ij,jk", [(2, 3), (2, 2)]),
+        ("ij->ik", [(2, 2)]),
     ],
 )
-def test_an_equation_that_does_not_fit_is_refused_with_the_reason(equation, shapes, reason):
-    with pytest.raises(InvalidNode, match=reason):
+def test_an_equation_that_does_not_fit_is_refused_with_the_reason(equation, shapes, wording):
+    with pytest.raises(InvalidNode) as raised:
         evaluate(EINSUM, [np.ones(shape) for shape in shapes], {"equation": equation})
+    assert raised.value == wording

@@ -119,3 +119,15 @@ def test_averages_of_integers_are_cut_off_or_rounded():
         "half_to_even": [[[[0, 1]]]],
         "half_away": [[[[-1, 1]]]],
     }
+
+
+def test_a_location_half_outside_is_0_in_its_own_image_of_several():
+    """Two images of two channels: in the first alone, -1 lies half a pixel outside."""
+    x = np.float32([[[[4, 8]], [[2, 6]]], [[[1, 3]], [[5, 7]]]])
+    grid = np.float32([[[[-1, 0]]], [[[0, 0]]]])
+    with judging():
+        readings = [*each_answer(Node(GRID, (x, grid), {}))]
+    found = {one.chosen["half-outside"]: rounded(one.answer[0]).tolist() for one in readings}
+    inside = [[[2]], [[6]]]
+    assert found["zero"] == [[[[0]], [[0]]], inside]
+    assert [[[[2]], [[1]]], inside] in found.values()

@@ -71,19 +71,20 @@ def test_every_text_is_rounded_once_to_what_it_names(to):
 
 
 @pytest.mark.parametrize(
-    ("values", "own", "to", "message"),
+    ("values", "own", "to"),
     [
-        (["Hello World!"], "string", "float32", "no number in 'Hello World!'"),
-        (["100.5"], "string", "int32", "nothing is said of converting '100.5'"),
-        (["256"], "string", "uint8", "nothing is said"),
-        (["1"], "string", "bool", "which texts are true"),
-        (["-inf"], "string", "float32", "no number in '-inf'"),
-        ([True], "bool", "string", "what texts booleans become"),
+        (["Hello World!"], "string", "float32"),
+        (["100.5"], "string", "int32"),
+        (["256"], "string", "uint8"),
+        (["1"], "string", "bool"),
+        (["-inf"], "string", "float32"),
+        ([True], "bool", "string"),
     ],
 )
-def test_what_nothing_is_said_of_is_unsupported(values, own, to, message):
-    with pytest.raises(NotSupported, match=message):
+def test_what_nothing_is_said_of_is_unsupported(values, own, to, wording):
+    with pytest.raises(NotSupported) as raised:
         cast(values, own, to)
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize(

@@ -79,11 +79,12 @@ def test_a_model_makes_sequences_of_tensors_and_takes_them_apart(tmp_path):
     assert [array.tolist() for array in outputs] == [2, [1, 2], [[4]]]
 
 
-def test_no_model_takes_a_sequence_of_bfloat16_apart(tmp_path):
+def test_no_model_takes_a_sequence_of_bfloat16_apart(tmp_path, wording):
     text = """{op: SplitToSequence, opset: 24, dtype: bfloat16, cases: [{name: a,
         inputs: {input: [1, 2]}, expect: {output_sequence: [[1], [2]]}}]}"""
-    with pytest.raises(NotExpressible, match="no operator takes bfloat16 out of a sequence"):
+    with pytest.raises(NotExpressible) as raised:
         model_of(asked_of(tmp_path, text).task)
+    assert raised.value == wording
 
 
 OPTIONALS = [
@@ -122,10 +123,11 @@ def test_a_model_makes_optionals_and_takes_them_apart(tmp_path, text, opset, nod
     assert answer(op, *given, since=opset)[: len(answers)] == answers
 
 
-def test_nothing_is_said_of_the_element_of_an_empty_optional():
+def test_nothing_is_said_of_the_element_of_an_empty_optional(wording):
     for since in (15, 18, 28):
-        with pytest.raises(NotSupported, match="nothing is said of the element of an empty"):
+        with pytest.raises(NotSupported) as raised:
             answer("OptionalGetElement", since=since)
+        assert raised.value == wording
 
 
 def test_parts_of_no_length_are_accepted_or_refused():

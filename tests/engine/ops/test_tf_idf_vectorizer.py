@@ -75,9 +75,10 @@ def test_the_same_n_gram_at_the_same_coordinate_is_open_twice():
     }
 
 
-def test_weights_of_one_coordinate_are_not_decided():
-    with pytest.raises(NotSupported, match="weights of n-grams of one coordinate"):
+def test_weights_of_one_coordinate_are_not_decided(wording):
+    with pytest.raises(NotSupported) as raised:
         answers(mode="IDF", pool_int64s=(1, 3), ngram_indexes=(0, 0))
+    assert raised.value == wording
 
 
 def test_lengths_below_1_and_out_of_order_are_two_questions():
@@ -85,6 +86,7 @@ def test_lengths_below_1_and_out_of_order_are_two_questions():
     assert found == {"from_1, none": [0], "from_1, refused": None, "refused": None}
 
 
-def test_no_n_gram_at_all_has_no_answer():
-    with pytest.raises(NotSupported, match="a pool without n-grams"):
+def test_no_n_gram_at_all_has_no_answer(wording):
+    with pytest.raises(NotSupported) as raised:
         answers(pool_int64s=(), ngram_indexes=())
+    assert raised.value == wording

@@ -20,6 +20,7 @@ from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
 from opcheck.timing import Ratio, ratio
 from tests.execution.bench.suite import CASES, SPINNING
+from tests.wording import Wording
 
 pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
 
@@ -106,19 +107,19 @@ def test_who_is_right_has_samples_in_all_rounds_of_one_process_after_the_other(t
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    "place",
     [
-        (2, "fail: "),
-        (3, "while it was timed: its answer became wrong: output: "),
-        (4, "timed: exited with status 3; the last it printed: enough of that"),
-        (5, "timed: ValueError: enough of that"),
-        (6, "it answers once"),
+        2,
+        3,
+        4,
+        5,
+        6,
     ],
 )
-def test_who_is_not_has_none_and_the_row_says_why(timed, place, said):
+def test_who_is_not_has_none_and_the_row_says_why(timed, place, wording):
     for row in timed:
         assert row.timings[place].samples == ()
-        assert said in row.timings[place].why_not
+        assert row.timings[place].why_not == wording
 
 
 @pytest.mark.sampled(1)
@@ -168,7 +169,7 @@ def test_an_interrupt_does_not_wait_until_a_case_is_prepared(file, monkeypatch):
 
 def test_who_prints_while_it_is_timed_is_told(file: Path) -> None:
     with entrants([f"{SPINNING}Prints?seconds=0"]) as found:
-        assert the_row(file, found).timings[0].printed.endswith("a run\nis done")
+        assert the_row(file, found).timings[0].printed.endswith("run\ndone")
 
 
 _AGREE = "\ntolerance: {ulp: 0}\nexpect: {agree: true}"
@@ -214,7 +215,9 @@ def test_data_too_large_to_be_kept_are_made_anew(file, monkeypatch):
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("expect", ["{oracle: wise}", "{agree: true}"])
-def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, monkeypatch, expect):
+def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(
+    tmp_path, monkeypatch, expect, wording
+):
     # Made anew, and so is the oracle asked anew, for each process.
     monkeypatch.setattr("opcheck.execution.bench._KEPT", 0)
     file = first_case(tmp_path, f"\ntolerance: {{ulp: 0}}\nexpect: {expect}")
@@ -228,16 +231,16 @@ def test_who_is_right_by_another_s_answer_is_timed_and_nobody_else(tmp_path, mon
     assert [len(one.samples) for one in timings] == [6, 6, 0, 0, 6]
     said = "unlike oracle numpy" if "oracle" in expect else "differ: differs from reference, "
     assert said in timings[2].why_not
-    assert "while it was timed: its answer became wrong: output: " in timings[3].why_not
+    assert timings[3].why_not == wording
     assert row.moved == 800
 
 
-def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path) -> None:
+def test_without_an_answer_of_the_oracle_nobody_is_timed(tmp_path: Path, wording: Wording) -> None:
     file = first_case(tmp_path, "\ntolerance: {ulp: 0}\nexpect: {oracle: wise}")
     with entrants(["numpy", f"{SPINNING}Ends?how=raises&after=0"]) as (engine, silent):
         row = the_row(file, [engine], oracles={"wise": silent[0]})
     assert row.timings[0].samples == ()
-    assert "gives no answer: raised ValueError: enough of that" in row.timings[0].why_not
+    assert row.timings[0].why_not == wording
 
 
 def test_processes_that_started_are_closed_if_a_later_one_does_not(file, monkeypatch):

@@ -10,6 +10,7 @@ from opcheck.execution.golden import CaseTests, golden_tests
 from opcheck.model import Case
 from tests.asking import cases_in, shipped_cases
 from tests.execution.golden.made import FOUR
+from tests.wording import Wording
 
 
 def made(folder: Path, text: str = FOUR) -> dict[str, CaseTests]:
@@ -61,22 +62,19 @@ def test_a_literal_is_written_as_the_oracle_has_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    "text",
     [
-        ("inputs: {input: [0, 1]}, expect: {output: [0.5, 0.5]}", "contradict each other"),
-        (
-            "inputs: {input: [0, 1]}, expect: {rejected: no, legal: {attrs.axis: -1}},"
-            " attrs: {axis: 0}",
-            "opcheck's engine accepts it",
-        ),
+        "inputs: {input: [0, 1]}, expect: {output: [0.5, 0.5]}",
+        "inputs: {input: [0, 1]}, expect: {rejected: no, legal: {attrs.axis: -1}},"
+        " attrs: {axis: 0}",
     ],
 )
-def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text, told):
+def test_a_case_that_the_oracle_contradicts_is_left_out_as_wrong(tmp_path, text, wording):
     found = golden_tests(softmax(tmp_path, f"{{name: a, {text}}}"))
     assert found.tests == ()
     (left,) = found.left_out
     assert left.wrong
-    assert told in left.reason
+    assert left.reason == wording
 
 
 ANY_ORDER = """
@@ -138,11 +136,11 @@ def test_an_operator_that_the_engine_lacks_is_written_as_stated(tmp_path: Path) 
     assert test.outputs[0].written.tolist() == [0, 2]
 
 
-def test_no_file_can_hold_what_is_drawn_at_random(tmp_path: Path) -> None:
+def test_no_file_can_hold_what_is_drawn_at_random(tmp_path: Path, wording: Wording) -> None:
     text = "{op: RandomUniform, opset: 22, cases: [{name: a, attrs: {shape: [2]}}]}"
     (case,) = cases_in(tmp_path, text)
     (left,) = golden_tests(case).left_out
-    assert left.reason == "its outputs are drawn at random"
+    assert left.reason == wording
 
 
 @pytest.mark.gate

@@ -175,7 +175,7 @@ def test_a_page_says_how_many_pictures_it_lacks(monkeypatch):
     page = Seen(page_of(many(40, ("acme",), failing=1.0)))
     assert len(page.all("symbol")) == 2
     assert len(page.all("svg", "plot")) == 2
-    assert "Of 39 outputs no picture is drawn" in page.text
+    assert "39 outputs have letters in place of a picture" in page.text
     assert len(page.all("pre", "letters")) == 39
 
 
@@ -188,12 +188,12 @@ def test_ten_thousand_results_are_a_page_of_less_than_five_megabytes():
 
 
 def test_of_too_many_failures_each_cause_shows_some_and_the_rest_is_counted(monkeypatch):
-    monkeypatch.setattr(run_page, "_LARGEST", 1_000_000)
-    monkeypatch.setattr(run_page, "_LEAST", 100_000)
+    monkeypatch.setattr(run_page, "_MAX_PAGE", 1_000_000)
+    monkeypatch.setattr(run_page, "_MIN_ROOM", 100_000)
     page = page_of(many(200, ("acme", "bolt"), failing=1.0))
     full = page.count('<details class="failure"')
     assert 20 < full < 100
-    assert f"{400 - full:,} failures not in full here" in page
+    assert f"{400 - full:,} failures are listed without details" in page
     _, *groups = page.split('<details class="group">')
     assert len(groups) == 40
     causes = [group for group in groups if '<details class="failure"' in group]

@@ -1,0 +1,371 @@
+"""BatchNormalization, all versions: each channel by its mean and variance.
+
+In inference, these statistics are inputs:
+
+    Y = (X - input_mean) / sqrt(input_var + epsilon) * scale + B
+
+In training they are those of the batch, and the running ones are updated:
+
+    running_mean = input_mean * momentum + current_mean * (1 - momentum)
+    running_var = input_var * momentum + current_var * (1 - momentum)
+    Y = (X - current_mean) / sqrt(current_var + epsilon) * scale + B
+
+Before version 14 there are five outputs in training, the last two being the current statistics,
+and with `spatial` 0 each element of (C, D1, …, Dn) has statistics of its own.
+
+The parts of the file: the steps; the formula; the operator; its mutants.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from opcheck import numbers as xp
+from opcheck.engine.operators import (
+    Formula,
+    check_shape,
+    formula_builder,
+    leave_open,
+    operator,
+    raise_unspecified,
+)
+from opcheck.engine.ops.normalizations import (
+    EPSILON_AFTER_THE_ROOT,
+    EPSILON_AS_FLOOR,
+    FOLDED,
+    RANKS,
+    UNBIASED,
+    Axes,
+    InverseRoot,
+    Scaling,
+    VarianceOf,
+    cancelling_variance,
+    check_rank,
+    epsilon_after_the_root,
+    epsilon_as_floor,
+    folded,
+    inverse_root,
+    sample_variance,
+    scaled,
+    variance,
+)
+from opcheck.errors import InvalidNode
+from opcheck.numbers import Tensor
+
+
+class Statistics(NamedTuple):
+    """A mean and a variance, each in a shape that broadcasts to X."""
+
+    mean: Tensor
+    var: Tensor
+
+
+#: Makes the running statistics of those before, those of the batch, momentum, and the number of
+#: elements that each is of.
+Update: TypeAlias = Callable[[Statistics, Statistics, float, int], Statistics]
+#: Chooses the statistics that normalize in training, from those before and those of the batch.
+Choice: TypeAlias = Callable[[Statistics, Statistics], Statistics]
+
+#: With 9, spatial went, and with it what needs an axis of channels.
+_RANKS_SINCE_9 = range(1, 64)
+#: The numbers of axes that X may have, by version.
+RANKS_OF_VERSIONS = {1: range(4, 5), 6: RANKS, 7: RANKS, 9: _RANKS_SINCE_9}
+#: Up to version 6 `is_test` decides if the node is in training, later the number of outputs does.
+_LAST_WITH_IS_TEST = 6
+#: The number of outputs before version 14: in inference, and in training.
+_OUTPUTS_BEFORE_14 = (1, 5)
+
+
+# ── the steps ─────────────────────────────────────────────────────────────────────────────────
+
+
+def updated(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
+    """Return old * momentum + new * (1 - momentum), as the text writes it."""
+    rest = 1 - xp.real(momentum)
+    return Statistics(
+        old.mean * momentum + new.mean * rest,
+        old.var * momentum + new.var * rest,
+    )
+
+
+def moved(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
+    """Return the same by how far each moves: old - (1 - momentum) * (old - new)."""
+    rest = 1 - xp.real(momentum)
+    return Statistics(
+        old.mean - rest * (old.mean - new.mean),
+        old.var - rest * (old.var - new.var),
+    )
+
+
+def of_the_batch(old: Statistics, new: Statistics) -> Statistics:
+    """Return the statistics that normalize in training: those of the batch."""
+    return new
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of the formula; alternatives and mutants have another one.
+
+    Attributes:
+        inverse_root: Makes 1 / sqrt(var + epsilon).
+        variance: Makes the variance of the batch.
+        update: Makes the running statistics.
+        scaling: Makes Y.
+        choice: Chooses the statistics that normalize in training.
+    """
+
+    inverse_root: InverseRoot = inverse_root
+    variance: VarianceOf = variance
+    update: Update = updated
+    scaling: Scaling = scaled
+    choice: Choice = of_the_batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The inputs of a node.
+
+    Attributes:
+        X: (N, C, D1, …, Dn), or (N).
+        scale, B, mean, var: (C), or (1) for X of one axis; `per_activation` (C, D1, …, Dn).
+        per_activation: Each element of (C, D1, …, Dn) has its own statistics.
+    """
+
+    X: Tensor
+    scale: Tensor
+    B: Tensor
+    mean: Tensor
+    var: Tensor
+    per_activation: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of scale, B, mean and var, and of outputs with statistics."""
+        if self.per_activation:
+            return self.X.shape[1:]
+        return self.X.shape[1:2] or (1,)
+
+    @property
+    def axes(self) -> Axes:
+        """The axes of X that statistics are taken along."""
+        if self.per_activation:
+            return (0,)
+        return tuple(axis for axis in range(self.X.ndim) if axis != 1)
+
+    @property
+    def count(self) -> int:
+        """The number of elements that a statistic is of."""
+        return self.X.size // prod(self.shape)
+
+    def broadcast(self, x: Tensor) -> Tensor:
+        """Return scale, B, mean or var in a shape that broadcasts to X."""
+        shape = self.shape if self.per_activation else (-1, *[1] * (self.X.ndim - 2))
+        return xp.reshape(x, shape)
+
+    def statistics(self) -> Statistics:
+        """Return mean and var, which broadcast to X."""
+        return Statistics(self.broadcast(self.mean), self.broadcast(self.var))
+
+    def check(self, *, training: bool) -> None:
+        """Raise InvalidNode for a shape that does not fit.
+
+        Raises NotSupported for types of which one is float64, and for statistics of no elements.
+        """
+        check_shape("scale", self.scale, self.shape)
+        check_shape("B", self.B, self.shape)
+        check_shape("mean", self.mean, self.shape)
+        check_shape("var", self.var, self.shape)
+        types = {str(x.dtype) for x in (self.X, self.scale, self.mean, self.var)}
+        if len(types) > 1 and "float64" in types:
+            raise_unspecified("mixing float64 with other types")
+        if training and not self.X.size:
+            raise_unspecified("statistics of no elements")
+
+
+def normalized(steps: Steps, batch: Batch, statistics: Statistics, epsilon: float) -> Tensor:
+    """Return Y, in the shape and type of X."""
+    y = steps.scaling(
+        batch.X,
+        statistics.mean,
+        steps.inverse_root(statistics.var, epsilon),
+        batch.broadcast(batch.scale),
+        batch.broadcast(batch.B),
+    )
+    return xp.astype(y, batch.X.dtype)
+
+
+def in_inference(steps: Steps, batch: Batch, epsilon: float) -> tuple[Tensor]:
+    """Return Y alone, normalized by mean and var."""
+    batch.check(training=False)
+    return (normalized(steps, batch, batch.statistics(), epsilon),)
+
+
+def in_training(
+    steps: Steps, batch: Batch, momentum: float, epsilon: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Return Y, the running mean and variance, and those of the batch.
+
+    Statistics have the shape and type of `batch.mean`.
+    """
+    batch.check(training=True)
+    old = batch.statistics()
+    current = Statistics(
+        xp.mean(batch.X, axis=batch.axes, keepdims=True),
+        steps.variance(batch.X, batch.axes),
+    )
+    running = steps.update(old, current, momentum, batch.count)
+    y = normalized(steps, batch, steps.choice(old, current), epsilon)
+    running_mean, running_var, current_mean, current_var = (
+        xp.astype(xp.reshape(x, batch.shape), batch.mean.dtype) for x in (*running, *current)
+    )
+    return y, running_mean, running_var, current_mean, current_var
+
+
+# ── the formula ───────────────────────────────────────────────────────────────────────────────
+
+
+@formula_builder(each={since: since for since in RANKS_OF_VERSIONS})
+def before_14(
+    steps: Steps,
+    since: int,
+    X: Tensor,
+    scale: Tensor,
+    B: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    *,
+    epsilon: float,
+    momentum: float,
+    outputs: int,
+    is_test: int = 0,
+    spatial: int = 1,
+) -> tuple[Tensor, ...]:
+    """Return "Y (test mode)", or "Y, mean, var, saved_mean, saved_var (training mode)".
+
+    Shapes are those of `Batch`. Raises InvalidNode where they do not fit, NotSupported for other
+    numbers of outputs, and for `spatial` 0 in training before version 7.
+    """
+    training = outputs > 1 or (since <= _LAST_WITH_IS_TEST and not is_test)
+    if outputs not in _OUTPUTS_BEFORE_14:
+        raise_unspecified(f"{outputs} outputs")
+    if spatial not in (0, 1):
+        raise_unspecified("spatial other than 0 and 1")
+    if since <= _LAST_WITH_IS_TEST and not spatial and not is_test:
+        raise_unspecified("spatial 0 in training")
+    if outputs > 1:
+        leave_open("nothing is said of which variance is kept")
+    check_rank("X", X, RANKS_OF_VERSIONS[since])
+    # In version 6 and before, `spatial` is about how statistics are computed, not their shape.
+    per_activation = since > _LAST_WITH_IS_TEST and not spatial
+    batch = Batch(X, scale, B, mean, var, per_activation)
+    if not training:
+        return in_inference(steps, batch, epsilon)
+    return in_training(steps, batch, momentum, epsilon)
+
+
+@formula_builder(14, 15)
+def since_14(
+    steps: Steps,
+    X: Tensor,
+    scale: Tensor,
+    B: Tensor,
+    input_mean: Tensor,
+    input_var: Tensor,
+    *,
+    epsilon: float,
+    momentum: float,
+    outputs: int,
+    training_mode: int,
+) -> tuple[Tensor, ...]:
+    """Return "Y, running_mean, running_var (training_mode=True)", or "Y (training_mode=False)".
+
+    Shapes are those of `Batch`. Raises InvalidNode where they do not fit, and: "When
+    training_mode=False, extra outputs are invalid."
+    """
+    if training_mode not in (0, 1):
+        leave_open("nothing is said of training_mode other than 0 and 1")
+    if outputs > 1 and not training_mode:
+        raise InvalidNode(f"{outputs} outputs without training_mode; allowed: 1")
+    check_rank("X", X, _RANKS_SINCE_9)
+    batch = Batch(X, scale, B, input_mean, input_var)
+    if not training_mode:
+        return in_inference(steps, batch, epsilon)
+    y, running_mean, running_var, *_ = in_training(steps, batch, momentum, epsilon)
+    return y, running_mean, running_var
+
+
+def batch_normalization(steps: Steps) -> Mapping[int, Formula]:
+    """Return the formula of each version."""
+    return {**since_14(steps), **before_14(steps)}
+
+
+OP = operator("BatchNormalization")
+OP.formula(build=batch_normalization)(Steps())
+OP.alternative(FOLDED, build=batch_normalization)(
+    Steps(variance=cancelling_variance, scaling=folded)
+)
+OP.alternative("", build=batch_normalization)(Steps(update=moved))
+
+
+# ── mutants ───────────────────────────────────────────────────────────────────────────────────
+
+
+def of_earlier_batches(old: Statistics, new: Statistics) -> Statistics:
+    """Mutant: the running statistics normalize in training."""
+    return old
+
+
+def momentum_exchanged(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
+    """Mutant: old * (1 - momentum) + new * momentum."""
+    return updated(new, old, momentum, count)
+
+
+def unbiased_running_variance(
+    old: Statistics, new: Statistics, momentum: float, count: int
+) -> Statistics:
+    """Mutant: the running variance takes that of a sample, divided by one less."""
+    of_sample = new.var * (count / max(1, count - 1))
+    return updated(old, Statistics(new.mean, of_sample), momentum, count)
+
+
+OP.mutant_table(
+    {
+        "epsilon_after_the_root": (
+            EPSILON_AFTER_THE_ROOT,
+            Steps(inverse_root=epsilon_after_the_root),
+        ),
+        "epsilon_as_floor": (EPSILON_AS_FLOOR, Steps(inverse_root=epsilon_as_floor)),
+    },
+    build=batch_normalization,
+)
+# Of versions 7 and 9 it is open which variance is kept in training.
+OP.mutant_table(
+    {
+        "unbiased": (UNBIASED, Steps(variance=sample_variance)),
+        "running_statistics_used": (
+            "the running statistics normalized in training",
+            Steps(choice=of_earlier_batches),
+        ),
+    },
+    1,
+    6,
+    14,
+    15,
+    build=batch_normalization,
+)
+OP.mutant_table(
+    {
+        "momentum_exchanged": (
+            "the momentum was that of the batch",
+            Steps(update=momentum_exchanged),
+        ),
+        "unbiased_running_variance": (
+            "the running variance was that of a sample, not the population",
+            Steps(update=unbiased_running_variance),
+        ),
+    },
+    14,
+    15,
+    build=batch_normalization,
+)

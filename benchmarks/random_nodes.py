@@ -5,7 +5,7 @@
 Nodes are drawn until so many are decided, 20 unless stated, or a hundred times as many were drawn.
 A node is decided where the engine gives an answer to judge others by. The exit code is 1 for a
 disagreement, and for an operator of which fewer nodes were decided. Operators without an oracle are
-listed at the end.
+listed at the end, with the reason if one needs none.
 """
 
 import argparse
@@ -31,6 +31,26 @@ from opcheck.model import OpVersion
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview.training")
 #: Draws that are no nodes, or are left open, for each that is wanted.
 PATIENCE = 100
+#: Why operators need no oracle here, by operator.
+NO_ORACLE = {
+    **dict.fromkeys(
+        "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform"
+        " RandomUniformLike".split(),
+        "what it gives is drawn at random",
+    ),
+    **dict.fromkeys(
+        "If Loop Scan SequenceMap".split(),
+        "it runs a graph, whose operators have oracles of their own",
+    ),
+    **dict.fromkeys(
+        "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt"
+        " SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength"
+        " SplitToSequence".split(),
+        "it takes or gives sequences or optionals, and samples are of tensors",
+    ),
+    "Constant": "it gives its attribute",
+    "ImageDecoder": "its answer depends on the decoder of each format",
+}
 
 
 @dataclass
@@ -153,7 +173,11 @@ def main() -> int:
         print(f"fewer than {stated.nodes} decided: {', '.join(few)}")
     if not stated.operators:
         without = [name for name in operators() if name not in ORACLES]
-        print(f"without an oracle, {len(without)}: {', '.join(without)}")
+        for reason in sorted({*NO_ORACLE.values()}):
+            names = [name for name in without if NO_ORACLE.get(name) == reason]
+            print(f"without an oracle, {len(names)}, as {reason}: {', '.join(names)}")
+        missing = [name for name in without if name not in NO_ORACLE]
+        print(f"without an oracle, {len(missing)}: {', '.join(missing)}")
     return 1 if few or wrong else 0
 
 

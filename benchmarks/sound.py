@@ -53,6 +53,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "by reciprocals": {**_PLAIN, "orders": ("compensated",), "inverts": 1},
     "functions off": {"library": 7},
     "flushes": {"library": 1, "flushes": True},
+    "with every freedom": {"library": 7},
     "otherwise": {"library": 1},
 }
 #: The way that takes the other formulations that count as honest, where there are any.
@@ -179,10 +180,15 @@ def judged(cases: Sequence[Case]) -> tuple[dict[str, Found], list[str]]:
     return found, accused
 
 
+def run_file(engine: str) -> Path:
+    """Return where the published run of an engine is, if it was fetched."""
+    return RUNS / f"{engine}.jsonl.gz"
+
+
 def published(engine: str) -> Found:
     """What an engine uses in its published run."""
     found = Found()
-    for record in opcheck.read(RUNS / f"{engine}.jsonl.gz").records:
+    for record in opcheck.read(run_file(engine)).records:
         found.note(record)
     return found
 
@@ -197,7 +203,7 @@ def main() -> int:
         parser.error(str(error))
     columns: Mapping[str, Found]
     columns, accused = judged(cases)
-    columns |= {engine: published(engine) for engine in ENGINES}
+    columns |= {engine: published(engine) for engine in ENGINES if run_file(engine).exists()}
     print(f"| operator | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|", sep="\n")
     for operator in sorted({case.op.name for case in cases}):
         if any(columns[way].most.get(operator) for way in WAYS):

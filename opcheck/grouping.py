@@ -1,4 +1,4 @@
-"""Group things that are alike, pick fields that have the same names elsewhere, and narrow types."""
+"""Group things that are alike, copy attributes to fields of the same names, and narrow types."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
@@ -16,9 +16,9 @@ def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, lis
     return found
 
 
-def picked(one: object, names: str) -> dict[str, Any]:
-    """The attributes of an object that have these names."""
-    return {name: getattr(one, name) for name in names.split()}
+def attributes_of(thing: object, names: str) -> dict[str, Any]:
+    """Return the attributes of an object that have these names, with blanks between them."""
+    return {name: getattr(thing, name) for name in names.split()}
 
 
 def not_none(value: Found | None) -> Found:

@@ -7,7 +7,7 @@ that has opcheck installed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
@@ -352,6 +352,24 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     is_partial = config.getoption("lf", False) or not all(one.is_dir() for one in _named(config))
     if judges.cases and judges.setting("known") and not is_partial:
         items.append(Ledgers.from_parent(session, name="--opcheck-known"))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a ledger alone excuse a case: a hook that marks it as xfail does not."""
+    report = yield
+    if not isinstance(item, CaseItem) or not hasattr(report, "wasxfail"):
+        return report
+    by_ledger = (
+        call.when == "call" and call.excinfo and call.excinfo.errisinstance(pytest.xfail.Exception)
+    )
+    if not by_ledger:
+        # A case that passes is reported as passed.
+        report.outcome = "failed" if call.excinfo else "passed"
+        del report.wasxfail
+    return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

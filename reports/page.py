@@ -171,7 +171,7 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield from ("## Engines", "", *table(["engine", *columns], rows, numbers=len(columns)), "")
     yield (
         "*Cases right*: each sentence of the specification weighs alike, however many cases test "
-        "it; a warning is no failure. What an engine calls not implemented is not judged, and "
+        "it; a warning is not a failure. What an engine calls not implemented is not judged, and "
         "neither is what its documentation says it lacks. Known defects count as what they are, "
         "failures."
     )
@@ -299,7 +299,7 @@ def _more(site: Site) -> Iterator[str]:
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
     yield from ("## More engines", "")
     yield (
-        "These are asked by programs of some forty lines, a handful of cases of each operator "
+        "Programs of some forty lines run these, on a handful of cases of each operator "
         "(`--level smoke`). What is wrong with them is not confirmed by hand: "
         "`opcheck report opencv.jsonl.gz` shows it, and what explains it, in "
         "[the whole run](#how-runs-are-made)."
@@ -666,9 +666,9 @@ def _bench(stored: timings.Stored) -> Iterator[str]:
         f"{plain_text.plural(machine.cores, 'processor')}, {text(machine.platform)}, "
         f"Python {bench.python}, load {machine.load:g}; "
         f"{plain_text.plural(bench.threads, 'thread')}, "
-        f"{bench.workers} processes a backend, taken by `opcheck bench --quick`. In brackets how "
-        f"many times as long as {text(bench.baseline)} it takes, with a 95 % interval, where that "
-        "is clear. Whoever answers a case wrongly gets no time for it."
+        f"{bench.workers} processes a backend, taken by `opcheck bench --quick`. The ratio to "
+        f"{text(bench.baseline)} is in brackets, with a 95 % interval, where it is clear. "
+        "A backend that answers a case wrongly is not timed on it."
     )
     yield ""
     if not stored.complete:

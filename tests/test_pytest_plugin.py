@@ -437,6 +437,21 @@ def test_cases_that_a_conftest_removes_are_no_green_run(project: Any) -> None:
     assert "nothing was judged: none of 2 collected cases ran" in text
 
 
+MARKING = """
+import pytest
+def pytest_itemcollected(item):
+    item.add_marker(pytest.mark.{mark})
+"""
+
+
+@pytest.mark.parametrize("mark", ["xfail", "xfail(run=False)", "xfail(strict=True)", "skip"])
+def test_a_mark_of_a_conftest_excuses_no_case(mark: str, project: Any) -> None:
+    words = ["cases", "--opcheck-backend=py:backends:Wrong"]
+    said = project(*words, conftest_py=MARKING.format(mark=mark))
+    assert said[0] == 1
+    assert ("Skipped" in outcomes(said).values()) is (mark == "skip")
+
+
 EXITING = """
 import os
 def test_kernel(opcheck_case):

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="not installed: torch")
 
 import benchmarks.oracles
 from benchmarks.oracles import ORACLES, Random, Sample
-from benchmarks.random_nodes import row_of
+from benchmarks.random_nodes import NO_ORACLE, operators, row_of
 
 for _module in pkgutil.iter_modules(benchmarks.oracles.__path__):
     importlib.import_module(f"benchmarks.oracles.{_module.name}")
@@ -72,3 +72,7 @@ def test_no_oracle_uses_opcheck() -> None:
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not [name for name in names if name.split(".")[0] == "opcheck"], path
+
+
+def test_operators_that_need_no_oracle_exist_and_have_none() -> None:
+    assert {*NO_ORACLE} <= {*operators()} - {*ORACLES}

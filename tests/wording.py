@@ -28,7 +28,7 @@ _INDENT = "    "
 #: What onnx and Python say in a message of ours, which differs from release to release.
 _OF_OTHERS = re.compile(
     r"(Error parsing message|No Op registered|The model does not have|'utf-8' codec|Exceeds the"
-    r"|the magic string).*"
+    r"|the magic string|Unable to extract tag).*"
 )
 _LINE = re.compile(r"((?:\{root\}|opcheck|tests)/[\w/]+\.py):\d+")
 _HASH = re.compile(r"\b[0-9a-f]{12}…")

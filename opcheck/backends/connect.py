@@ -107,8 +107,17 @@ def find(kind: str, detail: str | None, methods: Sequence[str]) -> tuple[str, An
 def class_of(thing: Any) -> dict[str, str]:
     """Return where a class or function was defined, whatever name it is found by."""
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", "")
-    module = getattr(thing, "__module__", "")
+    module = _name_of_file(getattr(thing, "__module__", ""))
     return {CLASS: f"{module}.{name}".strip(".")} if isinstance(name, str) else {}
+
+
+def _name_of_file(module: object) -> object:
+    """Return the name of a module by its file, which may have another name as a link."""
+    file = getattr(sys.modules.get(str(module)), "__file__", None)
+    if not isinstance(module, str) or "." in module or not isinstance(file, str):
+        return module
+    stem = Path(os.path.realpath(file)).stem
+    return module if stem in ("__init__", "__main__") else stem
 
 
 def accepts(function: Any, *arguments: Any, **more: Any) -> bool:
@@ -490,22 +499,23 @@ def made_of(files: Iterable[str]) -> dict[str, str]:
         code.add(file)
         if is_source:
             code.update(_code_in(top))
-    return {name: digest(paths) for name, paths in sorted(parts.items())}
+    # The name of a single file does not count, so that a copy of a module has the same digest.
+    return {name: digest(parts[name], named=len(parts[name]) > 1) for name in sorted(parts)}
 
 
 #: So many bytes are read in some milliseconds.
 _SOON_READ = 4 << 20
 
 
-def digest(paths: Iterable[Path]) -> str:
-    """Return a digest of what files are called and hold, in the order of their paths."""
+def digest(paths: Iterable[Path], *, named: bool = True) -> str:
+    """Return a digest of what files hold, in the order of their paths; `named`: of names, too."""
     stats = {}
     for path in sorted(paths):
         with suppress(OSError):  # gone meanwhile
             stats[path] = path.stat()
     stamps = [f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats.items()]
     # Later processes of the same run need not read large files again that have not changed since.
-    name = sha256("\n".join(stamps).encode()).hexdigest()
+    name = sha256("\n".join([str(named), *stamps]).encode()).hexdigest()
     memory = Path(os.environ.get(SCRATCH, "")).parent / name
     with suppress(OSError):
         return memory.read_text()
@@ -516,7 +526,7 @@ def digest(paths: Iterable[Path]) -> str:
                 sha = file_digest(file, "sha256").hexdigest()
         except OSError:  # a program that may be run, and not be read
             sha = stamp
-        total.update(f"{path.name}\0{sha}\n".encode())
+        total.update(f"{path.name if named else ''}\0{sha}\n".encode())
     short = total.hexdigest()[:16]
     if SCRATCH in os.environ and sum(stat.st_size for stat in stats.values()) > _SOON_READ:
         with suppress(OSError):

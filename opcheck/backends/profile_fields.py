@@ -1,6 +1,7 @@
 """Fields of a profile file, checked, and TOML as a tree with the lines that `tomllib` lacks."""
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -166,6 +167,20 @@ def parse_toml(text: str, file: str, problems: Problems) -> FileNode | None:
         hint = "texts stand in quotes" if "Invalid value" in str(error) else None
         problems.add(file, mark, f"no TOML: {_PLACE.sub('', str(error))}", hint)
         return None
+    except ValueError:  # of Python's int, for a number of more digits than it converts
+        limit = sys.get_int_max_str_digits()
+        problems.add(file, _long_number(text, limit), f"a number of more than {limit:,} digits")
+        return None
+
+
+def _long_number(text: str, limit: int) -> Mark:
+    """Return the place of the first number of more than `limit` digits."""
+    digits = re.compile(r"\d[\d_]*")
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in digits.finditer(line):
+            if len(found[0].replace("_", "")) > limit:
+                return Mark(number, found.start() + 1)
+    return Mark(1, 1)
 
 
 def _node(value: Any, path: TomlPath, marks: Mapping[TomlPath, Mark], above: Mark) -> FileNode:

@@ -379,6 +379,9 @@ def _unpack(package: Path, place: Path) -> None:
     # None of these names leads out of `place`.
     known = re.compile(rf"{re.escape(_RUN)}|{_OUTPUTS}/(?!\.\./)({ANSWER_FILE.pattern})")
     try:
+        # A pipe without a writer would never end.
+        if package.exists() and not package.is_file():
+            raise ValueError("it is not a file")
         with zipfile.ZipFile(package) as file:
             names = [one.filename for one in file.infolist() if one.filename != _SUMS]
             if sum(one.file_size for one in file.infolist()) > _MOST:

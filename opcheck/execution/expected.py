@@ -309,8 +309,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     here = _files_of(backend)
     there = _files_of(oracle)
     if _implementation(backend) != _implementation(oracle):
-        # Of Python code, one class may have two names.
-        return CLASS in here and here == there
+        # Of Python code, one class may have two names, and so may its file.
+        return CLASS in here and (here == there or _is_copied(here, there))
     # Where both are known, two builds are told apart.
     return not here or not there or here == there
 
@@ -318,6 +318,15 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 def _files_of(backend: BackendInfo) -> dict[str, str]:
     """Return the digests of a backend's code, without those of how its process is started."""
     return {name: digest for name, digest in backend.made_of.items() if name != SETTINGS}
+
+
+def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
+    """Return True if two backends are one class in files of other names that hold the same."""
+    if CLASS not in there or here.keys() == there.keys():
+        return False
+    classes = [files[CLASS].partition(".")[2] for files in (here, there)]
+    contents = [sorted(files[name] for name in files if name != CLASS) for files in (here, there)]
+    return classes[0] == classes[1] and contents[0] == contents[1]
 
 
 def _implementation(backend: BackendInfo) -> tuple[str, ...]:

@@ -309,6 +309,8 @@ def read_npy(path: Path) -> Array:
         check_size(path)
         with path.open("rb") as file:
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
+            if file.read(1):
+                raise ValueError("more bytes follow its array")
         if array.dtype.kind == "V":
             hint = f"write {path.stem}.pb instead"
             raise ValueError(f"NumPy's format has no bfloat16, only bytes: {hint}")
@@ -426,10 +428,26 @@ def _optional(proto: OptionalProto) -> Value:
             raise ValueError("an optional of something else than a tensor or a sequence")
 
 
+#: The fields of a TensorProto that hold its data: only one of them has any.
+_DATA_FIELDS = (
+    "raw_data",
+    "float_data",
+    "int32_data",
+    "string_data",
+    "int64_data",
+    "double_data",
+    "uint64_data",
+)
+
+
 def array_of(tensor: TensorProto) -> Array:
     """The array in a tensor; raises ValueError, among others, where there is none."""
     if tensor.data_location == TensorProto.EXTERNAL:
         raise ValueError("it keeps its data in another file")
+    stated = {field.name for field, data in tensor.ListFields() if data}
+    fields = [name for name in _DATA_FIELDS if name in stated]
+    if len(fields) > 1:
+        raise ValueError(f"it states its data in several fields: {', '.join(fields)}")
     dtype = element(tensor.data_type)
     shape = list(tensor.dims)
     if any(size < 0 for size in shape) or prod(shape) * dtype.numpy.itemsize > MAX_BYTES:

@@ -57,7 +57,7 @@ def junit_lines(run: Run) -> Iterator[str]:
         started=f"{datetime.fromisoformat(header.started).astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
         seconds=run.ending.seconds if run.ending else 0.0,
         properties={
-            **plain_text.picked(about, "opcheck python platform"),
+            **plain_text.attributes_of(about, "opcheck python platform"),
             "selection": header.selection,
             **about.packages,
         },

@@ -175,7 +175,7 @@ class Recorder:
             repeat=repeat(result, self._backends),
             rulings=() if result.verdict in _SILENT else clauses.rulings(case.clause, case.op),
             comparisons=tuple(map(_comparison, result.comparisons)),
-            **plain_text.picked(case, "op opset name row rule level source"),
+            **plain_text.attributes_of(case, "op opset name row rule level source"),
             **{name: getattr(result, name) for name in _ALIKE},
         )
 
@@ -187,7 +187,7 @@ def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
     fields["picture"] = comparison.picture and comparison.picture()
     fields["worst"] = tuple(
         model.ElementRecord(
-            **plain_text.picked(one, "index ulp allowed"),
+            **plain_text.attributes_of(one, "index ulp allowed"),
             input=number(one.input, dtype),
             want=number(one.want, dtype),
             want_bits=bits(one.want, dtype) if dtype else "",

@@ -42,7 +42,7 @@ def record(case: model.Case) -> dict[str, Any]:
         "case": case.id,
         **plain_text.op_record(case.op),
         "dtype": case.dtype.name if case.dtype else None,
-        **plain_text.picked(case, "opset rule level clause"),
+        **plain_text.attributes_of(case, "opset rule level clause"),
         "expect": expectation(case.expect),
         "question": formatting.question(case),
         "source": str(case.source),
@@ -115,7 +115,7 @@ def clause_records(survey: clauses.Survey) -> Iterator[dict[str, Any]]:
     for checked in survey.sentences:
         sentence = checked.sentence
         yield op | {
-            **plain_text.picked(sentence, "part ruling ruling_since nothing"),
+            **plain_text.attributes_of(sentence, "part ruling ruling_since nothing"),
             "sentence": sentence.text,
             "cases": dict(checked.cases),
             "source": str(sentence.source),

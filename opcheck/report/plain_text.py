@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from opcheck.errors import plural as plural
-from opcheck.grouping import picked as picked
+from opcheck.grouping import attributes_of as attributes_of
 
 if TYPE_CHECKING:
     from opcheck.model import OpVersion

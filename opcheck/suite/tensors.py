@@ -224,6 +224,8 @@ def load_npy(path: Path) -> NDArray[Any]:
             # The header is a Python expression, and NumPy lets out whatever its parsing raises.
             except (*_OF_HEADERS, ValueError, EOFError, OverflowError) as error:
                 raise ValueError("is a damaged .npy file, or holds Python objects") from error
+        if isinstance(array, np.memmap) and path.stat().st_size > array.offset + array.nbytes:
+            raise ValueError("has more bytes after its array")
         return array
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from error

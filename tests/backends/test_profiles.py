@@ -193,6 +193,19 @@ def test_a_problem_is_told_with_its_line(text: str, tmp_path: Path, wording: Wor
     assert found == wording
 
 
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("timeout = 1" + "_0" * 4300, "opcheck.toml:2:11: "),
+        ("timeout = " + "9" * 4000, "opcheck.toml:2:1: backends.x.timeout: "),
+        ("memory_limit = " + "9" * 4000, "opcheck.toml:2:1: backends.x.memory_limit: "),
+    ],
+)
+def test_a_number_of_many_digits_is_a_problem(line: str, place: str, tmp_path: Path) -> None:
+    (found,) = refusal(tmp_path, f"[backends.x]\n{line}\naddress = 'numpy'")
+    assert found.startswith(place)
+
+
 def test_a_file_of_a_project_is_checked_likewise(tmp_path: Path, wording: Wording) -> None:
     text = "[project]\nname = 'x'\n[tool.opcheck.backend.y]\naddress = 'numpy'"
     (found,) = refusal(tmp_path, text, "pyproject.toml")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -33,6 +34,12 @@ def rewritten(name, change, add=()):
         for one in add:
             new.writestr(one, b"")
     return "other.zip"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: os.mkfifo(path)])
+def test_what_is_no_file_is_refused_at_once(make, run):
+    make(Path("it.zip"))
+    assert "it.zip: this is not a package of opcheck" in run("verify", "it.zip", code=2).stderr
 
 
 def test_right_and_wrong_verdicts_are_confirmed(run, packed):

@@ -179,6 +179,24 @@ def test_one_class_under_two_names_is_one_backend() -> None:
     assert not is_the_same(one, third)
 
 
+@pytest.mark.parametrize(
+    ("files", "same"),
+    [
+        ({"copy": "abc", "library": "123", "class": "copy.A"}, True),
+        ({"copy": "abc", "library": "123", "class": "copy.B"}, False),
+        ({"copy": "5eed", "library": "123", "class": "copy.A"}, False),
+        ({"copy": "abc", "library": "5eed", "class": "copy.A"}, False),
+        ({"mine": "abc", "library": "123", "class": "library.A"}, False),
+    ],
+)
+def test_a_class_in_a_copy_of_its_file_is_the_same_backend(files: dict[str, str], same: bool):
+    made_of = {"mine": "abc", "library": "123", "class": "mine.A"}
+    one = BackendInfo("py:mine:A", "py", "1", made_of=made_of)
+    other = BackendInfo("py:copy:A", "py", "1", made_of=files)
+    assert is_the_same(one, other) is same
+    assert is_the_same(other, one) is same
+
+
 def together(folder: Path, *backends: Fake) -> list[LiveResult]:
     return results(folder, "together", backends)
 

@@ -230,6 +230,14 @@ def test_bfloat16_has_no_npy(tmp_path: Path, bits: Any) -> None:
         read_outputs(tmp_path, [OutputSpec("y", DTYPES["bfloat16"])])
 
 
+def test_bytes_after_an_array_are_an_error(tmp_path: Path) -> None:
+    np.save(tmp_path / "output_0.npy", X)
+    with (tmp_path / "output_0.npy").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(ValueError, match=r"output_0\.npy .*more bytes follow its array"):
+        read_outputs(tmp_path, Y)
+
+
 # ── whose outputs they are ───────────────────────────────────────────────────────────────────────
 FULL = BackendInfo(
     "device?accumulate=float16", "device", "2.1", ("float16",), True, True, ("npu", "cpu"), 4

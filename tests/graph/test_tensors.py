@@ -220,6 +220,7 @@ def _raw(dims, size=4, **more):
         (_raw([-1]), "a tensor of shape"),
         (_raw([-2, -3], 24), "a tensor of shape"),
         (_raw([2]), "holds no readable value"),
+        (_raw([1], float_data=[1]), "in several fields: raw_data, float_data"),
         *((_raw([1] * rank, size), "holds no readable value") for rank, size in SIZES),
         (_raw([1], segment={"begin": 0, "end": 3}), "holds no readable value"),
         (

@@ -40,6 +40,7 @@ CHANGED = {
     "fused": (*SUMS, "RotaryEmbedding"),
     "by reciprocals": ("Div", "Softsign", "Softmax of 1,000", "AveragePool, 3×3"),
     "functions off": ("Exp", "Tanh", "Erf", "Pow", "Gelu", "Softmax of 1,000", "LRN of 5"),
+    "with every freedom": (*SUMS, "Exp", "Tanh", "Gelu"),
 }
 
 

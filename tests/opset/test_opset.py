@@ -209,18 +209,18 @@ def test_the_order_of_axes_does_not_make_them_invalid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("axes", "rank", "said"),
+    ("axes", "rank"),
     [
-        ([4], 4, "Axes [4] holds 4; allowed: 0 to 3"),
-        ([-1], 4, "Axes [-1] holds -1; allowed: 0 to 3"),
-        ([0, 2**32], 4, f"Axes [0, {2**32}] holds {2**32}; allowed: 0 to 3"),
-        ([0, 0], 4, "Axes [0, 0] repeats an axis; allowed: each axis once"),
-        ([3, 1, 3], 4, "Axes [3, 1, 3] repeats an axis; allowed: each axis once"),
-        ([], 4, "Axes is empty; allowed: 1 or more axes"),
-        ([0], 0, "InputTensor has 0 dimensions; allowed: 1 to 8"),
-        ([0], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
-        ([], 9, "InputTensor has 9 dimensions; allowed: 1 to 8"),
+        ([4], 4),
+        ([-1], 4),
+        ([0, 2**32], 4),
+        ([0, 0], 4),
+        ([3, 1, 3], 4),
+        ([], 4),
+        ([0], 0),
+        ([0], 9),
+        ([], 9),
     ],
 )
-def test_what_is_invalid_is_said_with_what_is_allowed(axes, rank, said):
-    assert invalid_axes(axes, rank) == said
+def test_what_is_invalid_is_said_with_what_is_allowed(axes, rank, wording):
+    assert invalid_axes(axes, rank) == wording

@@ -177,18 +177,19 @@ def test_the_measure_itself_by_numbers_worked_out_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drift", "told"),
+    "drift",
     [
-        (2.0**-50, "do not tell what it rounds to"),
-        (0.0, "precise numbers give 3.0, bounded ones 1"),
+        2.0**-50,
+        0.0,
     ],
 )
-def test_what_is_not_certain_is_an_error_and_no_guess(monkeypatch, drift, told):
+def test_what_is_not_certain_is_an_error_and_no_guess(monkeypatch, drift, wording):
     """Digits that do not settle, and digits that settle on what the error bound rules out."""
 
     def precisely(node: Node, bits: int) -> Any:
         return [SimpleNamespace(v=objects(np.array([[[3 + bits * drift]]])))]
 
     monkeypatch.setattr(rounding, "precisely", precisely)
-    with pytest.raises(rounding.Unrounded, match=told):
+    with pytest.raises(rounding.Unrounded) as raised:
         pooled([1, 2.0**-53], "float64", 1)
+    assert raised.value == wording

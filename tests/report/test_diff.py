@@ -10,6 +10,7 @@ from opcheck.report import diff
 from tests.report.made import page_of, record
 from tests.report.runs import HOSTILE, hostile, run_of
 from tests.report.test_markdown import TAGS, seen
+from tests.wording import lines_with
 
 LAST = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)
 KNOWN = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
@@ -78,9 +79,8 @@ def test_every_kind_of_change_as_a_page(snapshot):
     assert {tag for tag, _ in seen(lines).tags} <= TAGS | {"h3"}
 
 
-def test_two_runs_that_are_alike_are_one_line():
-    said = "exit 0: no regression: 14 results are as they were; 3 failing in both\n"
-    assert shown(OLD, OLD).text == said
+def test_two_runs_that_are_alike_are_one_line(wording):
+    assert shown(OLD, OLD).text == wording
 
 
 def test_of_many_changes_the_first_are_shown():
@@ -89,16 +89,16 @@ def test_of_many_changes_the_first_are_shown():
     worse, better = shown(old, new).text, shown(new, old).text
     assert worse.count("pass → fail") == 50
     assert better.count("fail → pass") == 10
-    assert "… and 10 more (-v shows all)" in worse
-    assert "… and 50 more (-v shows all)" in better
+    assert "… and 10 more (-v" in worse
+    assert "… and 50 more (-v" in better
     assert shown(new, old, verbose=True).text.count("fail → pass") == 60
 
 
-def test_what_was_left_out_is_told():
+def test_what_was_left_out_is_told(wording):
     old = run_of(record(), record(backend="bolt"))
     page = shown(old, run_of(record()))
-    assert "Left out: 1 result of bolt that the new run does not have\n" in page.text
-    assert "exit 4: NEW covers fewer cases than OLD" in page.lines[-1]
+    assert lines_with(page.text, "Left out: 1 result") == wording
+    assert lines_with(page.lines[-1], "exit 4: NEW covers fewer") == wording
     assert shown(old, run_of(record()), common=True).lines[-1].startswith("exit 0: no regression")
 
 

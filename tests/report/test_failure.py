@@ -37,16 +37,11 @@ def test_a_wrong_value(snapshot, width):
     snapshot(f"failure_values_{width}", shown(answer, width).text)
 
 
-def test_what_a_failure_looks_like_the_likeliest_first():
+def test_what_a_failure_looks_like_the_likeliest_first(wording):
     mistakes = [model.Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
     lines = shown(result(model.Verdict.FAIL, diagnoses=tuple(mistakes))).lines
     at = next(place for place, line in enumerate(lines) if line.startswith("  looks"))
-    assert lines[at : at + 4] == [
-        "  looks   as if it was a (a)",
-        "  or      as if it was b (b)",
-        "  or      as if it was c (c)",
-        "          … and 1 more mistake that gives the same here: d",
-    ]
+    assert lines[at : at + 4] == wording
 
 
 @pytest.mark.parametrize(
@@ -138,9 +133,9 @@ WORDS = "none of the admitted answers, as a sentence that is long for a small te
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width):
+def test_sentences_are_folded_on_a_terminal_and_whole_in_a_pipe(width, wording):
     answer = result(model.Verdict.FAIL, reason=WORDS, clause=WORDS)
-    assert with_label(shown(answer, width).lines, "found") == WORDS
+    assert with_label(shown(answer, width).lines, "found") == wording
     page = Page(width)
     page.file.isatty = lambda: True
     summary.show_failure(page.console, recorded(answer))

@@ -75,25 +75,26 @@ def test_what_was_written_is_read(file):
     assert store.read(file(LINES)).complete
 
 
-def test_the_same_is_read_of_a_stream():
+def test_the_same_is_read_of_a_stream(wording):
     assert store.read(Path("<stdin>"), io.BytesIO("\n".join(LINES).encode())) == RUN
-    with pytest.raises(CaseFileError, match=r"^<stdin>: this file is empty"):
+    with pytest.raises(CaseFileError) as raised:
         store.read(Path("<stdin>"), io.BytesIO(b""))
+    assert raised.value == wording
 
 
-def test_a_file_may_be_packed(file):
+def test_a_file_may_be_packed(file, wording):
     path = file(LINES)
     path.write_bytes(gzip.compress(path.read_bytes()))
     assert store.read(path) == RUN
     path.write_bytes(gzip.compress(b""))
-    assert complaint(path) == [": this file is empty (`opcheck run --report json=FILE` writes one)"]
+    assert complaint(path) == [wording]
 
 
 @pytest.mark.parametrize("end", [-1, -9, 40, 11, 3])
-def test_a_packed_file_that_is_cut_short_is_refused(file, end):
+def test_a_packed_file_that_is_cut_short_is_refused(file, end, wording):
     path = file(LINES)
     path.write_bytes(gzip.compress(path.read_bytes())[:end])
-    assert ": this file cannot be unpacked: it is cut short, or damaged" in complaint(path)
+    assert complaint(path) == wording
 
 
 def test_a_packed_file_that_is_damaged_is_refused(file):
@@ -104,7 +105,7 @@ def test_a_packed_file_that_is_damaged_is_refused(file):
         assert complaint(path)
 
 
-def test_what_a_packed_file_holds_is_limited_too(tmp_path):
+def test_what_a_packed_file_holds_is_limited_too(tmp_path, wording):
     """Some kilobytes of zeros unpack to gigabytes."""
     path = tmp_path / "run.jsonl.gz"
     with gzip.open(path, "wb") as out:
@@ -112,13 +113,13 @@ def test_what_a_packed_file_holds_is_limited_too(tmp_path):
         for _ in range(40):
             out.write(bytes(1 << 20))
     assert path.stat().st_size < 100_000
-    assert complaint(path) == [":2:1: this line is longer than 16 MiB"]
+    assert complaint(path) == [wording]
 
 
-def test_blank_lines_of_a_small_packed_file_are_limited(tmp_path):
+def test_blank_lines_of_a_small_packed_file_are_limited(tmp_path, wording):
     path = tmp_path / "run.jsonl"
     path.write_bytes(gzip.compress(b"\n" * (store.MOST_BLANK + 1)))
-    assert complaint(path) == [":1001:1: more than 1,000 blank lines"]
+    assert complaint(path) == [wording]
 
 
 def test_a_shard_is_part_of_a_suite(file):
@@ -127,11 +128,11 @@ def test_a_shard_is_part_of_a_suite(file):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, encoding):
+def test_a_run_that_a_shell_of_windows_wrote_is_told_from_a_damaged_one(file, encoding, wording):
     path = file(LINES)
     path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
     (problem,) = error_of(CaseFileError, store.read, path).problems
-    assert str(problem).startswith(f"{path}:1:1: this file is UTF-16 or UTF-32, not UTF-8 (save")
+    assert str(problem) == wording
 
 
 @st.composite
@@ -359,16 +360,16 @@ def test_a_wrong_value_is_told_with_its_place(file, number, path, value, said):
     assert any(one.startswith(tuple(places)) for one in told)
 
 
-def test_a_third_case_of_two_is_told(file):
+def test_a_third_case_of_two_is_told(file, wording):
     about = replace(HEADER, suite=model.Suite("5eed", 5), shard=(1, 2))
     more = record(id="Hardmax/three", place=3)
     lines = lines_of(replace(RUN, header=about, records=(*RECORDS, more)))
-    assert complaint(file(lines))[0] == ":6:1: more cases than the 2 of the header"
+    assert complaint(file(lines))[0] == wording
 
 
-def test_a_complete_run_has_all_results(file):
+def test_a_complete_run_has_all_results(file, wording):
     [said] = complaint(file(lines_of(replace(RUN, records=RECORDS[:3]))))
-    assert said == ":5:1: the footer says that the run is complete; 3 of 4 results are there"
+    assert said == wording
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
@@ -379,14 +380,14 @@ def test_no_measure_is_a_number_that_json_has_not(file, word):
     assert said.startswith(":3:1: used: ")
 
 
-def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path):
+def test_a_line_of_300_mb_is_refused_and_never_held(tmp_path, wording):
     path = tmp_path / "run.jsonl"
     with path.open("wb") as out:
         out.write(f"{LINES[0]}\n".encode())
         out.truncate(300_000_000)  # zeros that take no room
     tracemalloc.start()
     try:
-        assert complaint(path) == [":2:1: this line is longer than 16 MiB"]
+        assert complaint(path) == [wording]
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -72,11 +72,11 @@ def test_fields_that_decide_nothing_are_ignored_and_named_once():
     )
 
 
-def test_the_command_names_ignored_fields_on_one_line():
+def test_the_command_names_ignored_fields_on_one_line(wording):
     found = CliRunner().invoke(program, ["report", str(LATER)])
     assert found.exit_code == 0
     (said,) = [line for line in found.stderr.splitlines() if "result.peak_memory" in line]
-    assert said.startswith(f"opcheck: {LATER}: fields of a newer opcheck are ignored")
+    assert said == wording
     assert CliRunner().invoke(program, ["report", str(FOLDER / "4.jsonl")]).stderr == ""
 
 
@@ -122,8 +122,8 @@ def test_a_known_field_is_read_even_if_it_is_marked():
 
 
 @pytest.mark.parametrize("format", [0, -1, store.FORMAT + 1])
-def test_another_format_is_refused(format):
-    assert "run.jsonl:1:1: this file has format" in refusal(changed(LINES, 1, ("format",), format))
+def test_another_format_is_refused(format, wording):
+    assert refusal(changed(LINES, 1, ("format",), format)) == wording
 
 
 @pytest.mark.parametrize("kind", ["header", "result", "footer"])

@@ -6,6 +6,7 @@ import pytest
 from opcheck.model import Comparison, Diagnosis, Known, OpVersion, Verdict
 from opcheck.report import summary, totals
 from tests.report.made import Page, header, record
+from tests.wording import lines_with
 
 LANES = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
 CAST = Known(
@@ -48,32 +49,31 @@ def every_section():
     yield record(backend="numpy", alternative="first_nan", name="nan")
 
 
-def test_all_failures_with_one_cause():
+def test_all_failures_with_one_cause(wording):
     page = shown([record(Verdict.FAIL, diagnoses=(LAST,)) for _ in range(37)], "acme")
-    assert "What is wrong with acme 1.5: 37 failures: 37 explained by 1 cause" in page.text
-    assert "37  as if the last of equal maxima won" in page.text
+    assert lines_with(page.text, "What is wrong") == wording
+    assert lines_with(page.text, "37  as if the") == wording
     assert "Hardmax-13, float32" in page.text
 
 
-def test_several_causes_and_what_none_explains():
+def test_several_causes_and_what_none_explains(wording):
     failures = [record(Verdict.FAIL, diagnoses=(ZEROS, LAST)) for _ in range(3)]
     failures += [record(Verdict.ERROR, op=OLD, diagnoses=(ZEROS,)), record(Verdict.FAIL)]
     failures += [record(Verdict.CRASH, failure="crash", diagnoses=(DIES,)) for _ in range(2)]
     failures += [record(Verdict.TIMEOUT, failure="timeout"), record(Verdict.UNSTABLE)]
     page = shown(failures, "acme", width=100)
-    told = "What is wrong with acme 1.5: 9 failures: 6 explained by 2 causes, 3 unexplained"
-    assert told in page.text
-    assert "all left zero (zeros)  Hardmax-1, Hardmax-13" in page.text
-    assert "    2  dies in the dark: 2 of 2, and none of 40 others" in page.text
+    assert lines_with(page.text, "What is wrong") == wording
+    assert lines_with(page.text, "all left zero") == wording
+    assert lines_with(page.text, "2  dies in the") == wording
     assert "    1  not explained: hangs" in page.text
 
 
-def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere():
+def test_warnings_are_failures_where_they_are_red_and_known_ones_nowhere(wording):
     results = [record(v, diagnoses=(LAST,)) for v in (Verdict.WARN, Verdict.KNOWN, Verdict.PASS)]
     strict = replace(header("acme"), strict=True)
     assert [*totals.wrong(header("acme"), results)] == []
     ((_, count, _),) = totals.wrong(strict, results)
-    assert count == "1 failure: 1 explained by 1 cause"
+    assert count == wording
 
 
 def test_answers_that_differ_between_runs_are_counted_by_backend():
@@ -85,9 +85,9 @@ def test_answers_that_differ_between_runs_are_counted_by_backend():
     assert "numpy 1.5: " not in page.text
 
 
-def test_failures_without_any_cause():
+def test_failures_without_any_cause(wording):
     page = shown([record(Verdict.FAIL), record(Verdict.FAIL)], "acme")
-    assert "What is wrong with acme 1.5: 2 failures, 2 unexplained" in page.text
+    assert lines_with(page.text, "What is wrong") == wording
 
 
 def shown(results, *backends, width=80, complete=True, cases=1, verbose=True, **terminal):
@@ -150,10 +150,10 @@ def test_causes_are_counted_by_backend():
     assert [line.split()[:3] for line in listed] == [["acme", "1.5", "2"], ["bolt", "1.5", "1"]]
 
 
-def test_a_cause_that_explains_nothing_any_more_is_a_remark():
+def test_a_cause_that_explains_nothing_any_more_is_a_remark(wording):
     passing = [record(known=GONE)] * 2
-    assert "listed in bolt.yaml, but 2 such cases pass: Ties went" in shown(passing, "acme").text
-    assert "but 1 such case passes:" in shown(passing[:1], "acme").text
+    assert lines_with(shown(passing, "acme").text, "listed in bolt.yaml, but 2") == wording
+    assert lines_with(shown(passing[:1], "acme").text, "but 1 such case") == wording
 
 
 def test_a_cause_that_still_explains_a_failure_is_none():
@@ -167,12 +167,11 @@ def test_answers_of_failures_are_not_counted():
     assert re.search(r"acme 1\.5 +1  first_nan$", shown(results, "acme").text, re.MULTILINE)
 
 
-def test_reasons_that_differ_in_numbers_are_one():
+def test_reasons_that_differ_in_numbers_are_one(wording):
     reasons = [f"axis {n} of [{n}, 3] is out of range" for n in range(9)]
     results = [record(Verdict.UNSUPPORTED, reason=reason) for reason in [*reasons, reasons[0]]]
     [row] = [line for line in shown(results, "acme", width=120).lines if "out of range" in line]
-    told = "axis 0 of [0, 3] is out of range (and 8 more like it)"
-    assert row.split(maxsplit=3)[2:] == ["10", told]
+    assert row.split(maxsplit=3)[2:] == ["10", wording]
 
 
 def test_many_reasons_are_summed_up():
@@ -184,7 +183,7 @@ def test_many_reasons_are_summed_up():
     assert "5  5 other reasons" in shown(results, "acme").text
 
 
-def test_what_was_not_run_is_listed_with_its_reason():
+def test_what_was_not_run_is_listed_with_its_reason(wording):
     results = [
         *(record(Verdict.NOT_RUN, reason="no such folder: out/1") for _ in range(2)),
         record(Verdict.NOT_RUN, reason="no such folder: out/2"),
@@ -195,8 +194,8 @@ def test_what_was_not_run_is_listed_with_its_reason():
     begin, end = lines.index("Not run"), lines.index("Not supported")
     told = [line.split(maxsplit=3)[::3] for line in lines[begin + 3 : end - 1]]
     assert told == [
-        ["acme", "no such folder: out/1 (and 1 more like it)"],
-        ["bolt", "the backend could not be started again"],
+        ["acme", wording],
+        ["bolt", wording],
     ]
     assert "Not run" not in shown(results[-1:], "acme").text
 
@@ -239,7 +238,7 @@ def test_used_is_the_largest_part_of_its_bounds_that_a_pass_needed():
     assert [line.split()[-1] for line in lines if " acme 1.5  " in line] == ["·", "0.50"]
 
 
-def test_unjudged_elements_of_passes_are_told_of_each_backend():
+def test_unjudged_elements_of_passes_are_told_of_each_backend(wording):
     found = [
         record(comparisons=(bounded(0.1, unjudged=3), bounded(0.1, unjudged=4))),
         record(name="nan", comparisons=(bounded(0.1, unjudged=2),)),
@@ -247,7 +246,7 @@ def test_unjudged_elements_of_passes_are_told_of_each_backend():
         record(Verdict.FAIL, "bolt", comparisons=(bounded(0.1, unjudged=9),)),
     ]
     lines = shown(found, "acme", "bolt").lines
-    assert lines[-1] == "acme 1.5: 9 elements unjudged, in Hardmax/first_of_ties, Hardmax/nan"
+    assert lines[-1] == wording
 
 
 def overview(results, *backends, **options):
@@ -292,7 +291,7 @@ def test_what_a_ledger_excuses_counts_as_what_it_is(verdict, found, share, kind)
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
-def test_known_defects_are_wrong_results_and_add_up_everywhere(verbose):
+def test_known_defects_are_wrong_results_and_add_up_everywhere(verbose, wording):
     ways = [Verdict.FAIL, Verdict.ERROR, Verdict.WARN, Verdict.UNSUPPORTED, Verdict.DIFFER]
     results = [record(Verdict.KNOWN, found=way, known=LANES) for way in ways]
     text = shown([*results, record()], "acme", verbose=verbose).text
@@ -301,8 +300,8 @@ def test_known_defects_are_wrong_results_and_add_up_everywhere(verbose):
         assert re.findall(r"^acme 1.5 +2  (\S+)", text, re.MULTILINE) == ["The"]
         assert re.findall(r"1  as a ledger lists it: (\S+)", text) == ["The", "The"]
     else:
-        assert "acme 1.5: 1 known defect\n  2  The maximum" in text
-        assert re.findall(r"acme 1.5 +(\d+  as a .*)", text) == ["1  as a ledger lists it"]
+        assert lines_with(text, "acme 1.5: 1 known defect") == wording
+        assert re.findall(r"acme 1.5 +(\d+  as a .*)", text) == [wording]
 
 
 @pytest.fixture(scope="module")
@@ -341,21 +340,24 @@ def test_the_operators_with_the_most_wrong_results_stay():
     assert rows[12:14] == [["18", "others", "0", "of", "18"], ["all", "3", "of", "33"]]
 
 
-def test_words_that_are_not_plain_are_explained_where_they_occur():
+def test_words_that_are_not_plain_are_explained_where_they_occur(wording):
     plain = shown([record(), record(Verdict.FAIL)], "acme", verbose=False).text
     assert "self:" not in plain
     assert "known:" not in plain
     assert "-v:" not in plain
     excused = record(Verdict.KNOWN, known=LANES)
     text = shown([record(self_check=True), excused], "acme", verbose=False, width=140).text
-    assert "self: the engine compared with itself" in text
-    assert "known: wrong as a ledger lists it" in text
-    assert "used: the largest error" in shown([record(comparisons=(bounded(0.5),))], "acme").text
+    assert lines_with(text, "self: the engine") == wording
+    assert lines_with(text, "known: wrong as") == wording
+    assert (
+        lines_with(shown([record(comparisons=(bounded(0.5),))], "acme").text, "used: the largest")
+        == wording
+    )
 
 
-def test_why_nothing_is_supported_is_never_hidden():
+def test_why_nothing_is_supported_is_never_hidden(wording):
     idle = record(Verdict.UNSUPPORTED, reason="no kernel for Hardmax")
-    assert "no kernel for Hardmax" in shown([idle], "acme", verbose=False).text
+    assert lines_with(shown([idle], "acme", verbose=False).text, "no kernel for") == wording
     assert "no kernel for Hardmax" not in shown([idle, record()], "acme", verbose=False).text
     listed = record(Verdict.KNOWN, found=Verdict.UNSUPPORTED, known=GONE)
     assert GONE.cause in shown([listed], "acme", verbose=False).text

@@ -40,7 +40,7 @@ def test_what_was_written_is_read_to_the_last_bit(file):
     assert timings.read(file(LINES)) == Stored(BENCH, ROWS, complete=True)
 
 
-def test_a_line_is_what_any_reader_of_json_takes():
+def test_a_line_is_what_any_reader_of_json_takes(wording):
     first, line, *_ = LINES
     assert line.isascii()
     assert json.loads(first)["bench"]["machine"]["cores"] == 8
@@ -58,7 +58,7 @@ def test_a_line_is_what_any_reader_of_json_takes():
     assert acme["samples"]["loops"] == [16] * 30
     assert acme["samples"]["seconds"] == [sample.seconds for sample in ROWS[0].timings[0].samples]
     assert bolt["samples"] == {"round": [], "worker": [], "loops": [], "seconds": [], "waited": []}
-    assert bolt["why_not"] == "it is “so”, and wrong"
+    assert bolt["why_not"] == wording
 
 
 def test_a_file_has_all_that_was_written_last_and_nothing_of_before(tmp_path):
@@ -76,24 +76,26 @@ def test_a_benchmark_that_was_interrupted_is_read_and_is_not_complete(file):
     assert timings.read(file(ended)) == Stored(BENCH, ROWS[:2], complete=False)
 
 
-def test_a_file_that_cannot_be_written_is_told(tmp_path):
-    with pytest.raises(Unwritable, match=r"stored\.jsonl cannot be written: No such file"):
+def test_a_file_that_cannot_be_written_is_told(tmp_path, wording):
+    with pytest.raises(Unwritable) as raised:
         timings.write(tmp_path / "nowhere" / "stored.jsonl", BENCH, ROWS, complete=True)
+    assert raised.value == wording
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
-def test_a_full_disk_is_no_traceback():
-    with pytest.raises(Unwritable, match="/dev/full cannot be written: No space left"):
+def test_a_full_disk_is_no_traceback(wording):
+    with pytest.raises(Unwritable) as raised:
         timings.write(Path("/dev/full"), BENCH, ROWS, complete=True)
+    assert raised.value == wording
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_a_line_cut_short_is_told(file, end):
+def test_a_line_cut_short_is_told(file, end, wording):
     [said] = complaint(file([*LINES[:3], LINES[3][:80]], end=end))
     assert said.startswith(":4:1: Invalid JSON: ")
     assert timings.read(file(LINES[:3])).rows == ROWS[:2]
     [said] = complaint(file([LINES[0][:80]], end=end))
-    assert said.startswith(":1:1: this is no stored benchmark")
+    assert said == wording
 
 
 @pytest.mark.parametrize(
@@ -134,10 +136,8 @@ def test_no_time_is_infinite(file, word):
     assert said.startswith(":3:1: timings.0.samples.seconds.0: Input should be ")
 
 
-def test_no_load_is_infinite(file):
-    assert complaint(file([LINES[0].replace('"load":0.75', '"load":Infinity')])) == [
-        ":1:1: bench.machine.load: Input should be a finite number, got .inf"
-    ]
+def test_no_load_is_infinite(file, wording):
+    assert complaint(file([LINES[0].replace('"load":0.75', '"load":Infinity')])) == [wording]
 
 
 WHOLE = "\n".join(timings.lines(BENCH, [replace(ROWS[1], copy=())], complete=True)).encode()

@@ -431,6 +431,7 @@ def test_nothing_pickled_is_ever_loaded(tmp_path: Path) -> None:
         (b"PK\x03\x04 broken", "is an archive"),
         (archive(a=[1]), "is an archive"),
         (npy(np.ones(3, np.float32))[:-1], DAMAGED),
+        (npy(np.ones(3, np.float32)) + b"x", "has more bytes after its array"),
         (b"\x93NUMPY", DAMAGED),
         (b"\x93NUMPY\x09\x09\x10\x00", DAMAGED),
         (headed("{'descr':"), DAMAGED),

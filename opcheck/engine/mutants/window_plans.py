@@ -14,7 +14,7 @@ from opcheck.engine.mutants.windows import (
     planned,
     window_faults,
 )
-from opcheck.grouping import picked
+from opcheck.grouping import attributes_of
 
 
 def planning(change: WindowChange, asked: WindowArguments, right: Windows) -> Windows:
@@ -50,7 +50,7 @@ def fitting(axis: AxisWindows, padding: int) -> int:
 
 def planned_as(name: str, axis: AxisWindows, **changed: Any) -> AxisWindows:
     """Return windows whose member `name` is that of the windows for other arguments."""
-    return replace(axis, **picked(replace(axis, **changed).planned(), name))
+    return replace(axis, **attributes_of(replace(axis, **changed).planned(), name))
 
 
 #: There are as many windows as of the kernel without its dilation.
@@ -156,7 +156,7 @@ def as_before(name: str, place: int, asked: WindowArguments, right: Windows) -> 
     """Mutant: the axis at `place`, if there is one, has the member `name` of the one before."""
     axes = [*right.axes]
     if len(axes) > place:
-        axes[place] = replace(axes[place], **picked(axes[place - 1], name))
+        axes[place] = replace(axes[place], **attributes_of(axes[place - 1], name))
     return Windows(right.outer, tuple(axes))
 
 

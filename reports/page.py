@@ -24,7 +24,8 @@ from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timings
 from opcheck.report.markdown import block, table
 from opcheck.timing import means, ratio, spread, words as verdict_on
-from reports import score
+from reports import counts, score
+from reports.counts import Harm, Mark
 from reports.published import UNJUDGED, Defect, Group, Published, State
 from reports.results import Result
 from reports.weights import Cell, Model, shares
@@ -32,6 +33,14 @@ from reports.weights import Cell, Model, shares
 #: What Markdown might take for its own; texts here are those of ledgers, pages and engines.
 _MARKUP = re.compile(r"[\\`*_<>|\[\]~]")
 _MADE = "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
+_COLUMNS = (
+    "id",
+    "defect",
+    "operators",
+    "beside",
+    "reproduced without opcheck on",
+    "acknowledged upstream",
+)
 #: So many operators of a defect are named in a line of it.
 _FEW = 4
 _EMBEDDING = """\
@@ -56,8 +65,11 @@ Every engine's folder has two files for others to read:
 | `opcheck`, `suite` | opcheck's version; the digest of the suite, and its number of cases |
 | `cells` | the number of cells in each state |
 | `weights` | the number of models and of their nodes, and the share of the nodes in each state |
+| `right` | the share of cases that are right, each sentence of the specification weighing alike |
+| `harm` | how many defects do what, and what stands beside each count |
 | `distinct_defects` | how many are on legal models, and on invalid models alone |
-| `defects` | each defect once: its `id`, which stays, its `sentence`, `models`, `operators`, \
+| `defects` | each defect once: its `id`, which stays, its `sentence`, `models`, `harm`, \
+`acknowledged` (upstream), `operators`, \
 `versions`, `confirmed` on (kinds of processor), `link` (a thread, or null), `page` with its \
 anchor |
 | `operators` | the state of each cell, by operator, version and type |
@@ -75,6 +87,17 @@ class Site:
     old_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Runs without ledgers, of fewer cases.
     more: Sequence[Published] = ()
+    #: Runs of engines with options, which have a row and no pages.
+    variants: Sequence[Published] = ()
+
+    @property
+    def rows(self) -> Sequence[Published]:
+        """Every run and, after that of its engine, those with options."""
+        return [
+            row
+            for one in self.runs
+            for row in (one, *(it for it in self.variants if it.address == one.address))
+        ]
 
     @cached_property
     def shares(self) -> Mapping[Cell, Fraction]:
@@ -119,70 +142,95 @@ def _front(site: Site) -> Iterator[str]:
 
 
 def _headline(runs: Sequence[Published]) -> Iterator[str]:
-    """Count the defects by what the ledgers and the checks by hand say of them."""
-    groups = [(one, group) for one in runs for group in one.real]
-    every = [[defect.line for defect in group] for _, group in groups]
-    invalid = sum(all(line.kind == "invalid model" for line in lines) for lines in every)
-    documented = sum(any(line.documented for line in lines) for lines in every)
-    upstream = sum(any(line.upstream for line in lines) for lines in every)
-    kinds = [len(one.processors(group)) for one, group in groups]
-    engines = len({one.address for one, _ in groups})
-    cases = runs[0].head.suite.cases
+    """Count the defects by what they do, and what stands beside each count."""
+    engines = sum(bool(one.real) for one in runs)
+    every = [(one, group) for one in runs for group in one.real]
+    of = Counter(counts.harm(group) for _, group in every)
     yield (
-        f"**{len(every)} distinct defects in {engines} released engines: {len(every) - invalid} on "
-        f"legal models, where an answer is wrong, refused or ends the process, and {invalid} on "
-        f"invalid models alone, which are accepted or end the process.** What two engines have in "
-        f"common counts for each. {documented} concern what the engine's documentation calls "
-        f"unsupported. {upstream} are mended upstream, but not in the release."
+        f"**{len(every)} distinct defects in {engines} released engines. {of[Harm.WRONG]} are "
+        f"wrong answers, deaths and wrong shapes on legal models, {of[Harm.REFUSED]} legal models "
+        f"that are refused, and {of[Harm.ACCEPTED]} invalid models that are accepted or end the "
+        f"process.** In {of[Harm.DECLARED]} the answer is right, and only its declared shape is "
+        "not. What two engines have in common counts for each."
     )
     yield ""
+    kinds = [len(one.processors(group)) for one, group in every]
+    acknowledged = sum(counts.is_acknowledged(group) for _, group in every)
     yield (
-        f"They were found on {cases:,} cases of the shipped suites. {sum(map(bool, kinds))} are "
-        f"confirmed without opcheck, {sum(count > 1 for count in kinds)} of them on two kinds of "
-        f"processor and {kinds.count(1)} on one; each says so on its page."
+        f"They were found on {runs[0].head.suite.cases:,} cases of the shipped suites. "
+        f"{sum(map(bool, kinds))} are reproduced without opcheck, {sum(n > 1 for n in kinds)} of "
+        f"them on two kinds of processor and {kinds.count(1)} on one; each says so on its page. "
+        f"{acknowledged} are acknowledged upstream: mended there, but not in the release."
     )
     yield ""
 
 
 def _scoreboard(site: Site) -> Iterator[str]:
-    rows = []
-    for one in site.runs:
-        states = score.counts(one)
-        used = one.use(site.shares)
-        invalid = sum(all(d.line.kind == "invalid model" for d in group) for group in one.real)
-        rows.append(
-            [
-                f"[{one}]({one.address}/README.md)",
-                _of(states, percent=True),
-                _share(used[State.RIGHT] + used[State.LEGAL]),
-                f"{len(one.real)}",
-                f"{invalid}",
-            ]
-        )
-    columns = ("cells right", "right on what models use", "defects", "on invalid models alone")
+    columns = ("cases right", "cells without a failure", "right on what models use")
+    rows = [_score_of(one, site) for one in site.rows]
     yield from ("## Engines", "", *table(["engine", *columns], rows, numbers=len(columns)), "")
     yield (
-        "A *cell* is a version of an operator with a type of the input that its kernels differ by, "
-        "as in `opcheck support`. It is *right* if a model of it is answered and no case fails; a "
-        "warning is not a failure. "
-        "Cells that the engine itself calls not implemented are not judged. Known defects count as "
-        "what they are, failures."
+        "*Cases right*: each sentence of the specification weighs alike, however many cases test "
+        "it; a warning is not a failure. What an engine calls not implemented is not judged, and "
+        "neither is what its documentation says it lacks. Known defects count as what they are, "
+        "failures."
     )
     yield ""
     yield (
-        "*Right on what models use*: the share of the nodes of [public models](#what-models-use) "
-        "whose cell is right on legal models, since a model in use is legal. One case that fails, "
-        "however rare, makes a cell wrong. The rest is wrong, not implemented, or not judged."
+        "The next column is the worst beside: a *cell* is a version of an operator with a type of "
+        "the input that its kernels differ by, as in `opcheck support`, and one case that fails, "
+        "however rare, makes it wrong. *Right on what models use*: the share of the nodes of "
+        "[public models](#what-models-use) whose cell is right on legal models, since a model in "
+        "use is legal. The rest is wrong, not implemented, or not judged."
+    )
+    yield ""
+    yield from ("### Defects by what they do", "")
+    head = ["engine", *Harm]
+    harms = [[_linked(one), *(_counted(one, which) for which in Harm)] for one in site.rows]
+    yield from (*table(head, harms, numbers=len(Harm)), "")
+    yield (
+        "*Wrong answers* are also deaths and wrong shapes, all on legal models. In brackets is how "
+        "many rest *on a ruling* of opcheck, since two readers may read the text differently; are "
+        "*documented* by the engine as unsupported; show only in versions *outside its opsets*, as "
+        "it states them; or are caused *by an erratum of ONNX* itself. A defect may have several "
+        "of these."
     )
     yield ""
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
-    yield from (*table(["cases", *verdicts], map(_totals, site.runs), numbers=len(verdicts)), "")
+    yield from (*table(["cases", *verdicts], map(_totals, site.rows), numbers=len(verdicts)), "")
     yield (
         "*Warned*: wrong where the text decides but a sound backend may differ, such as 16-bit "
         "tensors computed in 16-bit arithmetic, or an invalid model with an obvious answer. "
         "*Wrong* includes invalid models that are accepted."
     )
     yield ""
+
+
+def _score_of(one: Published, site: Site) -> list[str]:
+    used = one.use(site.shares)
+    return [
+        _linked(one),
+        _right(score.share_right(one)),
+        _of(score.counts(one), percent=True),
+        _share(used[State.RIGHT] + used[State.LEGAL]),
+    ]
+
+
+def _linked(one: Published) -> str:
+    return str(one) if one.options else f"[{one}]({one.address}/README.md)"
+
+
+def _right(share: float | None) -> str:
+    """A share of right cases in percent, rounded down: 100 only if nothing is wrong."""
+    return "–" if share is None else f"{int(1000 * share) / 10:g}\u00a0%"
+
+
+def _counted(one: Published, which: Harm) -> str:
+    """How many defects do this, and in brackets what stands beside."""
+    count = counts.by_harm(one)[which]
+    marked = counts.beside(one, which)
+    beside = ", ".join(f"{marked[mark]} {mark}" for mark in Mark if marked[mark])
+    return f"{count} ({beside})" if beside else str(count)
 
 
 def _of(states: Counter[State], *, percent: bool = False) -> str:
@@ -226,8 +274,10 @@ def _operators(site: Site) -> Iterator[str]:
     engines = (f"[{one.address}]({one.address}/README.md)" for one in site.runs)
     yield from ("## Operators", "")
     yield (
-        "The share of the nodes of models that are of the operator, and the right cells of those "
-        "judged: `–` where an engine implements none, `·` where opcheck has no suite. "
+        "The share of the nodes of models that are of the operator; the share of cases that are "
+        "right, each sentence weighing alike, where some are wrong; and the cells without a "
+        "failure, of those judged: `–` where an engine implements none, `·` where opcheck has no "
+        "suite. "
         "Links lead to what is wrong, and to each version."
     )
     yield ""
@@ -317,7 +367,7 @@ def _environment(runs: Sequence[Published]) -> Iterator[str]:
     yield ""
     names = sorted({one["processor"] for run in runs for one in run.by_hand})
     yield (
-        f"Confirmed by hand on: {text(', '.join(names))}. Where AVX-512 is hidden, "
+        f"Reproduced without opcheck on: {text(', '.join(names))}. Where AVX-512 is hidden, "
         "[hide_avx512.c](hide_avx512.c) makes CPUID of the same machine report neither AVX-512 nor "
         "AMX. A limit, such as NPY\\_DISABLE\\_CPU\\_FEATURES for reference, reaches one library "
         "only and counts as no other kind of processor; the other engines have none."
@@ -385,7 +435,8 @@ class Engine:
 
     def cell(self, name: str) -> str:
         """Return the operator's cells that are right, with a link to what is wrong."""
-        said = _of(score.counts(self.one, name))
+        cells, share = _of(score.counts(self.one, name)), score.share_right(self.one, name)
+        said = cells if share in (None, 1) or cells == "–" else f"{_right(share)} · {cells}"
         return f"[{said}]({self.one.address}/{name}.md)" if name in self.pages else said
 
     def listed(self) -> list[dict[str, Any]]:
@@ -395,6 +446,8 @@ class Engine:
                 "id": group[0].id,
                 "sentence": group[0].line.cause,
                 "models": _models(group),
+                "harm": counts.harm(group),
+                "acknowledged": counts.is_acknowledged(group),
                 "operators": _operators_of(group),
                 "versions": group[0].line.versions,
                 "confirmed": sorted(self.one.processors(group)),
@@ -411,6 +464,8 @@ class Engine:
         used = one.use(self.site.shares)
         yield from (f"# {one}: {plain_text.plural(len(one.real), 'defect')}", "", _MADE, "")
         yield (
+            f"{_right(score.share_right(one))} of the cases are right, each sentence weighing "
+            "alike. "
             f"{_of(states, percent=True)} cells are right, and {states[State.LEGAL]:,} more on "
             f"legal models alone; {states[State.ABSENT]:,} are not implemented. That is right on "
             f"{_share(used[State.RIGHT] + used[State.LEGAL])} of what models use. "
@@ -418,11 +473,11 @@ class Engine:
             "[the badge](badge.json)."
         )
         yield ""
-        for kind, title in (("legal", "On legal models"), ("invalid", "On invalid models alone")):
-            rows = [self._row(group) for group in one.real if _models(group) == kind]
+        for which in Harm:
+            rows = [self._row(group) for group in one.real if counts.harm(group) is which]
             if rows:
-                yield from (f"## {title}", "")
-                yield from (*table(["id", "defect", "operators", "confirmed on"], rows), "")
+                yield from (f"## {which.capitalize()}", "")
+                yield from (*table(_COLUMNS, rows), "")
         yield from _deviations(one)
         yield from _unseen(one)
 
@@ -436,7 +491,10 @@ class Engine:
         reported = f" ([thread]({line.link}))" if line.link else ""
         linked = f"[{text(line.cause)}]({self.links[group[0].id]}){reported}"
         kinds = ", ".join(sorted(kind.partition(" (")[0] for kind in seen))
-        return [group[0].id, linked, few, text(kinds) if seen else "**not confirmed**"]
+        beside = ", ".join(mark for mark in Mark if mark in counts.marks(self.one, group))
+        by_hand = text(kinds) if seen else "**not reproduced**"
+        acknowledged = "yes" if counts.is_acknowledged(group) else ""
+        return [group[0].id, linked, few, beside, by_hand, acknowledged]
 
     def page(self, name: str) -> Iterator[str]:
         """Return the page of an operator: its versions, and its defects in full."""
@@ -525,10 +583,12 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
         yield "On invalid models only."
     if line.documented:
         yield f"Documented as unsupported: {text(line.documented)}"
+    if line.erratum:
+        yield f"An erratum of ONNX itself: {text(line.erratum)}"
     if line.link:
         yield f"Reported: <{line.link}>"
     if line.upstream:
-        yield f"Upstream: {text(line.upstream)}"
+        yield f"Acknowledged upstream: {text(line.upstream)}"
     yield from _by_hand(one, defect)
     cases = {result.case for result in defect.wrong}
     others = []
@@ -543,7 +603,7 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
 def _by_hand(one: Published, defect: Defect) -> Iterator[str]:
     seen = one.seen(defect)
     if not seen:
-        yield "**Not confirmed without opcheck.**"
+        yield "**Not reproduced without opcheck.**"
         return
     first = seen[0]
     yield (
@@ -553,7 +613,7 @@ def _by_hand(one: Published, defect: Defect) -> Iterator[str]:
     )
     alone = "" if len(one.processors((defect,))) > 1 else "**Seen on one kind of processor.** "
     processors = dict.fromkeys(map(_processor, seen))
-    told = f"{alone}Confirmed on {text('; '.join(processors))}."
+    told = f"{alone}Reproduced without opcheck on {text('; '.join(processors))}."
     for other in one.hand(defect):
         if other not in seen:
             told += f" On {text(_processor(other))} it {other['outcome']}: {_code(other['got'])}."

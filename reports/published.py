@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,8 @@ from reports.results import Head, Kind, Result, Words
 from reports.weights import Cell
 
 HERE = Path(__file__).parent
+#: Runs of an engine by other options than its default: rows of their own, by the files' names.
+VARIANTS: Mapping[str, str] = {"openvino-f32": "openvino?precision=f32"}
 ENGINES = ("onnxruntime", "openvino", "reference", "torch", "tract")
 #: Those of examples/backends that are quick enough, by a handful of cases of each operator.
 OTHERS = ("opencv", "tinygrad", "tvm")
@@ -60,6 +62,12 @@ class Defect:
         """The results that would fail the run."""
         return tuple(result for result in self.results if result.plain in reds())
 
+    @property
+    def rulings(self) -> tuple[str, ...]:
+        """The rulings on which its example rests; none if no case shows it."""
+        words = next((result.words for result in self.results if result.words), None)
+        return words.rulings if words else ()
+
     @cached_property
     def example(self) -> tuple[OpVersion, Words]:
         """The operator and the words of the result that needs the fewest words."""
@@ -83,6 +91,8 @@ class Published:
     results: tuple[Result, ...]
     ledger: Ledger | None
     by_hand: tuple[Mapping[str, str], ...]
+    #: The options by which it was run, such as "precision=f32".
+    options: str = ""
 
     @property
     def address(self) -> str:
@@ -95,7 +105,7 @@ class Published:
         return self.head.version
 
     def __str__(self) -> str:
-        return f"{self.address} {self.version}"
+        return f"{self.address} {self.version}" + (f", {self.options}" if self.options else "")
 
     @cached_property
     def defects(self) -> tuple[Defect, ...]:
@@ -170,6 +180,27 @@ class Published:
             found[self.cells.get(cell, State.UNJUDGED)] += share
         return {state: float(share) for state, share in found.items()}
 
+    def is_outside(self, op: OpVersion) -> bool:
+        """Return True if a version is in force at none of the opsets that the engine states."""
+        stated = self.ledger.fields.opsets if self.ledger else None
+        if stated is None or op.domain:
+            return False
+        later = [since for since in opset.versions(op.domain, op.name) if since > op.since]
+        is_below = bool(later) and min(later) <= stated.first
+        return is_below or (stated.last is not None and op.since > stated.last)
+
+    def is_documented(self, result: Result) -> bool:
+        """Return True if the engine's documentation says that it has not what a result lacks."""
+        kind = result.kind
+        lines = self._documented if kind.defect else frozenset()
+        if kind.defect and not lines.isdisjoint(self._holding(kind.defect)):
+            return True
+        return kind.failure == "raised" and self.is_outside(result.op)
+
+    @cached_property
+    def _documented(self) -> frozenset[str]:
+        return frozenset(id_of(line) for line in self._lines if line.documented)
+
     def hand(self, defect: Defect) -> list[Mapping[str, str]]:
         """Return the checks by hand of a defect in this version, on each processor."""
         return [
@@ -213,6 +244,22 @@ def ledgers(folder: Path = SHIPPED_LEDGERS) -> tuple[Ledger, ...]:
     return load_ledgers(sorted(folder.glob("*.yaml")))
 
 
+def variants(folder: Path = HERE) -> list[Published]:
+    """The results of engines with options, as far as they were made; they have no pages."""
+    there = ledgers()
+    found = []
+    for name, address in VARIANTS.items():
+        path = folder / "results" / f"{name}.json.gz"
+        if not path.exists():
+            continue
+        one = results.read(path)
+        engine, _, options = address.partition("?")
+        ledger = next(it for it in there if engine in it.fields.backend)
+        stored = _without_retired(one.results, ledger)
+        found.append(Published(replace(one.head, address=engine), stored, ledger, (), options))
+    return found
+
+
 def others(folder: Path = HERE) -> list[Published]:
     """The results of engines that no ledger is about, on fewer cases."""
     return [Published(one.head, one.results, None, ()) for one in _read(folder, OTHERS)]
@@ -227,8 +274,22 @@ def published(folder: Path = HERE) -> list[Published]:
         address = one.head.address
         ledger = next((it for it in there if address in it.fields.backend), None)
         mine = tuple(check for check in by_hand if check["engine"] == address)
-        found.append(Published(one.head, one.results, ledger, mine))
+        found.append(Published(one.head, _without_retired(one.results, ledger), ledger, mine))
     return found
+
+
+def _without_retired(stored: Sequence[Result], ledger: Ledger | None) -> tuple[Result, ...]:
+    """Return the results; those of defects that turned out to be none are not judged any more.
+
+    The next run judges them anew.
+    """
+    none = {id for id, holding in ledger.fields.retired.items() if not holding} if ledger else ()
+    return tuple(
+        replace(result, kind=Kind(Verdict.NOT_RUN), words=None)
+        if result.kind.defect in none
+        else result
+        for result in stored
+    )
 
 
 def _read(folder: Path, names: Sequence[str]) -> list[results.Results]:

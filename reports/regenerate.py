@@ -43,10 +43,20 @@ from opcheck.report import store, timings  # noqa: E402
 from reports import results, weights  # noqa: E402
 from reports.checks import all_checks  # noqa: E402
 from reports.page import Site  # noqa: E402
-from reports.published import ENGINES, OTHERS, ledgers, others, published  # noqa: E402
+from reports.published import (  # noqa: E402
+    ENGINES,
+    OTHERS,
+    VARIANTS,
+    ledgers,
+    others,
+    published,
+    variants,
+)
 
 RUNS = HERE / "runs"
 BENCH = HERE / "bench.jsonl.gz"
+#: The names of whole runs of known engines, also with options.
+RUNNABLE = (*ENGINES, *VARIANTS)
 #: A command line names no more cases than these.
 MANY = 10_000
 #: Those that are timed; the first is the baseline. A call of `reference` takes up to 12 seconds.
@@ -65,7 +75,7 @@ def main() -> int:
     if args.only_run:
         return _exit_status([f"{one} failed" for one in args.only_run if not _run(one, args.jobs)])
     if args.take:
-        taken = [name for name in (*ENGINES, *OTHERS) if _path(name, args.take)]
+        taken = [name for name in (*RUNNABLE, *OTHERS) if _path(name, args.take)]
         failed = _publish(taken, args.take)
     elif args.more:
         failed = _make(args.more, _more)
@@ -82,10 +92,10 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("-b", "--backend", action="append", choices=ENGINES)
+    parser.add_argument("-b", "--backend", action="append", choices=RUNNABLE)
     parser.add_argument("--more", action="append", choices=OTHERS)
     parser.add_argument("--take", type=Path, metavar="DIR", help="take whole runs, and make none")
-    parser.add_argument("--only-run", action="append", choices=ENGINES, help="only the whole run")
+    parser.add_argument("--only-run", action="append", choices=RUNNABLE, help="only the whole run")
     parser.add_argument("--page", action="store_true", help="only the pages, of what is published")
     parser.add_argument("--resume", action="store_true", help="keep results of the same cases")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
@@ -108,7 +118,7 @@ def _make(names: Sequence[str], run: Callable[[str], bool]) -> list[str]:
 
 def _make_engines(args: argparse.Namespace) -> list[str]:
     """Make whole runs, what confirms their defects, and timings; return what could not be made."""
-    names = args.backend or ENGINES
+    names = args.backend or RUNNABLE
     failed = _make(names, partial(_run, jobs=args.jobs, resume=args.resume))
     engines = [name for name in names if any(check.engine == name for check in all_checks())]
     if engines and subprocess.run([sys.executable, HERE / "confirm.py", *engines]).returncode:
@@ -128,7 +138,7 @@ def _publish(names: Sequence[str], folder: Path = RUNS) -> list[str]:
     """Publish the results of whole runs; return why that is impossible."""
     try:
         if not names:
-            raise UsageError(f"{folder} has no run of {', '.join((*ENGINES, *OTHERS))}")
+            raise UsageError(f"{folder} has no run of {', '.join((*RUNNABLE, *OTHERS))}")
         results.pack({name: store.read(folder / f"{name}.jsonl.gz") for name in names})
     except (CaseFileError, UsageError) as error:
         return error.lines()
@@ -139,7 +149,9 @@ def stored() -> Site:
     """Return the pages, of the files that are published."""
     models = weights.read(HERE / "weights.json")
     old_links = json.loads((HERE / "anchors.json").read_text("utf-8"))
-    return Site(published(HERE), timings.read(BENCH), models, old_links, others(HERE))
+    return Site(
+        published(HERE), timings.read(BENCH), models, old_links, others(HERE), variants(HERE)
+    )
 
 
 def pages(folder: Path) -> set[Path]:
@@ -161,7 +173,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
     path = RUNS / f"{engine}.jsonl.gz"
-    command = ["run", "-q", "-b", engine, "-j", str(jobs)]
+    command = ["run", "-q", "-b", VARIANTS.get(engine, engine), "-j", str(jobs)]
     if not (resume and path.exists()):
         return _stored(path, command, "--report", "json=")
     old = _of_today(store.read(path))

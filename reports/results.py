@@ -74,6 +74,8 @@ class Result:
     dtype: str | None
     kind: Kind
     words: Words | None = None
+    #: The sentence under test, "" where it was not stored.
+    clause: str = ""
 
     @property
     def plain(self) -> Verdict:
@@ -122,12 +124,22 @@ def read(path: Path) -> Results:
     ]
     kinds = [_kind(*fields) for fields in told["kinds"]]
     words = {place: _words(**fields) for place, fields in told["examples"]}
-    columns = zip(cases["ids"], cases["digests"], cases["cell"], told["kind"], strict=True)
+    sentences = cases.get("clauses", [""])
+    clause = cases.get("clause", [0] * len(cases["ids"]))
+    columns = zip(cases["ids"], cases["digests"], cases["cell"], clause, told["kind"], strict=True)
     return Results(
         about,
         tuple(
-            Result(case, digest, cells[cell][0], cells[cell][1], kinds[kind], words.get(place))
-            for place, (case, digest, cell, kind) in enumerate(columns)
+            Result(
+                case=case,
+                digest=digest,
+                op=cells[cell][0],
+                dtype=cells[cell][1],
+                kind=kinds[kind],
+                words=words.get(place),
+                clause=sentences[sentence],
+            )
+            for place, (case, digest, cell, sentence, kind) in enumerate(columns)
         ),
     )
 
@@ -150,10 +162,13 @@ def _cases(run: Run) -> dict[str, Any]:
     records = _by_place(run)
     cells = [(*_op(record.op), record.dtype) for record in records]
     distinct, column = _numbered(cells)
+    clauses, clause = _numbered([record.clause for record in records])
     return {
         "digest": run.header.suite.digest,
         "cells": distinct,
         "cell": column,
+        "clauses": clauses,
+        "clause": clause,
         "ids": [record.case for record in records],
         "digests": [record.digest[:DIGITS] for record in records],
     }

@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from reports.published import Published, State
+from opcheck.analysis import reds
+from reports import counts as count_of
+from reports.counts import Harm, Mark
+from reports.published import UNJUDGED, Published, State
 from reports.weights import Cell, Model, shares
 
 #: Of `score.json`; another number where a field changes its name, its place or its meaning.
@@ -31,6 +34,25 @@ def percent(states: Counter[State]) -> int:
     """Return how many of a hundred judged cells are right: 100 only if nothing is wrong."""
     of = judged(states)
     return 100 * states[State.RIGHT] // of if of else 0
+
+
+def share_right(one: Published, operator: str | None = None) -> float | None:
+    """Return the share of cases that are right, from 0 to 1; None if none was judged.
+
+    Each sentence of an operator's text weighs alike, however many cases test it. A warning is no
+    failure. What the engine documents as missing stands apart, as what it does not implement.
+    """
+    sentences: dict[tuple[str, str, str], Counter[bool]] = defaultdict(Counter)
+    for result in one.results:
+        if operator not in (None, result.op.name) or result.plain in UNJUDGED:
+            continue
+        if one.is_documented(result):
+            continue
+        sentence = result.clause or result.case.partition("@")[0]
+        sentences[result.op.domain, result.op.name, sentence][result.plain not in reds()] += 1
+    if not sentences:
+        return None
+    return sum(count[True] / count.total() for count in sentences.values()) / len(sentences)
 
 
 def badge(one: Published) -> str:
@@ -66,6 +88,12 @@ def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str
             "models": len(models),
             "nodes": sum(model.size for model in models),
             "shares": {state: round(share, 4) for state, share in used.items()},
+        },
+        "right": round(share_right(one) or 0, 4),
+        "harm": {
+            harm: {"defects": count_of.by_harm(one)[harm]}
+            | {mark: count_of.beside(one, harm)[mark] for mark in Mark}
+            for harm in Harm
         },
         "distinct_defects": {
             kind: sum(defect["models"] == kind for defect in defects)

@@ -167,6 +167,7 @@ class Line(validation.Fields):
     same_as: DefectId | None = None
     documented: Text | None = None
     implemented: Text | None = None
+    erratum: Text | None = None
     upstream: Text | None = None
     #: Of a defect that no case shows. A stray crash has neither this nor `where`: any case may be
     #: asked after the one that did the damage.
@@ -191,6 +192,14 @@ class Line(validation.Fields):
         return self.anywhere or any(place.fits(case) for place in self.where)
 
 
+class Opsets(validation.Fields):
+    """The opsets of ONNX that an engine says it takes, in its own words."""
+
+    first: Annotated[int, Field(ge=1)]
+    last: Annotated[int, Field(ge=1)] | None = None
+    documented: Text
+
+
 class LedgerFields(validation.Fields):
     """A ledger that ships with opcheck: the addresses of the backend it is about, and its lines.
 
@@ -199,6 +208,7 @@ class LedgerFields(validation.Fields):
     """
 
     backend: Words
+    opsets: Opsets | None = None
     last_id: DefectId | None = None
     retired: dict[DefectId, list[DefectId]] = Field(default_factory=dict)
     known: list[Line]

@@ -82,10 +82,10 @@ def difference(got: Array, want: Array, sample: Sample) -> str:
     if want.dtype.kind != "f":
         wrong = np.asarray(got != want)
     else:
-        near = got.astype(np.float64)
-        allowed = sample.atol + sample.rtol * np.abs(want)
-        both = (near == want) | (np.isnan(near) & np.isnan(want))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # Signaling NaN.
+            near = got.astype(np.float64)
+            allowed = sample.atol + sample.rtol * np.abs(want)
+            both = (near == want) | (np.isnan(near) & np.isnan(want))
             wrong = ~(both | (np.abs(near - want) <= allowed))
     if not wrong.any():
         return ""

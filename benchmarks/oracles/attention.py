@@ -120,3 +120,40 @@ def rotated(rng: Random) -> Sample:
         attrs["num_heads"] = heads
         x, y = as_tokens(x), as_tokens(y)
     return Sample(23, trimmed(x, cos, sin, positions), (y,), attrs)
+
+
+@oracle("LinearAttention")
+def linear_attention(rng: Random) -> Sample:
+    batch, tokens, heads, group = sizes(rng, 4, 1, 3)
+    width, depth = sizes(rng, 2, 1, 4)
+    rule = one_of(rng, "linear", "gated", "delta", "gated_delta")
+    has_decay, has_beta = "gated" in rule, "delta" in rule
+    q = normal(rng, (batch, tokens, heads * group, width))
+    k = normal(rng, (batch, tokens, heads, width))
+    k /= np.sqrt((k**2).sum(axis=-1, keepdims=True))
+    v = normal(rng, (batch, tokens, heads, depth))
+    past = normal(rng, (batch, heads, width, depth)) if chance(rng, 0.5) else None
+    decay = -rng.random((batch, tokens, heads, one_of(rng, 1, width))).astype(np.float32)
+    beta = rng.random((batch, tokens, one_of(rng, 1, heads))).astype(np.float32)
+    stated = one_of(rng, None, 0.0, 0.5)
+    scale = stated or 1 / math.sqrt(width)
+    y = np.zeros((batch, tokens, heads * group, depth))
+    last = np.zeros((batch, heads, width, depth))
+    for n, head in np.ndindex(batch, heads):
+        state = np.zeros((width, depth)) if past is None else wide(past)[n, head]
+        for t in range(tokens):
+            key, value = wide(k)[n, t, head], wide(v)[n, t, head]
+            if has_decay:
+                state = np.exp(wide(decay)[n, t, head])[:, None] * state
+            if has_beta:
+                rate = float(beta[n, t, head % beta.shape[2]])
+                value = rate * (value - state.T @ key)
+            state = state + np.outer(key, value)
+            for query in range(head * group, (head + 1) * group):
+                y[n, t, query] = scale * (state.T @ wide(q)[n, t, query])
+        last[n, head] = state
+    attrs = {"q_num_heads": heads * group, "kv_num_heads": heads, "update_rule": rule}
+    attrs |= {} if stated is None else {"scale": stated}
+    packed = [x.reshape(batch, tokens, -1) for x in (q, k, v, decay, y)]
+    inputs = (*packed[:3], past, packed[3] if has_decay else None, beta if has_beta else None)
+    return Sample(27, trimmed(*inputs), (packed[4], last), attrs)

@@ -1,11 +1,13 @@
 """Operators that compute each element by itself, in Python's own numbers."""
 
 import math
+import struct
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 from benchmarks.oracles import (
     ORACLES,
@@ -333,3 +335,33 @@ def clipped(rng: Random) -> Sample:
 
     inputs = (x, low, high) if high is not None else (x, low) if low is not None else (x,)
     return Sample(13, inputs, (each(kept, x, dtype=dtype),))
+
+
+@oracle("SwiGLU")
+def gated_swish(rng: Random) -> Sample:
+    dims, alpha = shape(rng), one_of(rng, 0.5, 1.0, 2.0)
+    a, b = normal(rng, dims, 3), normal(rng, dims)
+    y = each(lambda gate, value: gate * sigmoid(alpha * gate) * value, a, b)
+    return Sample(28, (a, b), (y,), {} if alpha == 1 else {"alpha": alpha})
+
+
+#: The letters that Python's `struct` has for types of so many bytes.
+LETTERS: dict[int, dict[Any, str]] = {
+    1: {np.int8: "b", np.uint8: "B"},
+    2: {np.int16: "h", np.uint16: "H", np.float16: "e"},
+    4: {np.int32: "i", np.uint32: "I", np.float32: "f"},
+    8: {np.int64: "q", np.uint64: "Q", np.float64: "d"},
+}
+
+
+@oracle("BitCast")
+def same_bits(rng: Random) -> Sample:
+    dims, width = shape(rng), int(one_of(rng, *LETTERS))
+    letters = LETTERS[width]
+    source, target = one_of(rng, *letters), one_of(rng, *letters)
+    count = math.prod(dims)
+    stored = rng.bytes(count * width)
+    x = np.frombuffer(stored, np.dtype(source).newbyteorder("<")).astype(source)
+    y = np.array(struct.unpack(f"<{count}{letters[target]}", stored), target)
+    to = int(helper.np_dtype_to_tensor_dtype(np.dtype(target)))
+    return Sample(26, (x.reshape(dims),), (y.reshape(dims),), {"to": to}, rtol=0, atol=0)

@@ -1,6 +1,8 @@
 """Losses, optimizers, trees and linear models."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -153,6 +155,56 @@ def regressed(rng: Random) -> Sample:
     return Sample(1, (x,), (y,), attrs, domain=ONNX_ML)
 
 
+#: The transforms of scores that the text names after functions known elsewhere.
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC")
+
+
+def transformed(scores: Array, transform: str) -> Array:
+    """The scores of a row after the transform."""
+    if transform == "NONE":
+        return scores
+    if transform == "LOGISTIC":
+        return np.array([1 / (1 + math.exp(-score)) for score in scores])
+    powers = [math.exp(score) for score in scores]
+    total = math.fsum(powers)
+    return np.array([power / total for power in powers])
+
+
+def drawn_labels(rng: Random, count: int) -> tuple[Array, str]:
+    """Labels of classes, which are integers or texts, and the end of their attribute's name."""
+    numbers = rng.permutation(9)[:count]
+    if chance(rng, 0.5):
+        return int64(numbers), "ints"
+    return np.array([f"class {n}" for n in numbers], object), "strings"
+
+
+@oracle("LinearClassifier")
+def classified(rng: Random) -> Sample | None:
+    classes, width = int(rng.integers(3, 6)), int(rng.integers(1, 5))
+    x, weights, b = normal(rng, (3, width)), normal(rng, (classes, width)), np.zeros(classes)
+    has_intercepts = chance(rng, 0.7)
+    if has_intercepts:
+        b = normal(rng, classes)
+    labels, kind = drawn_labels(rng, classes)
+    transform, scores, top = one_of(rng, *TRANSFORMS), np.zeros((3, classes)), []
+    for n, row in enumerate(x.tolist()):
+        for c, factors in enumerate(weights.tolist()):
+            products = [a * factor for a, factor in zip(row, factors, strict=True)]
+            scores[n, c] = float(b[c]) + math.fsum(products)
+        second, first = sorted(scores[n])[-2:]
+        if first - second < 1e-3:
+            return None
+        top.append(int(np.argmax(scores[n])))
+        scores[n] = transformed(scores[n], transform)
+    attrs: dict[str, Any] = {
+        "coefficients": weights.reshape(-1).tolist(),
+        f"classlabels_{kind}": labels.tolist(),
+        "post_transform": transform,
+    }
+    attrs |= {"intercepts": b.tolist()} if has_intercepts else {}
+    return Sample(1, (x,), (labels[top], scores), attrs, domain=ONNX_ML)
+
+
 @oracle("ArrayFeatureExtractor")
 def extracted(rng: Random) -> Sample:
     x, at = normal(rng, (3, 5)), int64(rng.integers(0, 5, 3))
@@ -279,3 +331,151 @@ def forest(rng: Random) -> Sample | None:
         "leaf_weights": np.array([weight for _, weight in trees.leaves], np.float32),
     }
     return Sample(5, (x,), (y,), attrs, domain=ONNX_ML)
+
+
+#: The comparisons of the older operators of trees, by the order of `COMPARISONS`.
+MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+
+
+@dataclass
+class TreeNode:
+    """A node of a tree: a comparison with two children, or a leaf with votes."""
+
+    tree: int
+    number: int
+    mode: str = "LEAF"
+    feature: int = 0
+    threshold: float = 0.0
+    true: int = 0
+    false: int = 0
+    missing_is_true: int = 0
+    votes: list[tuple[int, float]] = field(default_factory=list)
+
+    def child(self, value: float) -> int:
+        """The number of the child that a feature leads to."""
+        if math.isnan(value):
+            return self.true if self.missing_is_true else self.false
+        compare = COMPARISONS[MODES.index(self.mode)]
+        return self.true if compare(value, self.threshold) else self.false
+
+
+class VotingForest:
+    """Trees in the attributes of TreeEnsembleClassifier and TreeEnsembleRegressor."""
+
+    def __init__(self, rng: Random, targets: int, *, every_target: bool) -> None:
+        """Draw trees whose leaves vote once for every target, or up to three times for any."""
+        self.rng, self.targets, self.every_target = rng, targets, every_target
+        self.trees: list[list[TreeNode]] = []
+        for _ in range(int(rng.integers(1, 4))):
+            self.trees.append([])
+            self.grow(int(rng.integers(0, 4)))
+
+    def grow(self, depth: int) -> int:
+        """Add a node and all below it to the last tree, and return its number."""
+        tree, rng = self.trees[-1], self.rng
+        node = TreeNode(len(self.trees) - 1, len(tree))
+        tree.append(node)
+        if not depth or chance(rng, 0.2):
+            node.votes = self.drawn_votes()
+            return node.number
+        node.mode, node.feature = one_of(rng, *MODES), int(rng.integers(3))
+        node.threshold = float(rng.integers(-4, 5)) / 2
+        node.missing_is_true = int(rng.integers(2))
+        node.true, node.false = self.grow(depth - 1), self.grow(depth - 1)
+        return node.number
+
+    def drawn_votes(self) -> list[tuple[int, float]]:
+        """The targets that a leaf votes for, each with its weight."""
+        voted = range(self.targets)
+        if not self.every_target:
+            voted = self.rng.integers(self.targets, size=int(self.rng.integers(1, 4))).tolist()
+        return [(target, _single(self.rng.standard_normal())) for target in voted]
+
+    def votes(self, row: list[float]) -> list[list[float]]:
+        """The weights of all votes for each target."""
+        found: list[list[float]] = [[] for _ in range(self.targets)]
+        for tree in self.trees:
+            node = tree[0]
+            while node.mode != "LEAF":
+                node = tree[node.child(row[node.feature])]
+            for target, weight in node.votes:
+                found[target].append(weight)
+        return found
+
+    def attrs(self, voted: str) -> dict[str, Any]:
+        """The attributes; names of those of votes begin with `voted`, "class" or "target"."""
+        nodes = [node for tree in self.trees for node in tree]
+        votes = [(node, target, weight) for node in nodes for target, weight in node.votes]
+        return {
+            "nodes_treeids": [node.tree for node in nodes],
+            "nodes_nodeids": [node.number for node in nodes],
+            "nodes_modes": [node.mode for node in nodes],
+            "nodes_featureids": [node.feature for node in nodes],
+            "nodes_values": [node.threshold for node in nodes],
+            "nodes_truenodeids": [node.true for node in nodes],
+            "nodes_falsenodeids": [node.false for node in nodes],
+            "nodes_missing_value_tracks_true": [node.missing_is_true for node in nodes],
+            f"{voted}_treeids": [node.tree for node, _, _ in votes],
+            f"{voted}_nodeids": [node.number for node, _, _ in votes],
+            f"{voted}_ids": [target for _, target, _ in votes],
+            f"{voted}_weights": [weight for _, _, weight in votes],
+        }
+
+
+def drawn_features(rng: Random) -> Array:
+    """Four rows of three features, of which some may be missing if they are floats."""
+    dtype = one_of(rng, np.float32, np.float64, np.int64, np.int32)
+    if np.dtype(dtype).kind == "i":
+        return whole(rng, (4, 3), -2, 2, dtype)
+    x = np.asarray(whole(rng, (4, 3), -4, 4) / 2, dtype)
+    if chance(rng, 0.4):
+        x[rng.random(x.shape) < 0.2] = np.nan
+    return x
+
+
+@oracle("TreeEnsembleClassifier")
+def voted_class(rng: Random) -> Sample | None:
+    classes = int(rng.integers(3, 5))
+    trees = VotingForest(rng, classes, every_target=chance(rng, 0.5))
+    x, base = drawn_features(rng), normal(rng, classes) if chance(rng, 0.4) else np.zeros(classes)
+    labels, kind = drawn_labels(rng, classes)
+    transform, scores, top = one_of(rng, *TRANSFORMS), np.zeros((4, classes)), []
+    for n, row in enumerate(x.tolist()):
+        votes = trees.votes(row)
+        sums = wide(base) + [math.fsum(weights) for weights in votes]
+        second, first = sorted(sums)[-2:]
+        best = int(np.argmax(sums))
+        if first - second < 1e-3 or not votes[best]:
+            return None  # Without a vote it may be the top class or not.
+        top.append(best)
+        scores[n] = transformed(sums, transform)
+    attrs = trees.attrs("class") | {"post_transform": transform}
+    attrs["classlabels_int64s" if kind == "ints" else "classlabels_strings"] = labels.tolist()
+    if base.any():
+        attrs["base_values"] = base.tolist()
+    return Sample(one_of(rng, 1, 3), (x,), (labels[top], scores), attrs, domain=ONNX_ML)
+
+
+AGGREGATES: dict[str, Callable[[list[float]], float]] = {
+    "SUM": math.fsum,
+    "AVERAGE": lambda weights: math.fsum(weights) / len(weights),
+    "MIN": min,
+    "MAX": max,
+}
+
+
+@oracle("TreeEnsembleRegressor")
+def voted_values(rng: Random) -> Sample:
+    targets, how = int(rng.integers(1, 4)), one_of(rng, *AGGREGATES)
+    # The text defines an average and a least vote only where each tree votes for each target.
+    trees = VotingForest(rng, targets, every_target=how != "SUM")
+    x, base = drawn_features(rng), normal(rng, targets) if chance(rng, 0.4) else np.zeros(targets)
+    transform, y = one_of(rng, *TRANSFORMS), np.zeros((4, targets))
+    for n, row in enumerate(x.tolist()):
+        aggregated = [AGGREGATES[how](weights) for weights in trees.votes(row)]
+        y[n] = transformed(wide(base) + aggregated, transform)
+    attrs = trees.attrs("target") | {"n_targets": targets, "aggregate_function": how}
+    attrs["post_transform"] = transform
+    if base.any():
+        attrs["base_values"] = base.tolist()
+    return Sample(one_of(rng, 1, 3), (x,), (y,), attrs, domain=ONNX_ML)

@@ -18,6 +18,7 @@ from benchmarks.oracles import (
     oracle,
     shape,
     sizes,
+    trimmed,
     whole,
 )
 
@@ -372,6 +373,59 @@ def scattered_elements(rng: Random) -> Sample:
         place[axis] = int(at[index]) % length
         y[tuple(place)] = REDUCERS[how](y[tuple(place)], updates[index])
     return Sample(18, (x, at, updates), (y,), {"axis": axis, "reduction": how})
+
+
+@oracle("Scatter")
+def scattered(rng: Random) -> Sample:
+    x = normal(rng, shape(rng, least=2))
+    axis = int(rng.integers(x.ndim))
+    dims = [int(rng.integers(1, size + 1)) for size in x.shape]
+    full = [*dims]
+    full[axis] = x.shape[axis]
+    at = np.take(np.argsort(rng.random(full), axis=axis), range(dims[axis]), axis)
+    updates, y = normal(rng, dims), x.copy()
+    for index in np.ndindex(*dims):
+        place = [*index]
+        place[axis] = int(at[index])
+        y[tuple(place)] = updates[index]
+    return Sample(one_of(rng, 9, 10), (x, int64(at), updates), (y,), {"axis": axis})
+
+
+@oracle("TensorScatter")
+def updated_cache(rng: Random) -> Sample:
+    past, mode = normal(rng, shape(rng, (2, 4))), one_of(rng, "linear", "circular")
+    axis = int(rng.integers(1, past.ndim))
+    longest = past.shape[axis]
+    length = int(rng.integers(1, longest + 1))
+    dims = [length if n == axis else size for n, size in enumerate(past.shape)]
+    update = normal(rng, dims)
+    most = longest - length if mode == "linear" else 2 * longest
+    starts = int64(rng.integers(0, most + 1, past.shape[0])) if chance(rng, 0.7) else None
+    y = past.copy()
+    for index in np.ndindex(*dims):
+        place = [*index]
+        place[axis] += 0 if starts is None else int(starts[index[0]])
+        if mode == "circular":
+            place[axis] %= longest
+        y[tuple(place)] = update[index]
+    attrs: dict[str, Any] = {"mode": mode}
+    if axis != past.ndim - 2 or chance(rng, 0.5):
+        attrs["axis"] = axis - past.ndim if chance(rng, 0.5) else axis
+    return Sample(24, trimmed(past, update, starts), (y,), attrs)
+
+
+@oracle("Dropout")
+def nothing_dropped(rng: Random) -> Sample:
+    """Draw a node that does not train; what training drops is random."""
+    opset, x = one_of(rng, 7, 10, 12, 13, 22), normal(rng, shape(rng))
+    share = one_of(rng, 0.0, 0.25, 0.75)
+    if opset < 12:
+        return Sample(opset, (x,), (x,), {"ratio": share})
+    ratio = np.float32(share) if chance(rng, 0.6) else None
+    training = np.bool_(False) if chance(rng, 0.5) else None
+    mask = np.ones(x.shape, np.bool_)
+    outputs = (x, mask) if chance(rng, 0.6) else (x,)
+    return Sample(opset, trimmed(x, ratio, training), outputs)
 
 
 @oracle("ScatterND")

@@ -16,8 +16,10 @@ from benchmarks.oracles import (
     oracle,
     shape,
     sizes,
+    trimmed,
     whole,
 )
+from benchmarks.oracles.windows import convolved, drawn_filters
 
 #: Integer types, and their least and greatest numbers.
 ENDS: dict[Any, tuple[int, int]] = {
@@ -137,3 +139,34 @@ def quantized_product(rng: Random) -> Sample | None:
         y[row, column] = min(max(near + int(zeros[2]), low), high)
     inputs = (a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2])
     return Sample(21, inputs, (y.astype(types[2]),))
+
+
+@oracle("QLinearConv")
+def quantized_convolution(rng: Random) -> Sample | None:
+    filters = drawn_filters(rng)
+    if filters is None:
+        return None
+    types = [one_of(rng, np.int8, np.uint8) for _ in range(3)]
+    x, w = drawn(rng, filters.x, types[0]), drawn(rng, filters.w, types[1])
+    kinds = filters.w[0]
+    each = [kinds] if chance(rng, 0.5) else []
+    x_scale, y_scale = np.float32(rng.random() * 0.1 + 0.01), np.float32(one_of(rng, 2, 4, 8))
+    w_scale = np.asarray(rng.random(each) * 0.1 + 0.01).astype(np.float32)
+    x_zero, w_zero = drawn(rng, (), types[0]), drawn(rng, each, types[1])
+    y_zero = drawn(rng, (), types[2])
+    bias = whole(rng, kinds, -999, 999, np.int32) if chance(rng, 0.5) else None
+    zeros = w_zero.astype(np.int64).reshape(-1, *[1] * (w.ndim - 1))
+    lifted = x.astype(np.int64) - int(x_zero)
+    sums = convolved(lifted, w.astype(np.int64) - zeros, filters.geometry, filters.group)
+    low, high = ENDS[types[2]]
+    y = np.zeros(sums.shape, np.int64)
+    for index in np.ndindex(*sums.shape):
+        kind = index[1]
+        total = int(sums[index]) + (0 if bias is None else int(bias[kind]))
+        own = float(np.broadcast_to(w_scale, [kinds])[kind])
+        near = rounded(total * Fraction(float(x_scale)) * Fraction(own) / Fraction(float(y_scale)))
+        if near is None:
+            return None
+        y[index] = min(max(near + int(y_zero), low), high)
+    inputs = (x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias)
+    return Sample(10, trimmed(*inputs), (y.astype(types[2]),), filters.attrs)

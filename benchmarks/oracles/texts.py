@@ -1,10 +1,22 @@
-"""Operators of texts and n-grams."""
+"""Operators of texts, categories and n-grams."""
 
 import re
+from typing import Any
 
 import numpy as np
 
-from benchmarks.oracles import Array, Random, Sample, chance, int64, one_of, oracle, shape, whole
+from benchmarks.oracles import (
+    ONNX_ML,
+    Array,
+    Random,
+    Sample,
+    chance,
+    int64,
+    one_of,
+    oracle,
+    shape,
+    whole,
+)
 
 WORDS = ("a", "bc", "", "d e", " x y ", "a,b,,c", "ab ab", ",", "été,x", "a  b")
 
@@ -50,6 +62,50 @@ def joined(rng: Random) -> Sample:
     for index in np.ndindex(*dims):
         y[index] = a[index] + (b[index] if b.ndim == a.ndim else b[index[1:]])
     return Sample(20, (a, b), (y,))
+
+
+NAMES = ("Monday", "monday", "TUESDAY", "tuesday", "", "a b", "Wed.", "wed.", "42")
+CASES = {"NONE": lambda text: text, "LOWER": str.lower, "UPPER": str.upper}
+
+
+@oracle("StringNormalizer")
+def normalized(rng: Random) -> Sample:
+    x = [one_of(rng, *NAMES) for _ in range(int(rng.integers(1, 6)))]
+    stopped = [one_of(rng, *NAMES) for _ in range(int(rng.integers(1, 4)))]
+    stopped = stopped if chance(rng, 0.8) else []
+    is_sensitive, action = chance(rng, 0.5), one_of(rng, *CASES)
+    if is_sensitive:
+        kept = [text for text in x if text not in stopped]
+    else:
+        lowered = [word.lower() for word in stopped]
+        kept = [text for text in x if text.lower() not in lowered]
+    y = np.array([CASES[action](text) for text in kept] or [""], object)
+    attrs: dict[str, Any] = {"case_change_action": action, "is_case_sensitive": int(is_sensitive)}
+    if stopped:
+        attrs["stopwords"] = stopped
+    has_row = chance(rng, 0.5)
+    texts = np.array(x, object)
+    if has_row:
+        return Sample(10, (texts[None],), (y[None],), attrs)
+    return Sample(10, (texts,), (y,), attrs)
+
+
+@oracle("CategoryMapper")
+def mapped(rng: Random) -> Sample:
+    numbers = [int(n) for n in rng.permutation(9)[:4]]
+    names = [str(name) for name in rng.permutation(NAMES)[:4]]
+    dims = shape(rng, (1, 2))
+    attrs: dict[str, Any] = {"cats_int64s": numbers, "cats_strings": names}
+    if chance(rng, 0.5):
+        x = np.array(rng.choice(np.array(NAMES, object), dims), object)
+        to_numbers = dict(zip(names, numbers, strict=True))
+        y = int64([to_numbers.get(text, -7) for text in x.flat]).reshape(dims)
+        return Sample(1, (x,), (y,), {**attrs, "default_int64": -7}, domain=ONNX_ML)
+    x = int64(rng.integers(0, 10, dims))
+    to_names = dict(zip(numbers, names, strict=True))
+    found = [to_names.get(int(n), "none") for n in x.flat]
+    y = np.array(found, object).reshape(dims)
+    return Sample(1, (x,), (y,), {**attrs, "default_string": "none"}, domain=ONNX_ML)
 
 
 @oracle("TfIdfVectorizer")

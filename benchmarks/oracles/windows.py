@@ -410,3 +410,51 @@ def unpooled(rng: Random) -> Sample:
         y[places[index]] = x[index]
     attrs = {"kernel_shape": kernel, "strides": kernel}
     return Sample(22, (x, places), (y.reshape(1, 2, *dims),), attrs)
+
+
+@oracle("CausalConvWithState")
+def causal_convolution(rng: Random) -> Sample:
+    batch, channels, length, kernel = sizes(rng, 4, 1, 4)
+    x, w = normal(rng, (batch, channels, length)), normal(rng, (channels, 1, kernel))
+    b = normal(rng, channels) if chance(rng, 0.5) else None
+    past = normal(rng, (batch, channels, kernel - 1)) if chance(rng, 0.5) else None
+    activation = one_of(rng, None, "none", "silu", "swish")
+    y, state = np.zeros(x.shape), np.zeros((batch, channels, kernel - 1))
+    for n, channel in np.ndindex(batch, channels):
+        before = [0.0] * (kernel - 1) if past is None else past[n, channel].tolist()
+        row = before + x[n, channel].tolist()
+        state[n, channel] = row[length:]
+        for t in range(length):
+            taps = zip(w[channel, 0].tolist(), row[t : t + kernel], strict=True)
+            total = math.fsum(factor * value for factor, value in taps)
+            total += 0.0 if b is None else float(b[channel])
+            is_plain = activation in (None, "none")
+            y[n, channel, t] = total if is_plain else total / (1 + math.exp(-total))
+    attrs = {} if activation is None else {"activation": activation}
+    return Sample(27, trimmed(x, w, b, past), (y, state), attrs)
+
+
+@oracle("MaxRoiPool")
+def pooled_regions(rng: Random) -> Sample:
+    """Draw regions of which each part has its maximum in the middle.
+
+    The text does not state how the borders of regions and of their parts are rounded, or which
+    part they belong to. So each maximum is 3 elements away from every border.
+    """
+    rows, columns = sizes(rng, 2, 1, 3)
+    height, width = 7 * rows, 7 * columns
+    scale = one_of(rng, 0.5, 1.0, 2.0)
+    x = normal(rng, (2, 2, height + 4, width + 4)) - np.float32(20)
+    y = np.zeros((2, 2, rows, columns), np.float32)
+    rois = np.zeros((2, 5), np.float32)
+    for region in range(2):
+        top, left = (int(n) for n in rng.integers(0, 4, 2))
+        corners = [left, top, left + width, top + height]
+        rois[region] = [region, *(n / scale for n in corners)]
+        for channel, row, column in np.ndindex(2, rows, columns):
+            highest = np.float32(rng.random())
+            x[region, channel, top + 7 * row + 3, left + 7 * column + 3] = highest
+            y[region, channel, row, column] = highest
+    order = [int(n) for n in rng.permutation(2)]
+    attrs = {"pooled_shape": [rows, columns], "spatial_scale": scale}
+    return Sample(one_of(rng, 1, 22), (x, rois[order]), (y[order],), attrs)

@@ -344,7 +344,11 @@ def _several_integers(y: Floats, room: Room) -> Mask:
 
 
 def _fits_integers(y: Floats, got: Array, room: Room) -> Mask:
-    """Mask integers that are right: all within the allowed error, and those admitted by name."""
+    """Mask integers and booleans that are right.
+
+    These are whole numbers from y less the allowed error, rounded up, to y plus it, rounded down;
+    elements that are lost; and those that `room.admitted` lists, where NaN is equal to NaN.
+    """
     low = np.ceil(y - room.own)
     high = np.floor(y + room.own)
     actual = elements.wide(got)
@@ -460,17 +464,26 @@ class Scattering(NamedTuple):
 
 
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
-    """Return how errors on random data scatter; None for too few elements, or without a theory.
+    """Return how errors on random data scatter, by the sound formulation that explains them best.
 
-    Only a `part` of the elements may count, a mask of the output's shape.
+    It has no message if a formulation explains them. Otherwise the message has how many times as
+    far they scatter, and what factors look rounded to; for a whole model, a reason.
+
+    Args:
+        want: The expected output.
+        got: The output.
+        part: A mask of the output's shape, if only some elements count.
+
+    Returns:
+        None if no formulation has a deviation to compare with, or if too few elements count.
     """
     least: _Off | None = None
-    for off in _scatters(want, got, part=part):
-        if off.ratio <= SCATTER and not off.far and not (off.few and off.worst > SCATTER):
-            # One sound formulation that explains the errors is enough.
-            return Scattering(off.ratio)
-        if least is None or off.ratio < least.ratio:
-            least = off
+    for formulation in _scatters(want, got, part=part):
+        is_near = not formulation.far and not (formulation.few and formulation.worst > SCATTER)
+        if formulation.ratio <= SCATTER and is_near:
+            return Scattering(formulation.ratio)
+        if least is None or formulation.ratio < least.ratio:
+            least = formulation
     if least is None:
         return None
     times = f"{least.ratio:,.0f}"

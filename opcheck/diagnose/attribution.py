@@ -110,7 +110,7 @@ def attribute_causes(
     # The number of cases that each mutant explains, of all operators.
     standing: Counter[str] = Counter()
     for operator in operators:
-        for mutants in operator.names.values():
+        for mutants in operator.uncontradicted.values():
             standing.update(mutants)
     diagnoses: dict[str, tuple[Diagnosis, ...]] = {}
     for operator in operators:
@@ -148,7 +148,9 @@ class _OperatorFailures:
         for result in self.tried:
             self.fitting[result.case.id] = suspects.fitting(result.case, result.record.diagnoses)
         #: Names of those of them that no pass contradicts.
-        self.names = {result.case.id: self._uncontradicted(result) for result in self.failing}
+        self.uncontradicted = {
+            result.case.id: self._uncontradicted(result) for result in self.failing
+        }
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
 
@@ -206,7 +208,7 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=True)
         # 6. Mutants for refusals that only other kernels contradict.
         for result in self._without_cause(self.failing):
-            self.names[result.case.id] = self._uncontradicted(result, everywhere=False)
+            self.uncontradicted[result.case.id] = self._uncontradicted(result, everywhere=False)
         for group in by_message.values():
             self._cover(group, standing, with_rules=False)
         # 7. Patterns of the numbers.
@@ -215,12 +217,16 @@ class _OperatorFailures:
             yield result.case.id, self._diagnoses_of(result)
 
     def _diagnoses_of(self, result: DiagnosedResult) -> tuple[Diagnosis, ...]:
-        """Return the cause of a case, other mutants that fit, and remarks on its answer."""
+        """Return the chosen cause of a case, other mutants, and remarks, without repeats.
+
+        Other mutants are those that fit, and that no passed case contradicts. A case without a
+        cause has remarks only.
+        """
         case = result.case.id
-        remarks = [d for d in result.record.diagnoses if d.mistake is None and d.counts is None]
+        remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
         if case not in self.chosen:
             return tuple(dict.fromkeys(remarks))
-        fitting = [as_diagnosis(self.fitting[case][name]) for name in self.names[case]]
+        fitting = [as_diagnosis(self.fitting[case][name]) for name in self.uncontradicted[case]]
         return tuple(dict.fromkeys([self.chosen[case], *fitting, *remarks]))
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
@@ -265,14 +271,14 @@ class _OperatorFailures:
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
-            for place, name in enumerate(self.names[result.case.id]):
+            for place, name in enumerate(self.uncontradicted[result.case.id]):
                 places[name].append(place)
 
         def weight(name: str) -> tuple[int, int, int]:
             return len(places[name]), standing[name], -sum(places[name])
 
         best = max(places, key=weight, default="")
-        explained = [result for result in left if best in self.names[result.case.id]]
+        explained = [result for result in left if best in self.uncontradicted[result.case.id]]
         questions = {self.questions[self.numbers[id(result.subject)]] for result in explained}
         # A mutant can fit a few of many failures by chance.
         if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
@@ -287,7 +293,7 @@ class _OperatorFailures:
             known.update((name, mutant) for name, mutant in fitting.items() if name in chosen)
         for result in self._without_cause(self.tried):
             self.fitting[result.case.id].update(self.suspects.refit(result.case, [*known.values()]))
-            self.names[result.case.id] = self._uncontradicted(result)
+            self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose mutants that passes contradict, but only in cases unlike those that failed."""

@@ -351,15 +351,22 @@ def _is_right(rounded: Evidence) -> bool:
 
 
 def _is_far(right: Array | None, got: Output) -> bool:
-    """Return True if poorer arithmetic is not all that is wrong, which bounds cost more to tell."""
+    """Return True if an element is off by more than a quarter of the largest one.
+
+    Poorer arithmetic does not explain that, and to see it costs less than bounds do. Elements that
+    came as 0, and those that are not finite on either side, do not count, nor do they make the
+    largest. False without an array to compare with, or with one of another shape.
+    """
     if right is None or isinstance(got, Foreign) or right.shape != got.shape:
         return False
-    # An element is off by a quarter of the largest of all.
     return bool(_is_off(wide(right), wide(got), 4).any())
 
 
 def _is_off(right: Floats, got: Floats, times: int) -> Any:
-    """Mask known elements that are off by more than the largest of all, divided by `times`."""
+    """Mask known elements that are off by more than the largest of them, divided by `times`.
+
+    Known elements are finite on both sides, and did not come as 0.
+    """
     known = np.isfinite(right) & np.isfinite(got) & (got != 0)
     with np.errstate(all="ignore"):
         return known & (times * abs(got - right) > abs(right[known]).max(initial=0))

@@ -181,10 +181,20 @@ def interleave(
     chance: Random,
     stop: Callable[[], bool],
 ) -> int:
-    """Take the samples of a visit, unless `stop` ends it; the number of the next round.
+    """Take the samples of a visit in rounds of random order, and return the next round's number.
 
-    The rounds are counted from `first`; those `beside` take part in all of them. A lost process
-    takes no further part, nor does one that had its share of the time.
+    At least one round is run. The visit ends after its rounds, when its time is over, when `stop`
+    returns True, or when no contender is left.
+
+    Args:
+        contenders: Timed backends. One whose process is lost takes no further part, nor does one
+            that had its share of the time, which then counts for no other.
+        beside: Backends that take part in every round.
+        plan: How samples are taken.
+        visit: How many rounds, and seconds.
+        first: The number of the first round.
+        chance: The source of random orders.
+        stop: Asked after each round.
     """
     start = monotonic()
     # Seconds of contenders that had their share.

@@ -65,9 +65,14 @@ class UnsoundArithmetic(OpcheckError):
 
 
 def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
-    """The outputs, correctly rounded; None if the engine lacks the operator.
+    """Return the outputs, correctly rounded, and the method; None if the engine decides none.
 
-    Raises InvalidNode, UnsoundArithmetic, and ValueError for uncertain rounding.
+    That is so for an operator that it lacks, for random outputs, and where the text is open.
+
+    Raises:
+        InvalidNode: If the node is not legal.
+        UnsoundArithmetic: If this machine's arithmetic cannot be relied on.
+        ValueError: If a rounding stays uncertain.
     """
     if engine.operator_of(task.op) is None:
         return None

@@ -168,6 +168,11 @@ class Diagnosis:
     counts: tuple[int, int, int, int] | None = field(default=None, compare=False)
 
     @property
+    def is_remark(self) -> bool:
+        """True for a pattern of one answer's numbers, which no other case confirms."""
+        return self.mistake is None and self.counts is None
+
+    @property
     def evidence(self) -> str:
         """The counts in words, "" where there are none."""
         if self.counts is None:

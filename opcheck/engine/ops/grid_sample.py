@@ -390,9 +390,21 @@ def with_nan(
     take: Callable[..., Array],
     reach: int,
 ) -> Array:
-    """Return averages with NaN where a pixel that is lost counts: what is between it and a number.
+    """Return averages Y, with NaN in each sample that a NaN pixel of X has a share in.
 
-    What a weight of 0 makes of NaN, and any weight of infinity, is not decided.
+    A pixel has a share in a sample that is less than 1 away from it along every axis.
+
+    Args:
+        X: The images.
+        lost: A mask of X: pixels that are infinite or NaN, and were taken for 0 in Y.
+        Y: The averages.
+        places: The coordinates of the samples, in pixels, one tensor for each axis.
+        take: Samples an image as the node does, with given shares.
+        reach: Pixels on each side of a sample that its average is made of: 1 for linear ones.
+
+    Raises:
+        NotSupported: When others are judged, if X has an infinity, `reach` is not 1, or a lost
+            pixel is about 1 away: the text does not say what a weight of 0 makes of them.
     """
     values = [xp.values_of(place) for place in places]
     surely_counts = take(lost * 1.0, values, share=partial(is_within, 1 - _NEAR)) > 0

@@ -23,7 +23,7 @@ from opcheck.engine.operators import Formula, check_shape, formula_builder, oper
 from opcheck.engine.ops.normalizations import (
     FLOATING_STASH_TYPES,
     InvStdDevOf,
-    declare,
+    declare_by_inv_std_dev,
     per_channel,
     stashed,
     two_pass,
@@ -100,7 +100,7 @@ def by_inv_std_dev(inv_std_dev: InvStdDevOf, *, computes: bool = False) -> Mappi
 
 
 # The function body computes the variance in one pass, so that this brings no remark.
-declare(OP, by_inv_std_dev, remark="")
+declare_by_inv_std_dev(OP, by_inv_std_dev, remark="")
 
 
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────

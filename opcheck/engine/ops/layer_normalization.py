@@ -25,7 +25,7 @@ from opcheck.engine.operators import Formula, formula_builder, operator
 from opcheck.engine.ops.normalizations import (
     Axes,
     InvStdDevOf,
-    declare,
+    declare_by_inv_std_dev,
     folded,
     stashed,
     two_pass,
@@ -101,7 +101,9 @@ def stash_types(stash_type: int, used: Collection[int]) -> Axes:
 
 
 OP = operator("LayerNormalization")
-declare(OP, layer_normalization, "where the variance is E[x²] − E[x]², which cancels")
+declare_by_inv_std_dev(
+    OP, layer_normalization, "where the variance is E[x²] − E[x]², which cancels"
+)
 OP.alternative(
     "where it is folded into x·a + b, which cancels",
     build=partial(layer_normalization, folds=True),

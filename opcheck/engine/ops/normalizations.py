@@ -114,11 +114,18 @@ def one_pass(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
     return xp.clip(inverse_root(cancelling_variance(x, axes), epsilon), 0.0, most)
 
 
-def declare(op: Operator, build: FormulaBuilder, remark: str) -> None:
-    """Declare the formula of an operator, sound alternatives with this remark, and mutants.
+def declare_by_inv_std_dev(op: Operator, build: FormulaBuilder, remark: str) -> None:
+    """Declare an operator's formula, two sound alternatives, and mutants.
 
-    `build` makes a formula of each version from an `InvStdDevOf`. With `computes`, stage two is
-    computed in the type of X.
+    Args:
+        op: The operator, of which no version has a formula yet.
+        build: Makes a formula of each version from an `InvStdDevOf`. With `computes`, stage two is
+            computed in the type of X.
+        remark: What a warning says of an answer that only the one-pass alternative explains; ""
+            for no warning. The two-pass alternative is never warned of.
+
+    Raises:
+        WrongOperator: If a version has a formula already, or one contradicts its schema.
     """
     op.formula(build=build)(two_pass)
     literal = partial(build, computes=True)  # as the texts have it, also for types of 16 bits

@@ -595,7 +595,13 @@ def axis_of_scales(x: Array, scale: Array, axis: int) -> int:
 def along_axis(
     x: Array, scale: Array, zero: Array, axis: int, block_size: int
 ) -> tuple[Array, Array]:
-    """Return scales of the entries of an axis: "`y_scale` is a 1-D tensor of length `Di`"."""
+    """Return scale and zero point, one for each entry of an axis of x, broadcastable to x.
+
+    The text: "`y_scale` is a 1-D tensor of length `Di`". The shape of `zero` is checked before.
+
+    Raises:
+        InvalidNode: If there are not as many scales as entries, or by UNUSED_BLOCK_SIZE.
+    """
     if block_size and UNUSED_BLOCK_SIZE.reading() == "refused":
         raise InvalidNode(f"scales of rank 1 and blocks of {block_size}")
     check_shape("scales", scale, x.shape[axis : axis + 1])

@@ -364,6 +364,10 @@ def requantized(
 
     output: its scale and zero point, which are scalars; `x` is not used. If `is_exact`, float32
     holds sums and products with powers of two, in any order.
+
+    Raises:
+        InvalidNode: If a scale and its zero point have other shapes, or y_scale several elements.
+        NotSupported: When others are judged, if a scale is 0, or beyond 2^-40 or 2^40.
     """
     for tensor in (first, second, output):
         if tensor.scale.shape != tensor.zero.shape:
@@ -466,7 +470,18 @@ def qlinear_conv(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Array:
-    """Return the convolution in the numbers of y; B is in the unit of the sums."""
+    """Return the convolution of quantized tensors, in the numbers of y.
+
+    Args:
+        x: [N, C, D1, D2 …]; its scale and zero point are scalars.
+        w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
+        B: int32 [M], in the unit of the sums: x_scale · w_scale.
+        y_scale, y_zero_point: Of one element.
+
+    Raises:
+        InvalidNode: If shapes or attributes do not fit, or by a ruling of OPEN_SIZES.
+        NotSupported: When others are judged, if a scale is 0, or beyond 2^-40 or 2^40.
+    """
     attributes = Attributes(
         kernel_shape=kernel_shape,
         strides=strides,

@@ -752,7 +752,12 @@ def lstm(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y, Y_h and Y_c of an LSTM; see `run`. `output_sequence` decides nothing."""
+    """Return Y, Y_h and Y_c of an LSTM; `run` has the shapes. `output_sequence` decides nothing.
+
+    Raises:
+        InvalidNode: If shapes or attributes do not fit.
+        NotSupported: For what the text leaves open.
+    """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h, initial_c, P)
     attributes = Attributes(
         activation_alpha=activation_alpha,

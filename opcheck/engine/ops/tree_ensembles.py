@@ -491,7 +491,14 @@ def classified_by_trees(
 ) -> tuple[Any, Array]:
     """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
 
-    X: [N, F]. Nothing is said of two classes of which one alone has votes. CLASSES_WITHOUT_VOTES.
+    X: [N, F]. Y has the type of the labels, which are texts or integers. By the reading
+    "passed_over" of CLASSES_WITHOUT_VOTES, a class without votes is never the top of a row in which
+    another class has votes.
+
+    Raises:
+        InvalidNode: If the lists of the attributes do not fit together.
+        NotSupported: If there are fewer than three labels and only one class has votes, of which
+            nothing is said; for PROBIT and SOFTMAX_ZERO where they are open.
     """
     labels = only_list(attributes, "classlabels_")
     voted_for = set(attributes["class_ids"] or ())
@@ -499,9 +506,9 @@ def classified_by_trees(
         raise_unspecified("two classes with votes for one")
     scores, has_votes = scores_of(test, X, "class", len(labels), "SUM", attributes)
     # A score of NaN, whose top is not defined, is not 0.
-    is_0 = seen(scores).max(axis=1, initial=-1) == 0
+    top_is_0 = seen(scores).max(axis=1, initial=-1) == 0
     has_base = list_or_tensor(attributes, "base_values") is not None
-    is_open = not has_base and bool((is_0 & ~has_votes.all(axis=1)).any())
+    is_open = not has_base and bool((top_is_0 & ~has_votes.all(axis=1)).any())
     scores = transform(scores, post_transform)
     if is_open and CLASSES_WITHOUT_VOTES.reading() == "passed_over":
         may_be_top = has_votes | ~has_votes.any(axis=1, keepdims=True)

@@ -511,8 +511,10 @@ def indices(v: Any, possible: Mask, axis: int | None) -> Any:
 
 
 def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
-    """Return the `k` largest or smallest elements in order, and their indices.
+    """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
+    `k` is at most the length of the axis. NaN counts as the largest number. The indices are plain
+    where errors leave one order only; otherwise they are `Indices`, with all that may be there.
     The value in each place lies between the values there of all least and of all greatest elements.
     """
     x = x.with_rounding()

@@ -84,6 +84,8 @@ def weights(options: Options, axis: Along, x: int) -> tuple[Array, float]:
     """The weight of each element of an axis for one in the output, and its place."""
     found, at = np.zeros(axis.length), coordinate(options.transformation, axis, x)
     last = axis.length - 1
+    if options.transformation == "tf_crop_and_resize" and not 0 <= at <= last:
+        return found, at  # The extrapolation value takes its place.
     if options.mode == "nearest":
         found[min(max(nearest(options.nearest, at), 0), last)] = 1
         return found, at

@@ -350,7 +350,7 @@ def test_outputs_that_nobody_asked_for_are_dropped() -> None:
     ("backend", "name", "said"),
     [
         ("object:softmax", "node_test_large_numbr", "did you mean 'node_test_large_number'"),
-        ("onnxruntime", "node_test_large_number", "about no backend of the run"),
+        ("onnxruntime", "node_test_large_number", "not about a backend of the run"),
     ],
 )
 def test_a_ledger_that_lists_in_vain_is_refused(tmp_path, backend, name, said):

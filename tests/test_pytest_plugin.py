@@ -420,7 +420,7 @@ def test_a_ledger_may_list_cases_of_files_that_are_not_asked(project: Any) -> No
     ("old", "new", "said"),
     [
         ("one_row", "one_ro", "did you mean 'one_row'?"),
-        ("py:backends:Wrong", "onnxruntime", "this ledger is about no backend of the run"),
+        ("py:backends:Wrong", "onnxruntime", "this ledger is not about a backend"),
     ],
 )
 def test_a_ledger_that_lists_in_vain_fails(project: Any, old: str, new: str, said: str) -> None:

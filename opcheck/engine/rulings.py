@@ -66,7 +66,8 @@ FLAG_OF_ANOTHER_NUMBER = Ruling(
 )
 ONE_ELEMENT_AS_A_SCALAR = Ruling(
     "one-element-as-a-scalar",
-    "The text asks for a scalar. ONNX's own function bodies pass one element of rank 1 there.",
+    "The text asks for a scalar, and does not state whether one element of shape [1] is one. "
+    "ONNX's own function bodies pass such tensors.",
     ("scalar", "refused"),
 )
 ZERO_TIMES_NO_NUMBER = Ruling(

@@ -198,7 +198,7 @@ def test_a_case_is_asked_for_whatever_its_level(run):
     deep = run(*words, "--level", "deep", "--format", "json").stdout.splitlines()
     found = next(json.loads(line)["case"] for line in deep if '"level": "deep"' in line)
     assert found not in run(*words).stdout
-    assert "1 case of 1 name" in run("list", "--case", found).stdout
+    assert "1 case from 1 template" in run("list", "--case", found).stdout
 
 
 def test_verbose_shows_the_known_defects_in_full(run):

@@ -9,8 +9,10 @@ from hypothesis import given, strategies as st
 
 from opcheck.engine import Node, node as module, operator_of, operators
 from opcheck.engine.axes import from_either_end, from_the_front, matrix_of
+from opcheck.engine.evaluate import each_answer
 from opcheck.engine.node import bind
 from opcheck.engine.operators import Operator
+from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate
@@ -245,7 +247,11 @@ WAVE = np.ones((1, 8, 1), np.float32)
         ("CumSum", 14, (ONE, np.array([0]))),
     ],
 )
-def test_whether_a_list_of_one_is_a_scalar_is_open(name: str, since: int, inputs: Any) -> None:
-    assert evaluate(of(name, since), list(inputs), {})
-    with operators.judging(), pytest.raises(NotSupported, match="allowed: a scalar"):
-        evaluate(of(name, since), list(inputs), {})
+def test_a_list_of_one_is_a_scalar_or_is_refused(name: str, since: int, inputs: Any) -> None:
+    node = Node(of(name, since), tuple(inputs), {})
+    with operators.judging():
+        answers = each_answer(node)
+    by_reading = {answer.chosen[ONE_ELEMENT_AS_A_SCALAR.id]: answer.answer for answer in answers}
+    assert by_reading.keys() == {"scalar", "refused"}
+    assert isinstance(by_reading["refused"], InvalidNode)
+    assert not isinstance(by_reading["scalar"], InvalidNode)

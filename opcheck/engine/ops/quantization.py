@@ -34,6 +34,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
@@ -73,11 +74,6 @@ INFINITIES_WITHOUT_SIGNED_ZEROS = Ruling(
     " version 24 corrects this to the largest number.",
     ("largest", "not_a_number"),
     by_element=True,
-)
-ONE_ELEMENT_AS_A_SCALAR = Ruling(
-    "one-element-as-a-scalar",
-    "The text does not state whether a scale of shape [1] is a scalar.",
-    ("scalar", "refused"),
 )
 UNUSED_AXIS = Ruling(
     "unused-axis",

@@ -26,7 +26,6 @@ from opcheck.engine.operators import Operator, formula_builder, leave_open, oper
 from opcheck.engine.ops.conv import OPEN_SIZES, Attributes, matmul, products, windows_of_filters
 from opcheck.engine.ops.matmul import matrix_product
 from opcheck.engine.ops.quantization import (
-    ONE_ELEMENT_AS_A_SCALAR,
     TO_INTEGERS,
     UNSIGNED,
     Convert,
@@ -37,6 +36,7 @@ from opcheck.engine.ops.quantization import (
     same_bits,
 )
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 from opcheck.numbers.plain import values_of as exact_values

@@ -5,6 +5,7 @@ import pytest
 
 import opcheck
 from opcheck.execution import golden
+from opcheck.model import Verdict
 
 RELU = "op: Relu\ncases: [{name: a, opset: 14, dtype: float32, inputs: {X: [.nan, 2, -3]}}]"
 TOO_MANY_ACTIVATIONS = """
@@ -51,3 +52,27 @@ def test_a_refusal_that_is_admitted_is_a_test_without_outputs(tests_of) -> None:
 def test_where_nothing_is_open_there_is_one_test_of_the_case_s_rule(tests_of) -> None:
     (test,) = tests_of(SOFTSIGN_OF_NUMBERS)
     assert (test.kind, test.alternative) == ("must", "")
+
+
+class MixedRelu:
+    """Relu that makes 0 of the first NaN, and this number of the second."""
+
+    def __init__(self, second: float) -> None:
+        self.second = second
+
+    def prepare(self, _task):
+        return self
+
+    def run(self, _inputs):
+        return [np.float32([0, 2, self.second])]
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"), [(np.nan, Verdict.PASS), (0, Verdict.PASS), (5, Verdict.FAIL)]
+)
+def test_elements_that_are_free_may_follow_answers_of_several_tests(tmp_path, second, expected):
+    file = tmp_path / "case.yaml"
+    file.write_text(RELU.replace("[.nan, 2, -3]", "[.nan, 2, .nan]"))
+    golden.write(tmp_path / "golden", opcheck.load(file), "all")
+    [result] = opcheck.run(opcheck.load(tmp_path / "golden"), MixedRelu(second))
+    assert result.verdict is expected

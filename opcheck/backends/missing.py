@@ -68,7 +68,7 @@ _SENTENCES = (
     r"CPU EP has been explicitly disabled by the user\.",
     r"Unknown (?:DatumType|activation function):? \S+",
     rf"Unsupported {_TEXT}\b{_NOUN}\b{_TEXT}",
-    rf"{_TEXT}\bnot (?:yet |currently )?(?:supported|implemented)\b{_TEXT}",
+    rf"{_TEXT}\b[Nn]ot (?:yet |currently )?(?:supported|implemented)\b{_TEXT}",
     rf"{_TEXT}\b(?:does not|doesn't|do not|don't) support {_TEXT}",
     rf"{_TEXT}\bonly supports? {_TEXT}",
     rf"{_TEXT}\b(?:is|are) only supported for {_TEXT}",

@@ -55,6 +55,7 @@ OPENVINO = "Exception from src/inference/src/dev/plugin.cpp:54:\n"
             "Only 4-D or 5-D",
         ),
         ("LRN only applies on 4D tensors but shape is (2, 5, 7).", ...),
+        ("Not implemented yet for shape (1, 1, 3, 2, 3, 5).", ...),
         # a version
         (f"{ORT}Unsupported model IR version: 99, max supported IR version: 13", "Unsupported"),
     ],

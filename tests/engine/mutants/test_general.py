@@ -19,7 +19,7 @@ from opcheck.engine.operators import every, find
 from opcheck.errors import InvalidNode, WrongOperator
 from opcheck.execution.mutate import CaseKills
 from opcheck.execution.support import matrix
-from opcheck.model import OpVersion, Typed
+from opcheck.model import OpVersion, Rejected, Typed
 from tests.asking import WHOLE, shipped_cases
 from tests.wording import Wording
 
@@ -120,12 +120,19 @@ def test_every_fault_of_a_function_that_operators_call_concerns_a_case() -> None
         for c in shipped_cases()
         if c.op.name in WHOLE or c.op.since == max(operator_of(c.op).formulas)
     ]
-    for cell, cases in matrix(asked).items():
-        for case_kills in (CaseKills(case, cell.dtype) for case in cases):
-            called |= case_kills.evaluation.node.primitives
-            node = case_kills.evaluation.node
-            found = (m for m in causes_of(cell.op) if m.primitive and m.concerns(node))
-            seen |= {(m.primitive, m.name) for m in found}
+    cases_of_cells = [(cell.dtype, case) for cell, cases in matrix(asked).items() for case in cases]
+    # Cells of Cast are by the type of its input; faults of casts are by that of its output, too.
+    casts = {
+        (case.dtype.name, case.attrs["to"]): case
+        for case in asked
+        if case.op.name == "Cast" and case.dtype and not isinstance(case.expect, Rejected)
+    }
+    cases_of_casts = [(dtype, case) for (dtype, _), case in casts.items()]
+    for dtype, case in (*cases_of_cells, *cases_of_casts):
+        node = CaseKills(case, dtype).evaluation.node
+        called |= node.primitives
+        found = (m for m in causes_of(case.op) if m.primitive and m.concerns(node))
+        seen |= {(m.primitive, m.name) for m in found}
     assert {"argmax", "exp", "max", "pow", "sum", "sums", "windows_of", "matrix_of"} <= called
     guards = {m.name for op in OPS for m in guards_of(op)}
     made = {(m.primitive, m.name) for m in EVERY if m.primitive in called and m.name not in guards}

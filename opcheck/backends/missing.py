@@ -16,8 +16,8 @@ from opcheck.dtypes import DTYPES
 _TEXT = r"""(?:[^\n(){}'"]|(?<=\w)'(?=\w)|'[^'\n]*'|"[^"\n]*"|\((?:[^()\n]|\([^()\n]*\))*\))*"""
 #: What a sentence names.
 _NOUN = (
-    "(?:activation function|datatype|datum type|dimension|mode|opset|operation of type|operator"
-    "|precision|rank|size|type|version)"
+    "(?:activation function|datatype|datum type|DatumType|dimension|mode|opset|operation of type"
+    "|operator|precision|rank|size|type|version)"
 )
 _TYPE_CODES = "|".join(str(dtype.onnx) for dtype in DTYPES.values())
 #: What precedes a sentence in its line: the number of a cause, an error's code, the place in C++,

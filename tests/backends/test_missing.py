@@ -37,6 +37,7 @@ OPENVINO = "Exception from src/inference/src/dev/plugin.cpp:54:\n"
         ),
         (f"{OPENVINO}CPU plugin does not support string for use with oneDNN.", "CPU plugin"),
         ("Caused by:\n    1: Unknown DatumType Bfloat16", "Unknown DatumType Bfloat16"),
+        ("Unsupported DatumType in the public API TDim", ...),
         ("\"avg_pool2d\" not implemented for 'Int'", ...),
         # a mode
         (

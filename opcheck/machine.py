@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from opcheck import interrupt
@@ -85,10 +86,17 @@ def has_locale(name: str = LOCALE) -> bool:
 
 def processor_features(cpuinfo: Path = _CPUINFO) -> list[str]:
     """Return the features of the processor that change answers; none where they are unknown."""
+    fields = processor_fields(cpuinfo)
+    flags = {*(fields.get("flags") or fields.get("Features", "")).split()}
+    return [name for name, any_of in _FEATURES.items() if flags.intersection(any_of)]
+
+
+@cache
+def processor_fields(cpuinfo: Path = _CPUINFO) -> Mapping[str, str]:
+    """Return what the system says of the first processor, by the kernel's names; else nothing."""
+    fields: dict[str, str] = {}
     with suppress(OSError):
         for line in cpuinfo.read_text("utf-8").splitlines():
-            name, _, flags = line.partition(":")
-            if name.strip() in ("flags", "Features"):
-                words = flags.split()
-                return [name for name, any_of in _FEATURES.items() if {*any_of} & {*words}]
-    return []
+            name, _, value = line.partition(":")
+            fields.setdefault(name.strip(), value.strip())
+    return fields

@@ -36,6 +36,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(HERE.parent))
 
 from opcheck.grouping import group_by  # noqa: E402
+from opcheck.machine import processor_fields  # noqa: E402
 from reports.checks import (  # noqa: E402
     Array,
     Check,
@@ -486,9 +487,7 @@ def processors_of(engine: str) -> Iterator[Processor]:
 
 def _native() -> str:
     """Name the CPU by the widest of its instructions."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    flags = processor_fields().get("flags", "").split()
     wide = {"avx512f": "AVX-512", "avx512_bf16": "BF16", "amx_tile": "AMX"}
     names = [name for flag, name in wide.items() if flag in flags]
     return "+".join(names) or ("AVX2" if "avx2" in flags else platform.machine())

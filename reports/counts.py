@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from enum import StrEnum
 
 from reports.published import Defect, Group, Published
@@ -87,11 +86,3 @@ def beside(one: Published, which: Harm) -> Counter[Mark]:
 def is_acknowledged(group: Group) -> bool:
     """Return True if the engine's maintainers have acknowledged a defect."""
     return any(defect.line.upstream for defect in group)
-
-
-def total(counts: Iterable[Counter[Mark]]) -> Counter[Mark]:
-    """Return the sum of counts."""
-    found: Counter[Mark] = Counter()
-    for count in counts:
-        found.update(count)
-    return found

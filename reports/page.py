@@ -433,9 +433,15 @@ class Engine:
         former = [anchor for name, _, anchor in old if name == f"{page}.md"]
         return [*map(_anchor, ids), *former]
 
+    @cached_property
+    def shares(self) -> Mapping[str, float | None]:
+        """The share of cases that are right, by operator."""
+        return score.shares_right(self.one)
+
     def cell(self, name: str) -> str:
         """Return the operator's cells that are right, with a link to what is wrong."""
-        cells, share = _of(score.counts(self.one, name)), score.share_right(self.one, name)
+        cells = _of(score.counts(self.one, name))
+        share = self.shares.get(name)
         said = cells if share in (None, 1) or cells == "–" else f"{_right(share)} · {cells}"
         return f"[{said}]({self.one.address}/{name}.md)" if name in self.pages else said
 

@@ -252,11 +252,9 @@ def variants(folder: Path = HERE) -> list[Published]:
         path = folder / "results" / f"{name}.json.gz"
         if not path.exists():
             continue
-        one = results.read(path)
         engine, _, options = address.partition("?")
-        ledger = next(it for it in there if engine in it.fields.backend)
-        stored = _without_retired(one.results, ledger)
-        found.append(Published(replace(one.head, address=engine), stored, ledger, (), options))
+        one = _published(results.read(path), engine, there, by_hand=())
+        found.append(replace(one, head=replace(one.head, address=engine), options=options))
     return found
 
 
@@ -269,13 +267,19 @@ def published(folder: Path = HERE) -> list[Published]:
     """All results of the folder; raises CaseFileError where a file is unsound."""
     there = ledgers()
     by_hand = [asdict(one) for one in confirm.stored(folder / "shown")]
-    found = []
-    for one in _read(folder, ENGINES):
-        address = one.head.address
-        ledger = next((it for it in there if address in it.fields.backend), None)
-        mine = tuple(check for check in by_hand if check["engine"] == address)
-        found.append(Published(one.head, _without_retired(one.results, ledger), ledger, mine))
-    return found
+    return [_published(one, one.head.address, there, by_hand) for one in _read(folder, ENGINES)]
+
+
+def _published(
+    one: results.Results,
+    engine: str,
+    there: Sequence[Ledger],
+    by_hand: Sequence[Mapping[str, str]],
+) -> Published:
+    """Return the results of an engine, with its ledger and checks by hand out of all."""
+    ledger = next((it for it in there if engine in it.fields.backend), None)
+    mine = tuple(check for check in by_hand if check["engine"] == engine)
+    return Published(one.head, _without_retired(one.results, ledger), ledger, mine)
 
 
 def _without_retired(stored: Sequence[Result], ledger: Ledger | None) -> tuple[Result, ...]:

@@ -6,9 +6,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 from opcheck.analysis import reds
+from opcheck.grouping import group_by
 from reports import counts as count_of
 from reports.counts import Harm, Mark
 from reports.published import UNJUDGED, Published, State
@@ -36,23 +38,40 @@ def percent(states: Counter[State]) -> int:
     return 100 * states[State.RIGHT] // of if of else 0
 
 
-def share_right(one: Published, operator: str | None = None) -> float | None:
+def share_right(one: Published) -> float | None:
     """Return the share of cases that are right, from 0 to 1; None if none was judged.
 
     Each sentence of an operator's text weighs alike, however many cases test it. A warning is no
     failure. What the engine documents as missing stands apart, as what it does not implement.
     """
+    return _mean([share for _, share in _sentences(one)])
+
+
+def shares_right(one: Published) -> dict[str, float | None]:
+    """Return that share for each operator of which a case was judged."""
+    by_operator = group_by(_sentences(one), itemgetter(0))
+    return {name: _mean([share for _, share in those]) for name, those in by_operator.items()}
+
+
+def _sentences(one: Published) -> list[tuple[str, float]]:
+    """Return the operator of each tested sentence, and the share of its cases that are right."""
     sentences: dict[tuple[str, str, str], Counter[bool]] = defaultdict(Counter)
     for result in one.results:
-        if operator not in (None, result.op.name) or result.plain in UNJUDGED:
-            continue
-        if one.is_documented(result):
+        if result.plain in UNJUDGED or one.is_documented(result):
             continue
         sentence = result.clause or result.case.partition("@")[0]
         sentences[result.op.domain, result.op.name, sentence][result.plain not in reds()] += 1
-    if not sentences:
-        return None
-    return sum(count[True] / count.total() for count in sentences.values()) / len(sentences)
+    return [(name, count[True] / count.total()) for (_, name, _), count in sentences.items()]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _harm(one: Published, which: Harm) -> dict[str, int]:
+    """Return how many defects do this, and how many of them have each mark."""
+    marked = count_of.beside(one, which)
+    return {"defects": count_of.by_harm(one)[which], **{mark: marked[mark] for mark in Mark}}
 
 
 def badge(one: Published) -> str:
@@ -90,11 +109,7 @@ def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str
             "shares": {state: round(share, 4) for state, share in used.items()},
         },
         "right": round(share_right(one) or 0, 4),
-        "harm": {
-            harm: {"defects": count_of.by_harm(one)[harm]}
-            | {mark: count_of.beside(one, harm)[mark] for mark in Mark}
-            for harm in Harm
-        },
+        "harm": {harm: _harm(one, harm) for harm in Harm},
         "distinct_defects": {
             kind: sum(defect["models"] == kind for defect in defects)
             for kind in ("legal", "invalid")

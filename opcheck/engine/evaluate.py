@@ -409,15 +409,7 @@ def _bounded_if_real(arithmetic: Arithmetic, array: Array | None) -> Any:
         return array
     half = arithmetic.half
     if half is not None and array.dtype.itemsize == _BYTES_OF_HALF:
-        arithmetic = replace(
-            half,
-            flushes=arithmetic.flushes,
-            scatters=arithmetic.scatters,
-            cut=arithmetic.cut,
-            everywhere=arithmetic.everywhere,
-            values=arithmetic.values,
-            half=half,
-        )
+        arithmetic = replace(arithmetic.turned_into(half), cut=arithmetic.cut, half=half)
     return bounded(array, arithmetic)
 
 

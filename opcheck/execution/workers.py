@@ -34,7 +34,7 @@ from opcheck.errors import BackendUnavailable, OpcheckError, ProcessDied, UsageE
 from opcheck.execution.expected import oracles_of
 from opcheck.grouping import Found, Item, Key
 from opcheck.known import Facts
-from opcheck.machine import look, remarks
+from opcheck.machine import look, processor_fields, remarks
 from opcheck.model import BackendInfo, Case, Environment, Outcome, Produced, Question, Reply, timing
 
 Result = TypeVar("Result")
@@ -371,10 +371,8 @@ def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) ->
 
 def machine() -> timing.Machine:
     """Describe this machine."""
-    lines = _read(Path("/proc/cpuinfo")).splitlines()
-    named = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
     return timing.Machine(
-        processor=next(named, None) or platform.processor(),
+        processor=processor_fields().get("model name") or platform.processor(),
         cores=interrupt.processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),

@@ -96,6 +96,16 @@ class Arithmetic:
     everywhere: bool = False
     values: int = 0
 
+    def turned_into(self, other: "Arithmetic") -> "Arithmetic":
+        """Return `other` with what holds for all of a node, whatever type a part of it has."""
+        return replace(
+            other,
+            flushes=self.flushes,
+            scatters=self.scatters,
+            values=max(other.values, self.values),
+            everywhere=self.everywhere,
+        )
+
     @cached_property
     def u(self) -> float:
         """Unit roundoff of every operation."""

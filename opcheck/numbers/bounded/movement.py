@@ -253,11 +253,4 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
         new = narrow(dtype)
     else:
         new = half or FLOAT32
-    return replace(
-        new,
-        flushes=old.flushes,
-        scatters=old.scatters,
-        values=builtins.max(new.values, old.values),
-        half=half,
-        everywhere=old.everywhere,
-    )
+    return replace(old.turned_into(new), half=half)

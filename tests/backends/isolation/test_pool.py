@@ -254,7 +254,8 @@ def test_an_answer_too_large_to_be_judged_here_ends_its_case_only(monkeypatch, w
         found = outcomes(pool, "a", "b__large", "c__large", "d")
         assert pool._slots[0].process.handled == 4
     assert kinds(found) == [Produced, OutOfMemory, OutOfMemory, Produced]
-    assert found[1].how == wording
+    # How many bytes an answer takes as it is sent differs a little from run to run.
+    assert re.sub(r"[\d,]+ bytes", "so many bytes", found[1].how) == wording
 
 
 def test_an_output_of_another_size_than_expected_is_taken_as_it_is():

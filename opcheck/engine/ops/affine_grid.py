@@ -107,7 +107,7 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
 
     Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
     of another shape; for align_corners other than 0 and 1 also, or takes it for one of them:
-    FLAG_OF_ANOTHER_NUMBER. Raises NotSupported for a judge, if theta without its last column
+    FLAG_OF_ANOTHER_NUMBER. Raises NotSupported, while judging, if theta without its last column
     holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers.
     """
     stated = listed("size", size)

@@ -278,7 +278,7 @@ def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
     and -inf for keys that the query does not attend, 3 the shares. Both have the type of Q. A query
     without a key has zeros in Y and in the shares.
 
-    Raises NotSupported for a judge if a key is hidden and Q, K or V holds NaN or infinity.
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
     attributes = heads.attributes
     dtype = heads.q.dtype
@@ -346,7 +346,7 @@ def run(
 
     Raises NotSupported for no keys at all, a head of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, a window below -1, is_causal other than 0 and 1, lengths
-    that no keys have, and a mask that adds NaN or infinity. For a judge also where past comes
+    that no keys have, and a mask that adds NaN or infinity. While judging, also where past comes
     without present or the reverse, and for NaN or infinity next to hidden keys.
 
     Rulings answer or refuse: INTEGER_MASK, NUMBERS_OF_HEADS, MASK_OF_ONE_KEY.
@@ -391,8 +391,8 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     raise InvalidNode: NUMBERS_OF_HEADS.
 
     "They shall be used together, and not allowed to use only one of them": whether that is said of
-    past and present, or of keys and values, is open. Raises NotSupported for a judge if one present
-    output is used without the other, or past without present, or the reverse.
+    past and present, or of keys and values, is open. Raises NotSupported, while judging, if one
+    present output is used without the other, or past without present, or the reverse.
     """
     Q, K, V = tensors.Q, tensors.K, tensors.V
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):

@@ -267,7 +267,7 @@ def before_14(
 
     Raises NotSupported for other numbers of outputs than 1 and 5, a `spatial` other than 0 and 1,
     `spatial` 0 in training before version 7, float64 mixed with other types, and an empty X in
-    training; for a judge also for 5 outputs, as the text does not say which variance is kept.
+    training; while judging, also for 5 outputs, as the text does not say which variance is kept.
     """
     training = outputs > 1 or (since <= _LAST_WITH_IS_TEST and not is_test)
     if outputs not in _OUTPUTS_BEFORE_14:
@@ -307,7 +307,7 @@ def since_14(
     "When training_mode=False, extra outputs are invalid."
 
     Raises NotSupported for float64 mixed with other types, for an X without elements in training,
-    and for a judge if training_mode is neither 0 nor 1; it counts as 1 otherwise.
+    and while judging if training_mode is neither 0 nor 1; it counts as 1 otherwise.
     """
     if training_mode not in (0, 1):
         leave_open("nothing is said of training_mode other than 0 and 1")

@@ -169,7 +169,7 @@ def conv_transpose(
     too large. Some rulings refuse a node so too: BATCHES_IN_OUTPUT_SHAPE, PADDING_BELOW_0,
     EMPTY_IMAGE, OUTPUT_PADDING_BELOW_THE_DILATION.
 
-    Raises NotSupported for a judge for auto_pad VALID beside output_shape, MemoryError for more
+    Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for more
     than 2^28 elements.
     """
     check_filters(X, W, B, kernel_shape, group, is_transposed=True)
@@ -226,8 +226,8 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     """Return the windows over the output along spatial axis `n`, one for each element of X.
 
     Raises InvalidNode for an output of a size below 0, an empty kernel, and an output_padding that
-    is too large; PADDING_BELOW_0 and EMPTY_IMAGE may refuse a size so too. Raises NotSupported for
-    a judge for auto_pad VALID beside output_shape.
+    is too large; PADDING_BELOW_0 and EMPTY_IMAGE may refuse a size so too. Raises NotSupported
+    while judging for auto_pad VALID beside output_shape.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]
@@ -557,8 +557,8 @@ def col2im(
     Raises InvalidNode for other ranks or lengths; sizes, strides, dilations or pads out of range; a
     block larger than the padded image by more than a stride; and where there are more blocks, or
     fewer, than lie in the image. An image without elements or blocks may be refused so too:
-    EMPTY_IMAGE. Raises NotSupported for sums of texts or booleans, for a judge also where integers
-    overflow or complex sums are rounded; MemoryError for more than 2^28 windows.
+    EMPTY_IMAGE. Raises NotSupported for sums of texts or booleans, while judging also where
+    integers overflow or complex sums are rounded; MemoryError for more than 2^28 windows.
     """
     image = listed("image_shape", image_shape)
     block = listed("block_shape", block_shape)
@@ -582,8 +582,8 @@ def put_back(columns: Array, windows: Windows) -> Array:
 
     columns: [N*C, *block, *blocks along each axis]; the result: [N*C, *image], 0 where no block is.
 
-    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; for a
-    judge also where a sum of integers overflows or one of complex numbers is rounded.
+    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
+    judging also where a sum of integers overflows or one of complex numbers is rounded.
     """
     over = number_of_blocks(columns, windows)
     kind = columns.dtype.kind

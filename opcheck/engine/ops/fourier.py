@@ -116,7 +116,7 @@ def check_signal(x: Array, onesided: int) -> None:
     """Raise InvalidNode for a flag or a number of parts that the text excludes.
 
     "Values can be 0 or 1." of `onesided`; the last axis is "1 or 2 (for the real or complex case)".
-    Raises NotSupported for a judge if `x` holds infinity or NaN.
+    Raises NotSupported, while judging, if `x` holds infinity or NaN.
     """
     reject(onesided not in (0, 1), f"onesided {onesided}; allowed: 0 and 1")
     reject(x.shape[-1] not in (1, 2), f"numbers of {x.shape[-1]} parts; allowed: 1 and 2")
@@ -148,7 +148,7 @@ def length_of(input: Array, axis: int, dft_length: Array, folded: bool) -> int:
 
 
 def check_folded(x: Array, length: int) -> None:
-    """Raise NotSupported for a judge if an imaginary part is not 0 that a real signal lacks.
+    """Raise NotSupported, while judging, if an imaginary part is not 0 that a real signal lacks.
 
     x: [..., n, 2], half a spectrum. The imaginary parts are those of frequency 0 and, if `length`
     is even, of half of it.
@@ -179,7 +179,7 @@ def dft(
     `onesided` other than 0 and 1, and a dft_length of no or several elements.
     ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
 
-    Raises NotSupported for a length below 1; for a judge also for infinity and NaN, and for
+    Raises NotSupported for a length below 1; while judging, also for infinity and NaN, and for
     imaginary parts of frequencies that have none in real signals. Raises MemoryError for more than
     2^28 factors.
     """
@@ -216,7 +216,7 @@ def dft_along_attribute(
     """Return the transform of version 17, whose axis is an attribute; see `dft`.
 
     Raises InvalidNode for an axis out of range or the last, and for other parts, flags and lengths
-    than `dft` takes; NotSupported for a length below 1, and for a judge for infinity and NaN.
+    than `dft` takes; NotSupported for a length below 1, and, while judging, for infinity and NaN.
     """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
@@ -234,7 +234,7 @@ def dft_along_input(
 
     axis: a tensor of one element. Raises InvalidNode for more elements or none, for an axis out of
     range or the last, and for other parts, flags and lengths than `dft` takes; NotSupported for a
-    length below 1, and for a judge for infinity and NaN.
+    length below 1, and, while judging, for infinity and NaN.
     """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
@@ -312,7 +312,7 @@ def stft(
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
     other than 0 and 1, and one side of a complex signal; ONE_ELEMENT_AS_A_SCALAR may refuse too.
     Raises NotSupported for a step below 1, and for frames that are empty or longer than the signal
-    by more than a step; for a judge also for infinity and NaN in the signal.
+    by more than a step; while judging, also for infinity and NaN in the signal.
     """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     check_signal(signal, onesided)

@@ -14,8 +14,8 @@ Tanh"""
 def error_function(input: Tensor) -> Tensor:
     """Erf, of integers too, which are cut off to integers again.
 
-    Raises NotSupported for a judge if an integer is not 0: the text does not define how the result
-    becomes an integer.
+    Raises NotSupported, while judging, if an integer is not 0: the text does not define how the
+    result becomes an integer.
     """
     if input.dtype.kind in "iu" and np.any(bare(input)):
         leave_open("how the result becomes an integer")

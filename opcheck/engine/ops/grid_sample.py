@@ -193,7 +193,7 @@ def locations_along(
     since: 16, or 20 for later versions; `denormalize` returns the terms of coordinates, and `g` is
     finite. UNSTATED_TIES decides ties of nearest pixels, in version 16 and of reflections.
 
-    Raises NotSupported for a judge, in the mode cubic, if some of a location's four pixels lie
+    Raises NotSupported, while judging, in the mode cubic, if some of a location's four pixels lie
     outside.
     """
     terms = denormalize(g, length, sampling.align_corners)
@@ -290,7 +290,7 @@ def with_unstated_ties(
 
 
 def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
-    """Raise NotSupported for a judge for coordinates some of whose four pixels lie outside.
+    """Raise NotSupported, while judging, for coordinates some of whose four pixels lie outside.
 
     It is not said whether the location is brought in bound, or each pixel, and by which border.
     `last` is the last pixel. A location at a pixel (`are_exact`), or two pixels and more outside,
@@ -310,7 +310,7 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
     Where the nearest index is not sure, a number that has an error is either pixel's, and of others
-    it is NEARER_NEIGHBOR's. Texts are empty outside. Raises NotSupported for a judge for texts
+    it is NEARER_NEIGHBOR's. Texts are empty outside. Raises NotSupported, while judging, for texts
     outside.
     """
     batch, channels, *lengths = X.shape
@@ -363,8 +363,8 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside.
 
-    Raises NotSupported for booleans, complex numbers and texts. Raises it for a judge too, where an
-    average of integers depends on roundings, and for NaN or infinity near a location, where the
+    Raises NotSupported for booleans, complex numbers and texts. Raises it while judging too, where
+    an average of integers depends on roundings, and for NaN or infinity near a location, where the
     text does not say what a weight of 0 makes of them; else an average with a NaN or infinite pixel
     is NaN.
     """
@@ -389,7 +389,8 @@ def cast_averages(X: Array, Y: Array, values: Sequence[FloatArray], reach: int) 
     """Return averages Y of integers X "cast to integer at the end", in X's type: CAST_OF_AVERAGES.
 
     values: the coordinates along each axis; reach: 1 of linear averages, 2 of cubic ones. Raises
-    NotSupported for a judge where float32 does not compute averages exactly, as a rounding decides.
+    NotSupported, while judging, where float32 does not compute averages exactly, as a rounding
+    decides.
     """
     # Of small elements and such coordinates, averages are exact in float32.
     steps = 16 if reach == 1 else 2
@@ -501,7 +502,7 @@ def grid_sample(
     other than 0 and 1 also, or takes it for one of them: FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for a grid with infinity or NaN, an X without spatial axes or pixels, unless
-    nothing is sampled, and averages of booleans, complex numbers and texts. For a judge also for
+    nothing is sampled, and averages of booleans, complex numbers and texts. While judging, also for
     cubic averages at edges, averages of integers that depend on roundings, averages near NaN or
     infinity, and texts outside. Raises MemoryError for a Y of more than 2^28 elements.
     """
@@ -540,8 +541,8 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     """Return the values of X at locations along all axes, [N, C, count].
 
     What is half outside is HALF_OUTSIDE's. Unless the mode is nearest, raises NotSupported for
-    booleans, complex numbers and texts, and for a judge for integers whose averages depend on
-    roundings, and for NaN or infinity near a location; in nearest for a judge for texts outside.
+    booleans, complex numbers and texts, and, while judging, for integers whose averages depend on
+    roundings, and for NaN or infinity near a location; in nearest while judging for texts outside.
     """
     is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
     is_zero = np.zeros_like(is_half_outside)

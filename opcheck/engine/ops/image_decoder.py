@@ -75,9 +75,9 @@ OP = operator("ImageDecoder", exact=True, other=with_another_pixel)
 def opened(stream: Array) -> Image | None:
     """Return the image of a stream of bytes with its pixels, or None if it cannot be decoded.
 
-    Raises NotSupported without Pillow, and for a judge where the text does not decide the pixels:
-    see `reasons_to_decline`. Raises MemoryError for an image of more than 2^28 samples in three
-    channels.
+    Raises NotSupported without Pillow, and, while judging, where the text does not decide the
+    pixels: see `reasons_to_decline`. Raises MemoryError for an image of more than 2^28 samples in
+    three channels.
     """
     try:
         from PIL import Image
@@ -174,7 +174,7 @@ def image_decoder(
     a shape that EMPTY_MATRIX decides. `opened` decodes.
 
     Raises InvalidNode for a pixel_format other than RGB, BGR and Grayscale; NotSupported for a
-    stream of other than one axis, and without Pillow. Raises it for a judge also where the text
+    stream of other than one axis, and without Pillow. Raises it while judging also where the text
     does not decide the pixels: other than the named formats, lossy ones, several images, an
     orientation, profiles, transparency, other samples than of 8 bits, and the gray of colors.
     Raises MemoryError for an image of more than 2^28 samples.
@@ -203,7 +203,7 @@ def shape_of_an_empty_matrix(pixel_format: str) -> tuple[int, ...]:
 def pixels(image: Image, pixel_format: str) -> Array:
     """Return the rows of pixels of an image: [Height, Width, 3], of Grayscale [Height, Width, 1].
 
-    It may be a view. Raises NotSupported for a judge for an image with colors in Grayscale: the
+    It may be a view. Raises NotSupported, while judging, for an image with colors in Grayscale: the
     text does not define which gray a color is.
     """
     colors = np.asarray(image.convert("RGB"))

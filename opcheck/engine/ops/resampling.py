@@ -418,7 +418,9 @@ class Coordinates:
         )
 
     def is_outside(self, error: FloatArray | float = 0.0) -> NDArray[np.bool_]:
-        """Return a mask of coordinates below 0 or above length_original - 1 by more than `error`.
+        """Return a mask of coordinates more than `error` below 0 or above length_original - 1.
+
+        It has the shape [length_resized].
         """
         last = self.axis.length_original - 1
         return (self.x_original < -error) | (self.x_original > last + error)

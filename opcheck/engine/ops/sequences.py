@@ -305,7 +305,7 @@ SEQUENCE_CONSTRUCT.formula(build=sequence_construct)(list)
 
 
 def one_shape_alone(tensors: list[Array]) -> list[Array]:
-    """Mutant: tensors of several shapes are refused."""
+    """Mutant: tensors of several shapes raise InvalidNode."""
     reject(len({x.shape for x in tensors}) > 1, "tensors of several shapes")
     return tensors
 
@@ -732,7 +732,10 @@ def is_a_sequence(tensors: Tensors) -> Array:
 
 
 def versions_of_needed(name: str, make: Make) -> Mapping[int, Formula]:
-    """Return the formulas of the operator that needs an element of an optional sequence."""
+    """Return the formulas of the operator that needs an element of an optional sequence.
+
+    They are by version. Each raises NotSupported for a sequence of no tensors.
+    """
     return versions_of(name, partial(needed, make))
 
 

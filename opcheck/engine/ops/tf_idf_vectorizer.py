@@ -124,7 +124,7 @@ def entries_of(grams: Sequence[Gram], ngram_indexes: Sequence[int], mode: str) -
 def of_equals(entries: Sequence[Entry], keys: Sequence[Hashable], reading: str) -> list[Entry]:
     """Return the first or the last of the entries with equal keys, or all by other readings.
 
-    Each entry has a key. Of all, the order stays; of the first, it is reversed.
+    `keys` has one for each entry.
     """
     pairs = list(zip(keys, entries, strict=True))
     if reading == "first":

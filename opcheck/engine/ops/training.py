@@ -246,8 +246,8 @@ class Adagrad:
         """Return X_new and H_new, in the shape of X.
 
         R and T are scalars; H is the accumulated squared gradient. The rate is R / (1 + T *
-        decay_factor). ZERO_TIMES_NO_NUMBER decides in `regularized`. Where H_new and epsilon are 0,
-        X_new is NaN.
+        decay_factor). ZERO_TIMES_NO_NUMBER decides in `regularized`. Where G_regularized, H_new and
+        epsilon are 0, X_new is NaN.
         """
         G_regularized = regularized(attributes.norm_coefficient, X, G)
         H_new = H + self.squares.of(G, G_regularized)

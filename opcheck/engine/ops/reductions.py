@@ -330,8 +330,8 @@ def with_axes_as_attribute(
 
     Raises InvalidNode for an axis outside [-r, r-1]; for one that is named twice, if
     AXIS_NAMED_TWICE refuses it; for a flag other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does.
-    Raises NotSupported where `reduced` does: no values that the text does not define, inexact
-    answers of integers.
+    Raises NotSupported for inexact answers of integers; for a judge, also for answers of no values
+    that the text does not define.
     """
     if axes is None:
         return reduced(version, data, every_axis(data), keepdims)
@@ -357,8 +357,8 @@ def with_axes_as_input(
 
     Raises InvalidNode if `axes` is not of rank 1 or holds one outside [-r, r-1]; for one that is
     named twice, if AXIS_NAMED_TWICE refuses it; for flags other than 0 and 1, if
-    FLAG_OF_ANOTHER_NUMBER does. Raises NotSupported where `reduced` does: no values that the text
-    does not define, inexact answers of integers.
+    FLAG_OF_ANOTHER_NUMBER does. Raises NotSupported for inexact answers of integers; for a judge,
+    also for answers of no values that the text does not define.
     """
     along = () if axes is None else counted(listed("axes", axes), data.ndim)
     is_noop = flag("noop_with_empty_axes", noop_with_empty_axes)
@@ -452,7 +452,8 @@ AXES_MUTANTS = {
 def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
     """Declare an operator with its formulas and mutants, in the engine's table of operators.
 
-    The first of `reductions` is the text's formula, and the others are as right.
+    The first of `reductions` is the text's formula, and the others are as right. Raises
+    WrongOperator for a name that ONNX does not have, and for a formula that contradicts its schema.
     """
     op = operator(
         name,

@@ -59,7 +59,10 @@ PARTS_OF_NO_LENGTH = Ruling(
 
 
 def declared(name: str, **options: Any) -> Operator:
-    """Declare an operator that moves tensors as they are; `options` are those of `operator`."""
+    """Declare an operator that moves tensors as they are; `options` are those of `operator`.
+
+    Raises WrongOperator for a name that the schemas do not have.
+    """
     return operator(name, exact=True, **options)
 
 
@@ -744,7 +747,7 @@ def builders(
 ) -> list[tuple[Operator, FormulaBuilder]]:
     """Declare operators; return each with what makes its formulas, `build` under its name.
 
-    `options` are those of `operator`.
+    `options` are those of `operator`. Raises WrongOperator for a name that the schemas do not have.
     """
     return [(declared(name, **options), partial(build, name)) for name in names]
 

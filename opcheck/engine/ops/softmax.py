@@ -460,7 +460,11 @@ class RowOperators:
 
 
 def row_operators(name: str, dml_name: str, **options: Any) -> RowOperators:
-    """Declare an operator of ONNX and DirectML's two like it; `options` are those of `operator`."""
+    """Declare an operator of ONNX and DirectML's two like it; `options` are those of `operator`.
+
+    DirectML's are named DML_ACTIVATION_ and `dml_name`, the second with a 1 behind it. Raises
+    WrongOperator for a name that the schemas do not have.
+    """
     return RowOperators(
         onnx=operator(name, **options),
         last=operator(f"DML_ACTIVATION_{dml_name}", DML, **options),
@@ -480,7 +484,8 @@ class RowFormulas:
     def declare(self, op: Operator, build: FormulaBuilder, ruling: Ruling) -> None:
         """Declare them of an operator; `ruling` reads the rows with infinity.
 
-        `build` makes the formulas of each version from a function of rows.
+        `build` makes the formulas of each version from a function of rows. Raises WrongOperator for
+        one that contradicts its schema.
         """
         op.formula(build=build)(self.reading(self.formula, ruling))
         for alternative in self.alternatives:
@@ -822,10 +827,10 @@ def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Arr
 
 
 def by_ordered_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
-    """Return the formulas of an operator with Axes, whose order matters, by version.
+    """Return the formulas of an operator with Axes, whose order matters: UNSORTED_AXES.
 
-    They raise InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes
-    that are none, out of range or named twice.
+    They are by version, and raise InvalidNode for what `over_axes` refuses: more than 8 dimensions,
+    or none, and Axes that are none, out of range or named twice.
     """
     return over_axes(JointAxes(of_rows, joined=jointly_by_order, order=as_listed))
 
@@ -1291,7 +1296,7 @@ def by_logarithms(function: RowFunction) -> Mapping[int, Callable[..., Any]]:
     """Return the formulas of SoftmaxCrossEntropyLoss from what makes log-probabilities, by version.
 
     They raise what `of_scores` does: InvalidNode for shapes, reductions and labels that do not fit,
-    NotSupported for a mean of no samples.
+    NotSupported for a mean of no samples; and follow IGNORED_IN_THE_MEAN.
     """
     return of_scores(ScoreLoss(function))
 

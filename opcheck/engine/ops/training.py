@@ -197,7 +197,8 @@ MUTANTS_OF_SQUARES: Mapping[str, tuple[str, Squares]] = {
 def declare(op: Operator, method: Method, mutants: Mapping[str, tuple[str, Step]]) -> None:
     """Declare the formula of an operator, and mutants: of its step, and of the order of tensors.
 
-    `mutants` has a text and a wrong step for each name.
+    `mutants` has a text and a wrong step for each name. Raises WrongOperator for a formula that
+    contradicts the operator's schema.
     """
     op.formula(build=of_each)(method)
     of_order = {

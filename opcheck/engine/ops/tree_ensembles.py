@@ -312,7 +312,7 @@ def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
 def list_or_tensor(attributes: Attributes, name: str) -> Any:
     """Return the value of an attribute, or of the tensor instead of it; None for neither.
 
-    Of both one counts, or InvalidNode is raised: LIST_AND_TENSOR.
+    Of both the list or the tensor counts: LIST_AND_TENSOR. Raises InvalidNode if that refuses both.
     """
     values = attributes.get(name)
     tensor = attributes.get(f"{name}_as_tensor")
@@ -333,7 +333,7 @@ def lifted(values: Any) -> Array:
 def are_true(name: str, flags: Sequence[int]) -> Mask:
     """Return as booleans the flags of an attribute, which are 0 or 1, or else NEITHER_0_NOR_1.
 
-    By that ruling other numbers are true, or false, or raise InvalidNode.
+    By that ruling other numbers are true, or false. Raises InvalidNode if it refuses them.
     """
     wrong = sorted({*flags} - {0, 1})
     if not wrong:
@@ -348,7 +348,8 @@ def are_true(name: str, flags: Sequence[int]) -> Mask:
 def branches_for_nan(attributes: Attributes, count: int) -> Mask:
     """Return if each node's true branch is for NaN, [count]: "the default value is false (0)".
 
-    Flags other than 0 and 1 are true, or false, or raise InvalidNode: NEITHER_0_NOR_1.
+    Flags other than 0 and 1 are true, or false: NEITHER_0_NOR_1. Raises InvalidNode if that refuses
+    them.
     """
     name = "nodes_missing_value_tracks_true"
     stated = attributes[name]

@@ -230,7 +230,8 @@ CUT_MUTANTS: Mapping[str, tuple[str, Function]] = {
 def declare(name: str, shares: Shares, others: Shares) -> None:
     """Declare a window of these shares, and its mutants, in the engine's table of operators.
 
-    `others` are the shares that it might have.
+    `others` are the shares that it might have. Raises WrongOperator for a name that ONNX does not
+    have, and for a formula that contradicts its schema.
     """
     op = operator(name, module=__name__, of_integers=True, of_scalars=("int32", "int64"))
     points = partial(cosines, shares)

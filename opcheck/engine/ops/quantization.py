@@ -1421,7 +1421,9 @@ UINT8 = Target(DTYPES["uint8"])
 
 @formula_builder(11)
 def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Array]:
-    """Return y, y_scale and y_zero_point of uint8; both are scalars, and y has the shape of x.
+    """Return y, y_scale and y_zero_point.
+
+    y is uint8 in the shape of x; y_scale, in the type of x, and y_zero_point, uint8, are scalars.
 
         y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin),
         y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),

@@ -48,8 +48,6 @@ NOT_YET: tuple[str, ...] = (
     "engine/ops/grid_sample.py",
     "engine/ops/image_decoder.py",
     "engine/ops/indexing.py",
-    "engine/ops/random.py",
-    "engine/ops/recurrent.py",
     "engine/ops/reductions.py",
     "engine/ops/regex_full_match.py",
     "engine/ops/resampling.py",

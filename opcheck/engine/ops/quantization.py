@@ -204,7 +204,10 @@ def to_integers(x: Array, dtype: DType) -> Array:
 
 
 def cut_off(x: Array, dtype: DType) -> Array:
-    """Return floats as integers of 8 bits or more: towards 0, the nearest end, 0 for NaN."""
+    """Return floats as integers of 8 bits or more: towards 0, the nearest end, 0 for NaN.
+
+    x: float64. Out of range, infinities too, they become the nearest end of `dtype`.
+    """
     low, high = map(int, limits(dtype))
     values = np.trunc(np.where(np.isnan(x), 0.0, x))
     # The largest number of 64 bits is not one of float64, but one more is.
@@ -769,7 +772,10 @@ def in_float32(x: Array, zero: Array, scale: Array, out: DType) -> Array:
 
 
 def difference(x: Array, zero: Array) -> Array:
-    """Return x - x_zero_point; what float32 cannot hold of it may be rounded."""
+    """Return x - x_zero_point in the kind of numbers in force; both of one type, which broadcast.
+
+    What float32 cannot hold of it may be rounded: it has an error of one rounding.
+    """
     exact = exact_values(x) - exact_values(zero)
     is_held = exact.astype(np.float32) == exact
     y = xp.astype(exact, np.float64)
@@ -998,14 +1004,20 @@ def quantized(
 
 
 def rounded_values(q: Array) -> Any:
-    """Return the values of quotients in float64, each rounded to their type."""
+    """Return the values of quotients in float64, each rounded to their type, as a plain array.
+
+    q: numbers of any kind; those of bounded ones have more digits than their type.
+    """
     if not isinstance(q, Bounded):
         return bare(q).astype(np.float64)
     return q.v.astype(np.float64).astype(q.dtype).astype(np.float64)
 
 
 def are_whole_in(dtype: DType, values: Any) -> bool:
-    """Return True if all values are whole numbers that a type of floats holds; NaN is none."""
+    """Return True if all values are whole numbers that a type of floats holds; NaN is none.
+
+    values: a plain array of float64.
+    """
     return bool((values == np.rint(values.astype(dtype.numpy).astype(np.float64))).all())
 
 
@@ -1449,7 +1461,11 @@ def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Arr
 
 
 def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> Array:
-    """Return y, uint8, by any zero point that is admitted; see `admitted`."""
+    """Return y, uint8 in the shape of the quotients, by any zero point that is admitted.
+
+    zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
+    results of any is admitted; see `admitted`.
+    """
     points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
     every = np.concatenate([each_admitted(y) for y in found], axis=-1)

@@ -138,7 +138,10 @@ def check_stretches(one: Array, x: Array, shape: Sequence[int], wanted: Sequence
 
 
 def wide(x: Array) -> Array:
-    """Return integers of few bits in int64, floats of few bits in the kind in force."""
+    """Return integers of few bits in int64, and floats of few bits in float64.
+
+    Floats are of the kind of numbers in force.
+    """
     if x.dtype.kind in "iu":
         return x.astype(np.int64)
     return xp.astype(exact_values(x), np.float64)
@@ -354,7 +357,11 @@ Quotients: TypeAlias = Callable[[Accumulated], Array]
 
 
 def by_factor(found: Accumulated) -> Array:
-    """Return the sums times a_scale * b_scale / y_scale, as float32 has it or anything finer."""
+    """Return the sums times a_scale * b_scale / y_scale, as float32 has it or anything finer.
+
+    The bias, if there is one, is added to the sums before. Sums that float32 does not hold may be
+    rounded.
+    """
     exact = found.with_bias()
     factor = found.a * found.b / found.y
     if isinstance(exact, xp.Number):

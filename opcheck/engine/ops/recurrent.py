@@ -762,7 +762,11 @@ def run_direction(
 
 
 def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Tensor]:
-    """Return [W, R, Wb, Rb] of direction `k`, transposed, for each gate; see `Step.weights`."""
+    """Return [W, R, Wb, Rb] of direction `k`, transposed, for each gate in the order of W.
+
+    Each is [input_size + hidden_size + 2, hidden_size]; the last two rows are biases, and are
+    missing without B.
+    """
     hidden_size = tensors.R.shape[2]
     biases: list[Tensor] = []
     if tensors.B is not None:

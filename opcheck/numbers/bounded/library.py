@@ -259,10 +259,10 @@ def _exponentials_in_common(e: Bound, shift: Common | None) -> tuple[Bound, Comm
 def _error_of_exponential(
     function: _Function, x: Bounded, v: Reals, e: Floats
 ) -> tuple[Bound, Lost | None]:
-    """Return the error of v = e^(x ± e), and the lost elements: an `_ErrorRule`.
+    """Return the error of v = exp(x ± e), and the lost elements: an `_ErrorRule`.
 
-    For small errors δ of x, e^δ − 1 ≤ δ·(1 + δ). With larger ones, or lost arguments, it is that of
-    `_error_of_interval`.
+    For small errors δ of x, exp(δ) − 1 ≤ δ·(1 + δ). With larger ones, or lost arguments, it is that
+    of `_error_of_interval`.
     """
     if x.lost is None and e.max(initial=0) < _SMALL_EXPONENT_ERROR:
         return magnitude_of(v) * (e * (1 + e)), None

@@ -209,7 +209,7 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
     # Of what its own graphs held, the outputs alone are left.
     spent.held = held
     for x in outputs:
-        spent.check(f"{node.op} gives a tensor", elements_of(x))
+        budget.check(f"{node.op} gives a tensor", elements_of(x))
     return outputs
 
 

@@ -404,7 +404,8 @@ class Coordinates:
     def neighbors(self, rounding: Rounding) -> Neighbors:
         """Return the nearest elements; those outside of the input are the ones at its edge.
 
-        `rounding` makes whole numbers of coordinates.
+        They are indices of shape [length_resized]: of the coordinates, and of these less and plus
+        what they may be off by. `rounding` makes whole numbers of coordinates.
         """
         last = self.axis.length_original - 1
 

@@ -99,7 +99,11 @@ class Expansion:
         self.values_left = MAX_VALUES
 
     def expand(self, name: str, case: FileNode, lost: Omitted) -> Iterator[Concrete]:
-        """Yield the concrete cases of one entry of `cases`."""
+        """Yield the concrete cases of an entry of `cases`: its rows times the points of the matrix.
+
+        Nothing comes of an entry for other operators, or beyond the limits of a file. `lost` is
+        what was left out of the entry already. Mistakes are reported, and nothing is raised.
+        """
         if not self._is_of(case):
             return
         known = len(self.problems)

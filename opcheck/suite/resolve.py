@@ -284,7 +284,8 @@ class Resolver:
     def _outputs(self, bound: dict[str, DType], attrs: Attrs) -> Iterator[OutputSpec]:
         """Yield the outputs of the node, with their types where these follow from the inputs.
 
-        A case that does not state how many tensors a sequence has is reported.
+        Reported are outputs that do not exist, and a case that does not state how many tensors a
+        sequence has.
         """
         schema = self.schema
         names = self._computed_names()

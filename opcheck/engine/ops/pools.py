@@ -243,7 +243,11 @@ class Attributes:
         )
 
     def padding_at_the_ends(self, windows: Windows) -> Sequence[int]:
-        """Return the padding behind each spatial axis; under SAME, all that windows may hold."""
+        """Return the padding behind each spatial axis; 0 without pads.
+
+        Under SAME it is more than the padding: the span of all windows, so that each lies within
+        it.
+        """
         if self.auto_pad.startswith("SAME"):
             return [axis.span for axis in windows.axes]
         if self.pads is None:
@@ -252,7 +256,10 @@ class Attributes:
 
 
 def started_within(windows: Windows) -> Windows:
-    """Return those windows that start before the padding at the end of each axis."""
+    """Return those windows that start before the padding at the end of each axis.
+
+    The windows of an axis are in order: there may be fewer of them, from the first on.
+    """
     axes = (
         replace(axis, size=min(axis.size, up(axis.length + axis.begin, axis.stride)))
         for axis in windows.axes

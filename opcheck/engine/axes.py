@@ -389,9 +389,9 @@ class Windows:
 
     @cached_property
     def terms(self) -> Places:
-        """The number of elements in each window without padding; it broadcasts to the output's shape.
+        """The number of elements in each window, which broadcasts to the output's shape.
 
-        An axis along which all windows have as many has length 1.
+        Padding does not count. An axis along which all windows have as many has length 1.
         """
         terms = np.ones((), np.intp)
         for n, axis in enumerate(self.axes):

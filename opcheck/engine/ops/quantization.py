@@ -832,7 +832,7 @@ def zero_point_of(x: Array, zero: Array) -> Array:
     """Return the zero point, which "is 0 when it's not specified" (None), in the type of x.
 
     One of int32 that is not 0 is subtracted, ignored, so 0, or refused: ZERO_POINT_OF_INT32. Raises
-    InvalidNode by the last reading.
+    InvalidNode by the last reading. Where DECIDED has LONG_ZERO, as for DirectML, it is subtracted.
     """
     none = np.zeros((), x.dtype)
     if zero is None:

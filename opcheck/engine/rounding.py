@@ -45,8 +45,9 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
     """Return the outputs rounded once to their own types, and how they came about.
 
     Raises InvalidNode for a node that is forbidden; NotSupported for one that is not implemented
-    and for outputs drawn at random; MemoryError as a formula does; Unrounded where all DIGITS do
-    not tell what an element rounds to, or precise numbers contradict bounded ones.
+    and for outputs drawn at random; MemoryError and WrongOperator as a formula does; Unrounded
+    where all DIGITS do not tell what an element rounds to, or precise numbers contradict bounded
+    ones.
     """
     rounded: dict[int, Array] = {}
     method: Method = "exact"
@@ -124,7 +125,7 @@ def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
     """Return the wanted outputs, by their places, with as many digits as it takes.
 
     Raises Unrounded if no number of DIGITS tells what they round to, or they contradict bounds; and
-    what `precisely` raises, NotSupported and MemoryError among it.
+    InvalidNode, NotSupported, MemoryError and WrongOperator as `precisely` does.
     """
     rounded: dict[int, Array] = {}
     before = precisely(node, DIGITS[0])

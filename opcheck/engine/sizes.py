@@ -503,7 +503,10 @@ def _parts(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _texts(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the size of texts that are put together, by their longest."""
+    """Return the size of texts that are put together, by the longest of each input.
+
+    Raises TypeError if one is no plain array.
+    """
     longest = [max(map(len, _values(x)), default=0) for x in inputs]
     return _elementwise(inputs, attrs) * max(1, sum(longest) // _TEXT)
 

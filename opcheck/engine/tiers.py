@@ -9,6 +9,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.operators import Formula, Operator
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 
+_WITHOUT_CASTS = "right only where a Cast to 16 bits is left out"
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
 
 
@@ -61,13 +62,15 @@ def tiers_of(
     short: tuple[DType, ...],
     declared: Set[str],
     inside: tuple[DType, ...] = (),
+    casts: bool = False,
 ) -> tuple[Tier, ...]:
     """Return the tiers of an operator's version, those without a remark first; cached.
 
     They compute as expected of `dtype`, or in a 16-bit type of `short`; or in one of `inside`, but
     only what is of a 16-bit type. Those of a type that is `declared`, by its name, have no remark.
     The formula comes first, then its alternatives of this version. Each of the usual arithmetic has
-    a tier of the same formula that may also leave its range, "range".
+    a tier of the same formula that may also leave its range, "range". The last one leaves out the
+    roundings of casts within a graph, if it `casts`.
     """
     name = "float64" if dtype.name == "float64" else "float32"
     usual = expected(dtype)
@@ -85,6 +88,9 @@ def tiers_of(
         tiers += _tiers_in(narrower, formulas, is_declared=narrower.name in declared)
     for narrower in inside:
         tiers += _tiers_inside(flushing, narrower, is_declared=narrower.name in declared)
+    if casts:
+        without = replace(flushing, keeps_casts=True)
+        tiers.append(Tier(f"{name} without casts", without, None, _WITHOUT_CASTS))
     return tuple(sorted(tiers, key=lambda tier: tier.remark != ""))
 
 

@@ -45,10 +45,13 @@ def evaluate(
     """Return the outputs in the tensors' own types.
 
     16-bit types are computed in float32 and rounded once. The outputs share no memory with the
-    inputs. `formula` takes the place of the operator's own, `faults` of functions that it calls;
-    `trace` collects the names of these.
+    inputs. `formula` takes the place of the operator's own, `faults` of functions that it calls, by
+    their names; `trace`, a set, collects the names of these.
 
-    Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
+    Raises InvalidNode for what the schema or the formula forbids; NotSupported for a version
+    without a formula, what a text does not define, and sizes beyond the budget (BeyondBudget);
+    MemoryError for an output that no memory holds; WrongOperator for a formula that fails
+    otherwise.
     """
     return _in_own_types(bind(node, formula), faults, trace)
 
@@ -56,7 +59,10 @@ def evaluate(
 def _in_own_types(
     bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
-    """Return the outputs of a bound node; see `evaluate`."""
+    """Return the outputs of a bound node; see `evaluate`.
+
+    Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
+    """
     is_of_own_type = bound.operator.exact or bound.schema.graphs
     convert = _native if is_of_own_type else _widened
     is_watched = faults is not None or trace is not None
@@ -95,7 +101,10 @@ def _made_faulty(array: Any) -> Any:
 
 
 def _typed(bound: BoundNode, place: int, output: Any) -> Array:
-    """Return an output in its dtype; floats are rounded to it, integers wrap around, true is 1."""
+    """Return an output in its dtype; floats are rounded to it, integers wrap around, true is 1.
+
+    place: among the outputs that are asked for. Raises WrongOperator for an output of another kind.
+    """
     dtype = bound.output_dtype(place)
     array = _owned(bound, output)
     if dtype is None or array.dtype == dtype.numpy:
@@ -136,11 +145,12 @@ def _call_formula(
 ) -> Sequence[Any]:
     """Return the outputs of the formula on the kind of numbers to which `lift` brings an array.
 
-    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range.
+    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range. The outputs
+    are those that are asked for.
 
-    Raises InvalidNode for what the formula forbids, NotSupported, and MemoryError as the formula
-    does; WrongOperator for anything else that the formula raises, and for a wrong number of
-    outputs.
+    Raises InvalidNode for what the formula forbids, NotSupported and MemoryError as the formula
+    does, BeyondBudget for sizes beyond the budget; WrongOperator for anything else that the formula
+    raises, and for a wrong number of outputs.
     """
     operands, attrs = _arguments(bound, [lift(array) for array in inputs])
     with (
@@ -171,7 +181,10 @@ def _arguments(bound: BoundNode, operands: list[Any]) -> tuple[list[Any], Mappin
 
 @contextmanager
 def _errors_of_formula(bound: BoundNode) -> Iterator[None]:
-    """Name the operator in errors; raise WrongOperator for those that no formula may raise."""
+    """Name the operator in errors; raise WrongOperator for those that no formula may raise.
+
+    InvalidNode gets the operator before its message; NotSupported and MemoryError pass as they are.
+    """
     try:
         yield
     except InvalidNode as error:
@@ -201,7 +214,11 @@ def _ignoring_warnings(lost: list[object] | None) -> AbstractContextManager[Any]
 
 
 def _asked_outputs(bound: BoundNode, outputs: Sequence[Any]) -> Sequence[Any]:
-    """Return the outputs that are asked for; raise WrongOperator where a formula gives others."""
+    """Return the outputs that are asked for, all if none are named.
+
+    Raises WrongOperator where a formula gives too many or too few; InvalidNode for a sequence of
+    fewer tensors than are asked for.
+    """
     declared = bound.schema.outputs
     if declared[-1].listed:
         outputs = _of_sequence(bound, outputs)
@@ -335,7 +352,12 @@ class Evaluation:
         )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
-        """Return the outputs of a tier."""
+        """Return the outputs of a tier, computed once.
+
+        They follow the readings that were in force when the evaluation was made. Raises InvalidNode
+        for what the formula forbids, NotSupported and MemoryError as it does, WrongOperator if it
+        fails otherwise.
+        """
         if tier not in self._outputs:
             with following(self._reader):
                 self._outputs[tier] = self._evaluate(tier.arithmetic, tier.formula)
@@ -343,13 +365,19 @@ class Evaluation:
 
     @property
     def expected(self) -> tuple[Output, ...]:
-        """The outputs of the first tier."""
+        """The outputs of the first tier.
+
+        Raises InvalidNode, NotSupported and MemoryError as `outputs` does.
+        """
         if self.is_exact:
             return _in_own_types(self.bound)
         return self.outputs(self.tiers()[0])
 
     def _evaluate(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
-        """Return the outputs in an arithmetic, of the operator's formula or another one."""
+        """Return the outputs in an arithmetic, of the operator's formula or another one.
+
+        Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
+        """
         bound = self.bound if formula is None else bind(self.node, formula)
         if self.is_exact:
             return _in_own_types(bound)
@@ -362,7 +390,12 @@ class Evaluation:
     def _evaluate_widely(
         self, bound: BoundNode, arithmetic: Arithmetic, formula: Formula | None
     ) -> Sequence[Any]:
-        """Return the outputs on values so wide that they do not leave their own range."""
+        """Return the outputs on values so wide that they do not leave their own range.
+
+        The widths are tried from the arithmetic's own on; which one was enough is kept for the
+        formula. Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula`
+        does on any of them.
+        """
         outputs: Sequence[Any] = ()
         # Values are the same in all arithmetics, so that the first one shows how wide they are.
         known = self._widths.get(formula)
@@ -392,7 +425,11 @@ class Evaluation:
         return outputs
 
     def _needs_wider(self, bound: BoundNode, lift: Lift, outputs: Sequence[Any]) -> bool:
-        """Return True if values left their range on the way, and wider ones would not."""
+        """Return True if values left their range on the way, and wider ones would not.
+
+        Infinities and NaN that come of those of the inputs do not count. Raises what
+        `_call_formula` raises on inputs with zeros in their place, such as InvalidNode.
+        """
         if not any(map(_ran_out, outputs)):
             return False
         # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
@@ -454,7 +491,10 @@ def _tamed(array: Array | None) -> Array | None:
 
 
 def _ran_out(output: Any) -> bool:
-    """Return True if values may have left their own range, as x^10 does for x = 1e38."""
+    """Return True if values may have left their own range, as x^10 does for x = 1e38.
+
+    That is if one is infinite or NaN, or is 0 with an error above what is flushed.
+    """
     if not isinstance(output, Bounded):
         return False
     v = output.v
@@ -471,7 +511,11 @@ def _ran_out(output: Any) -> bool:
 
 
 def precisely(node: Node, bits: int) -> Sequence[Any]:
-    """Return the outputs with so many binary digits, as numbers without errors or plain arrays."""
+    """Return the outputs with so many binary digits, as numbers without errors or plain arrays.
+
+    Raises InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is
+    not computed, and WrongOperator for a formula that fails.
+    """
     from opcheck.numbers.precise import digits
 
     with digits(bits):
@@ -482,9 +526,11 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
 
 
 def exactly(node: Node) -> Outputs:
-    """Return the outputs of a node, plain arrays where they are exact.
+    """Return the outputs of a node, one for each that is asked for, or all.
 
-    Raises what `evaluate` raises.
+    Each is a plain array where it is exact, `Drawn` where it is drawn, else `Expected`. Raises
+    InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is not
+    computed, and WrongOperator for a formula that fails.
     """
     evaluation = Evaluation(node)
     if node.draws:
@@ -507,7 +553,8 @@ def exactly(node: Node) -> Outputs:
 def each_answer(node: Node) -> tuple[Reading[Outputs], ...]:
     """Return the answers that the text admits, one for each combination of readings.
 
-    Raises what `exactly` raises if no reading gives outputs, and NotSupported for too many answers.
+    Some may be refusals. Raises InvalidNode if no reading gives outputs, NotSupported for too many
+    answers, and NotSupported, MemoryError and WrongOperator as `exactly` does.
     """
     readings = tuple(each_reading(partial(exactly, node)))
     for reading in readings:

@@ -41,7 +41,7 @@ def body_formula(op: OpVersion) -> Formula:
 
     The body may depend on the types and shapes of the inputs and on the attributes, so it is built
     at each call, which onnx does in less than a millisecond. The formula raises NotSupported where
-    there is none.
+    there is none or one of its operators is missing, and InvalidNode for what they forbid.
     """
     from opcheck.opset import onnx_defs
 
@@ -111,7 +111,8 @@ class Subgraph:
         """Return the outputs, each in its own type, as tensors of a model are.
 
         Raises InvalidNode for another number of inputs, for names of nothing, and for what the
-        specification forbids a node in it; NotSupported for operators that are missing.
+        specification forbids a node in it; NotSupported for operators that are missing, for random
+        draws, and BeyondBudget for too many nodes or elements.
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
@@ -122,7 +123,9 @@ class Subgraph:
         """Return the outputs of a whole model on plain `values`: tensors, lists of them, or None.
 
         `optionals` are the names of inputs of that type. Outside of its own graphs the model may
-        draw random numbers. Raises what a call raises.
+        draw random numbers. Raises InvalidNode for names of nothing and for what the specification
+        forbids a node in it; NotSupported for operators that are missing, and BeyondBudget for too
+        many nodes or elements.
         """
         inputs: list[Any] = []
         for name, x in values.items():
@@ -148,8 +151,12 @@ def graph_of(task: Task) -> Subgraph:
 def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = None) -> _Values:
     """Return the outputs of a body; of a function with `attrs`, or else of a graph.
 
-    The nodes of a graph, and the elements that it holds, count against the budget of the evaluation
-    in progress. Raises BeyondBudget.
+    around: tensors by name that it may use from around it. An output of no name is None. The nodes
+    of a graph, and the elements that it holds, count against the budget of the evaluation in
+    progress.
+
+    Raises InvalidNode for a name of nothing and for what a node's specification forbids;
+    NotSupported for operators that are missing, and BeyondBudget.
     """
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
@@ -193,7 +200,11 @@ def _check_names(node: BodyNode, named: _Named) -> None:
 
 
 def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
-    """Return the outputs of a graph's node; an error names the innermost node of graphs in it."""
+    """Return the outputs of a graph's node; an error names the innermost node of graphs in it.
+
+    spent: counts the run, and one tensor at a time. Raises InvalidNode for what the node's
+    specification forbids, NotSupported for what is not computed, BeyondBudget for too much.
+    """
     spent.run()
     held = spent.held
     try:
@@ -216,8 +227,8 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
 def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     """Return the outputs of a graph's node as tensors of a model: each in its declared type.
 
-    Raises NotSupported for a sequence where none is expected, and for what depends on how numbers
-    were rounded.
+    Raises NotSupported for a sequence where none is expected, for an operator that is missing, and
+    for what depends on how numbers were rounded; InvalidNode for what its specification forbids.
     """
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
@@ -267,7 +278,11 @@ def _declining_unsure(node: BodyNode, operands: list[Any], moves: bool) -> Itera
 
 
 def _outputs_of_plain(node: BodyNode, operands: list[Any]) -> list[Any]:
-    """Return the outputs of a node of plain arrays, as the kind of numbers in force."""
+    """Return the outputs of a node of plain arrays, as the kind of numbers in force.
+
+    Those that are not asked for are None. Raises as `evaluate` does: InvalidNode, NotSupported and
+    MemoryError.
+    """
     plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
     outputs = map(numbers.lifted, engine.evaluate.evaluate(plain))
     by_place = dict(zip(node.asked, outputs, strict=True))
@@ -292,7 +307,10 @@ def _reason_to_decline(node: BodyNode, operands: list[Any], moves: bool) -> str 
 def _in_declared_types(
     node: BodyNode, schema: Schema, operands: list[Any], outputs: _Values
 ) -> list[Any]:
-    """Return outputs in the types that the node's schema declares."""
+    """Return outputs in the types that the node's schema declares.
+
+    Raises InvalidNode for operands of types that it does not allow.
+    """
     bound = bound_types(schema, [x if x is None else np.empty(0, x.dtype) for x in operands])
     attrs: dict[str, Any] = {a.name: a.default for a in schema.attributes.values()}
     attrs |= node.attrs
@@ -338,9 +356,10 @@ def _relifted(outputs: Iterable[Any]) -> list[Any]:
 def _outputs_of_lists(
     node: BodyNode, schema: Schema, operands: _Values, named: _Named
 ) -> list[Any]:
-    """Return the outputs of a node of sequences or optionals.
+    """Return the outputs of a node of sequences or optionals, which are lists.
 
-    Raises InvalidNode for one in place of the other.
+    Raises InvalidNode for one in place of the other, and for what the node's specification forbids;
+    NotSupported for an operator that is missing.
     """
     if node.graphs:
         return _mapped(node, Subgraph(node.graphs[0], named), operands)
@@ -405,7 +424,8 @@ def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -
     """Return the outputs of one node of a body, by its operator's formula.
 
     `named` are the tensors that its graphs may use, `attrs` the attributes of the body's function.
-    Raises NotSupported for an operator that is missing.
+    Raises NotSupported for an operator that is missing, BeyondBudget for sizes beyond the budget,
+    and what the formula raises, InvalidNode for one.
     """
     operator = operator_of(node.op)
     if operator is None:

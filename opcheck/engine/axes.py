@@ -73,7 +73,7 @@ SIZE_BELOW_0 = Ruling(
 def from_either_end(axis: int, rank: int) -> int:
     """Return `axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)".
 
-    Raises InvalidNode for an axis out of that range, as any is for rank 0.
+    Raises InvalidNode out of that range, as every axis of rank 0 is.
     """
     reject(not -rank <= axis < rank, f"axis {axis} is outside {_range(-rank, rank)}")
     return axis % rank
@@ -97,7 +97,7 @@ def from_the_front(axis: int, rank: int) -> int:
     """Return `axis` where the text documents no negative values: in [0, r-1].
 
     A negative axis is refused, or counts from the back: NEGATIVE_AXIS. Raises InvalidNode for one
-    that is refused or out of [-r, r-1].
+    that is refused or out of range, as every axis of rank 0 is.
     """
     if -rank <= axis < 0 and NEGATIVE_AXIS.reading() == "from_the_back":
         return axis + rank
@@ -108,8 +108,8 @@ def from_the_front(axis: int, rank: int) -> int:
 def from_the_front_or_last(axis: int, rank: int) -> int:
     """Return `axis` counted from the front where the text documents no negative value but -1.
 
-    Another negative axis is refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. Raises
-    InvalidNode for one that is refused or out of [-r, r-1].
+    Another negative axis counts from the back, or is refused: NEGATIVE_AXIS_BUT_THE_LAST. Raises
+    InvalidNode for one that is refused, and for an axis outside of [-r, r-1].
     """
     is_open = -rank <= axis < -1
     if is_open and NEGATIVE_AXIS_BUT_THE_LAST.reading() == "refused":
@@ -118,9 +118,9 @@ def from_the_front_or_last(axis: int, rank: int) -> int:
 
 
 def listed(name: str, numbers: Any) -> list[int]:
-    """Return the whole numbers of an attribute, or of a tensor, as Python's; [] of none.
+    """Return the whole numbers of a list, which is an attribute or a tensor; fractions are cut off.
 
-    `name` is for messages. Raises InvalidNode if the numbers have no axis or several.
+    name: in the message. Raises InvalidNode for another rank than 1.
     """
     reject(np.ndim(numbers) != 1, f"{name} of shape {list(np.shape(numbers))} is no list")
     return [int(number) for number in numbers]
@@ -181,23 +181,23 @@ def elements_at(indices: Any, length: int, *, back: bool) -> Any:
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """Return the shape of the matrix that versions 1 and 11 of some operators work on.
 
-    It is [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], where k is the axis.
+    It is [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], where k is the axis, counted from the front.
     """
     return prod(shape[:axis]), prod(shape[axis:])
 
 
 @xp.primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
-    """Return the arrays broadcast as NumPy's are; they may be views.
+    """Return the arrays broadcast to each other as NumPy's are.
 
-    Raises InvalidNode where the shapes do not fit.
+    Raises InvalidNode where they do not fit.
     """
     shape = common_shape(*(x.shape for x in arrays))
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape to which all of the shapes broadcast; () of none.
+    """Return the shape to which all of the shapes broadcast.
 
     Raises InvalidNode where there is none.
     """
@@ -211,7 +211,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def stretches(name: str, x: Any, other: Any) -> None:
     """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is.
 
-    So `x`, which messages call `name`, has no more axes than `other`.
+    name: in the message.
     """
     shape = list(x.shape)
     wanted = list(other.shape)
@@ -226,7 +226,10 @@ def _range(low: int, end: int) -> str:
 
 
 def slices(count: int, step: int) -> list[slice]:
-    """Return slices of the numbers below `count`, `step` at a time; [] for a count of 0."""
+    """Return slices of the numbers below `count`, `step` at a time; none for 0.
+
+    step: 1 or more. The last slice may be shorter.
+    """
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
@@ -292,7 +295,7 @@ class AxisWindows:
         return self.ceil and self.auto_pad == "NOTSET"
 
     def padding(self, size: int) -> int:
-        """Return the total padding of SAME for an output of this size."""
+        """Return the total padding of SAME for an output of this size, at least 0."""
         return max(0, (size - 1) * self.stride + self.width - self.length)
 
     def begin_of_same(self, size: int) -> int:
@@ -322,7 +325,7 @@ class AxisWindows:
         return range(max(0, low), min(self.kernel - 1, high) + 1)
 
     def cut(self, windows: range | slice) -> "AxisWindows":
-        """Return some of the windows, numbered from the first; `windows` has a step of 1."""
+        """Return the windows from windows.start to before windows.stop, which are in range."""
         begin = self.begin - windows.start * self.stride
         return replace(self, begin=begin, size=windows.stop - windows.start)
 
@@ -340,7 +343,10 @@ class AxisWindows:
 
     @property
     def places(self) -> Places:
-        """The place of the element at each offset of each window, -1 for padding."""
+        """The place of the element at each offset of each window, -1 for padding.
+
+        It has the shape (kernel, size).
+        """
         places = np.full((self.kernel, self.size), -1, np.intp)
         for j in self.offsets:
             windows, elements = self.reach(j)
@@ -352,9 +358,8 @@ class AxisWindows:
     def spans(self, numbers: Places) -> tuple[Places, Places]:
         """Return the first element of each of these windows, and how many it holds.
 
-        numbers: the windows' numbers. Elements are `dilation` apart. Padding does not count; of a
-        window of padding alone the first is 0. No number overflows on the way, however large the
-        sizes are.
+        They are `dilation` apart. Padding does not count; a window of padding alone has 0 elements
+        from 0. numbers: of windows, from 0 on, of any shape, which both results have.
         """
         farthest = (self.size + 1) * self.stride + self.begin + self.length
         is_wide = farthest + self.kernel * self.dilation >= _WIDE
@@ -405,8 +410,8 @@ class Windows:
     def portions(self, weight: int) -> "Iterator[Windows]":
         """Yield the windows in portions along the first spatial axis, if each weighs this much.
 
-        A portion weighs up to 2^22, or is one window along that axis. No windows give one empty
-        portion.
+        weight: of one window. A portion weighs _PORTION or less, or is one row of windows. Without
+        windows there is one empty portion.
         """
         first, *others = self.axes
         weight_of_each = weight * prod(axis.size for axis in others)
@@ -418,7 +423,7 @@ class Windows:
         """Return the row-major place of each element of each window, -1 for padding.
 
         It has the shape (elements, windows), and counts in a block of these lengths, one for each
-        spatial axis.
+        axis.
         """
         places = np.zeros((1, 1), np.intp)
         for axis, length in zip(self.axes, lengths, strict=True):
@@ -429,17 +434,17 @@ class Windows:
         return places
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Return the sum of `values`, of the input's shape, over every window without padding.
+        """Return the sum of `values` over every window without padding; 0 of none.
 
-        A window of padding alone gives 0. The result has the output's shape.
+        values: of the input's shape. The result has the shape of the output.
         """
         return self.reduced(values, np.add, 0)
 
     def reduced(self, values: Array, function: np.ufunc, of_padding: Any) -> Array:
-        """Return each window reduced by a ufunc, one axis after the other, in the output's shape.
+        """Return each window reduced by a ufunc, one axis after the other.
 
-        values: of the input's shape. Padding is left out, and a window of padding alone gives
-        `of_padding`; so does every window of an empty input.
+        The result has the shape of the output. values: of the input's shape; of_padding: what a
+        window of padding alone has, neutral for function.
         """
         if not values.size or not prod(self.shape):
             return np.full(self.shape, of_padding, values.dtype)
@@ -469,8 +474,8 @@ class Windows:
     def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the windows whose outputs have these row-major places, in portions.
 
-        x: the input, not empty. Each portion is a slice of `places`, and the windows' elements as
-        float64 of shape (n, K), with zeros where it holds fewer (K ≥ 1).
+        x: the input, a plain array, not empty. Each portion is a slice of `places`, and the
+        windows' elements as float64 of shape (n, K), with zeros where it holds fewer (K ≥ 1).
         """
         for portion in slices(len(places), max(1, _GATHERED // max(1, self.most))):
             index, is_held = self._index_of(np.unravel_index(places[portion], self.shape))
@@ -653,10 +658,9 @@ def windows_along(
     auto_pad: str,
     ceil: bool,
 ) -> AxisWindows:
-    """Return the windows along one axis; their size is 0 or less where no window fits.
+    """Return the windows along one axis; their size is below 0 where the text allows none.
 
-    begin, end: the padding, which `auto_pad` decides unless it is NOTSET; ceil: the size is rounded
-    up.
+    The arguments are the fields of `AxisWindows`, and are in range.
     """
     asked = AxisWindows(
         length=length,

@@ -45,13 +45,13 @@ def evaluate(
     """Return the outputs in the tensors' own types.
 
     16-bit types are computed in float32 and rounded once. The outputs share no memory with the
-    inputs. `formula` takes the place of the operator's own, `faults` of functions that it calls;
-    `trace` collects the names of these.
+    inputs. `formula` takes the place of the operator's own, `faults` of functions that it calls, by
+    their names; `trace`, a set, collects the names of these.
 
-    Raises InvalidNode for what the schema or the formula forbids; NotSupported without a formula of
-    the version, and for what the formula does not answer, a tensor too large for the budget among
-    it; MemoryError for an output of more than 2^28 elements; WrongOperator for an error in the
-    formula.
+    Raises InvalidNode for what the schema or the formula forbids; NotSupported for a version
+    without a formula, what a text does not define, and sizes beyond the budget (BeyondBudget);
+    MemoryError for an output that no memory holds; WrongOperator for a formula that fails
+    otherwise.
     """
     return _in_own_types(bind(node, formula), faults, trace)
 
@@ -59,10 +59,9 @@ def evaluate(
 def _in_own_types(
     bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
-    """Return the outputs of a bound node in the tensors' own types; see `evaluate`.
+    """Return the outputs of a bound node; see `evaluate`.
 
-    Raises InvalidNode, NotSupported and MemoryError as the formula does, and WrongOperator for any
-    other error in it.
+    Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
     """
     is_of_own_type = bound.operator.exact or bound.schema.graphs
     convert = _native if is_of_own_type else _widened
@@ -150,11 +149,12 @@ def _call_formula(
 ) -> Sequence[Any]:
     """Return the outputs of the formula on the kind of numbers to which `lift` brings an array.
 
-    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range.
+    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range. The outputs
+    are those that are asked for.
 
     Raises InvalidNode for what the formula forbids, NotSupported and MemoryError as the formula
-    does, and BeyondBudget before it makes a tensor that is too large; WrongOperator for anything
-    else that the formula raises, and for a wrong number of outputs.
+    does, BeyondBudget for sizes beyond the budget; WrongOperator for anything else that the formula
+    raises, and for a wrong number of outputs.
     """
     operands, attrs = _arguments(bound, [lift(array) for array in inputs])
     with (
@@ -186,10 +186,9 @@ def _arguments(bound: BoundNode, operands: list[Any]) -> tuple[list[Any], Mappin
 
 @contextmanager
 def _errors_of_formula(bound: BoundNode) -> Iterator[None]:
-    """Name the operator in errors that are raised in the block.
+    """Name the operator in errors; raise WrongOperator for those that no formula may raise.
 
-    Raises InvalidNode with the operator's name, NotSupported and MemoryError as they are, and
-    WrongOperator, with the place in the file, for errors that no formula may raise.
+    InvalidNode gets the operator before its message; NotSupported and MemoryError pass as they are.
     """
     try:
         yield
@@ -373,11 +372,11 @@ class Evaluation:
         )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
-        """Return the outputs of a tier, which are kept.
+        """Return the outputs of a tier, computed once.
 
-        The first call for a tier evaluates its formula, by the readings that were in force when
-        this was made. Raises what the formula raises: InvalidNode, NotSupported, MemoryError,
-        WrongOperator.
+        They follow the readings that were in force when the evaluation was made. Raises InvalidNode
+        for what the formula forbids, NotSupported and MemoryError as it does, WrongOperator if it
+        fails otherwise.
         """
         if tier not in self._outputs:
             with following(self._reader):
@@ -395,9 +394,9 @@ class Evaluation:
         return self.outputs(self.tiers()[0])
 
     def _evaluate(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
-        """Return the outputs in an arithmetic, of the operator's formula (None) or another one.
+        """Return the outputs in an arithmetic, of the operator's formula or another one.
 
-        Of exact nodes they are plain arrays in their own types. Raises what the formula raises.
+        Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
         """
         bound = self.bound if formula is None else bind(self.node, formula)
         if self.is_exact:
@@ -413,7 +412,9 @@ class Evaluation:
     ) -> Sequence[Any]:
         """Return the outputs on values so wide that they do not leave their own range.
 
-        Raises what the formula raises. The width is kept for other arithmetics.
+        The widths are tried from the arithmetic's own on; which one was enough is kept for the
+        formula. Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula`
+        does on any of them.
         """
         outputs: Sequence[Any] = ()
         # Values are the same in all arithmetics, so that the first one shows how wide they are.
@@ -446,8 +447,8 @@ class Evaluation:
     def _needs_wider(self, bound: BoundNode, lift: Lift, outputs: Sequence[Any]) -> bool:
         """Return True if values left their range on the way, and wider ones would not.
 
-        It may call the formula once more, on inputs without infinities and NaN, and raises what
-        that does.
+        Infinities and NaN that come of those of the inputs do not count. Raises what
+        `_call_formula` raises on inputs with zeros in their place, such as InvalidNode.
         """
         if not any(map(_ran_out, outputs)):
             return False
@@ -536,7 +537,8 @@ def _ran_out(output: Any) -> bool:
 def precisely(node: Node, bits: int) -> Sequence[Any]:
     """Return the outputs with so many binary digits, as numbers without errors or plain arrays.
 
-    Raises what `evaluate` raises: InvalidNode, NotSupported, MemoryError, WrongOperator.
+    Raises InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is
+    not computed, and WrongOperator for a formula that fails.
     """
     from opcheck.numbers.precise import digits
 
@@ -548,11 +550,11 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
 
 
 def exactly(node: Node) -> Outputs:
-    """Return the outputs of a node: plain arrays where they are exact, else Expected or Drawn.
+    """Return the outputs of a node, one for each that is asked for, or all.
 
-    Raises InvalidNode for what the schema or the formula forbids, NotSupported without a formula of
-    the version and for what the formula does not answer, MemoryError for an output that is too
-    large, and WrongOperator for an error in the formula.
+    Each is a plain array where it is exact, `Drawn` where it is drawn, else `Expected`. Raises
+    InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is not
+    computed, and WrongOperator for a formula that fails.
     """
     evaluation = Evaluation(node)
     if node.draws:

@@ -41,8 +41,7 @@ def body_formula(op: OpVersion) -> Formula:
 
     The body may depend on the types and shapes of the inputs and on the attributes, so it is built
     at each call, which onnx does in less than a millisecond. The formula raises NotSupported where
-    there is none, and what the body's nodes raise. Raises KeyError for a version that does not
-    exist.
+    there is none or one of its operators is missing, and InvalidNode for what they forbid.
     """
     from opcheck.opset import onnx_defs
 
@@ -159,10 +158,12 @@ def graph_of(task: Task) -> Subgraph:
 def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = None) -> _Values:
     """Return the outputs of a body; of a function with `attrs`, or else of a graph.
 
-    around: tensors that it may use from around it. The nodes of a graph, and the elements that it
-    holds, count against the budget of the evaluation in progress. Raises BeyondBudget, InvalidNode
-    for a name of nothing, and what the formulas of its nodes raise. An output that nothing gives is
-    None.
+    around: tensors by name that it may use from around it. An output of no name is None. The nodes
+    of a graph, and the elements that it holds, count against the budget of the evaluation in
+    progress.
+
+    Raises InvalidNode for a name of nothing and for what a node's specification forbids;
+    NotSupported for operators that are missing, and BeyondBudget.
     """
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
@@ -206,10 +207,10 @@ def _check_names(node: BodyNode, named: _Named) -> None:
 
 
 def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
-    """Return the outputs of a graph's node, counted in `spent`.
+    """Return the outputs of a graph's node; an error names the innermost node of graphs in it.
 
-    Raises InvalidNode for what the specification forbids it, with the name of the innermost node of
-    graphs in it; BeyondBudget for too many nodes or elements; and what its formula raises.
+    spent: counts the run, and one tensor at a time. Raises InvalidNode for what the node's
+    specification forbids, NotSupported for what is not computed, BeyondBudget for too much.
     """
     spent.run()
     held = spent.held
@@ -233,8 +234,8 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
 def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     """Return the outputs of a graph's node as tensors of a model: each in its declared type.
 
-    Raises NotSupported for a sequence where none is expected, and for what depends on how numbers
-    were rounded; InvalidNode and otherwise what the node's formula raises.
+    Raises NotSupported for a sequence where none is expected, for an operator that is missing, and
+    for what depends on how numbers were rounded; InvalidNode for what its specification forbids.
     """
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
@@ -290,8 +291,8 @@ def _declining_unsure(node: BodyNode, operands: list[Any], moves: bool) -> Itera
 def _outputs_of_plain(node: BodyNode, operands: list[Any]) -> list[Any]:
     """Return the outputs of a node of plain arrays, as the kind of numbers in force.
 
-    None stands for an output that nothing reads. Raises what `evaluate` raises: InvalidNode,
-    NotSupported, MemoryError, WrongOperator.
+    Those that are not asked for are None. Raises as `evaluate` does: InvalidNode, NotSupported and
+    MemoryError.
     """
     plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
     outputs = map(numbers.lifted, engine.evaluate.evaluate(plain))
@@ -319,7 +320,7 @@ def _in_declared_types(
 ) -> list[Any]:
     """Return outputs in the types that the node's schema declares.
 
-    Raises InvalidNode for operands of types that the schema does not allow together.
+    Raises InvalidNode for operands of types that it does not allow.
     """
     bound = bound_types(schema, [x if x is None else np.empty(0, x.dtype) for x in operands])
     attrs: dict[str, Any] = {a.name: a.default for a in schema.attributes.values()}

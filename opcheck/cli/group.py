@@ -26,6 +26,7 @@ COMMANDS = {
     "verify": ("package", "Re-judge a packed run."),
     "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
+    "show": ("show", "Show one case: its text, model, data and right answers."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),

@@ -98,18 +98,22 @@ _OPTIONS = {
 }
 
 
-def choose(cases: Sequence[model.Case], selection: Selection) -> tuple[model.Case, ...]:
-    """Return the cases that a user selects.
+def choose(
+    cases: Sequence[model.Case], selection: Selection, noun: str = "case"
+) -> tuple[model.Case, ...]:
+    """Return the cases that a user selects, in their order; `noun` names one in messages.
 
-    Raises UsageError for a name of nothing that there is, which would go unnoticed next to others.
+    Raises UsageError for a dtype that does not exist, an id, a pattern, an operator or an opset
+    that no case has, an operator without a case for the other conditions next to one with some,
+    and keywords that are no expression.
     """
     _check_dtypes(selection.dtypes)
-    _check_ids(cases, selection.ids)
-    _check_operators(cases, selection.ops)
-    _check_opsets(cases, selection.opsets)
+    _check_ids(cases, selection.ids, noun)
+    _check_operators(cases, selection.ops, noun)
+    _check_opsets(cases, selection.opsets, noun)
     chosen = select(cases, selection)
     if chosen:
-        _check_each_operator(cases, chosen, selection)
+        _check_each_operator(cases, chosen, selection, noun)
     return chosen
 
 
@@ -121,7 +125,7 @@ def _check_dtypes(wanted: Iterable[str]) -> None:
             raise UsageError(f"unknown dtype {dtype!r}", hint)
 
 
-def _check_ids(cases: Collection[model.Case], wanted: Iterable[str]) -> None:
+def _check_ids(cases: Collection[model.Case], wanted: Iterable[str], noun: str) -> None:
     """Raise UsageError for an id, or a pattern, of no case."""
     ids = {case.id for case in cases}
     for id in wanted:
@@ -134,11 +138,11 @@ def _check_ids(cases: Collection[model.Case], wanted: Iterable[str]) -> None:
         else:
             others = _completions(op, _operators_of(cases) - {op})
         hint = _completions(id, of_operator or ids) or others
-        message = "no case matches" if _is_pattern(id) else "no case"
+        message = f"no {noun} matches" if _is_pattern(id) else f"no {noun}"
         raise UsageError(f"{message} {id!r}", hint)
 
 
-def _check_operators(cases: Collection[model.Case], wanted: Iterable[str]) -> None:
+def _check_operators(cases: Collection[model.Case], wanted: Iterable[str], noun: str) -> None:
     """Raise UsageError for an operator that has no cases here."""
     here = {case.op.name for case in cases}
     for op in wanted:
@@ -149,19 +153,22 @@ def _check_operators(cases: Collection[model.Case], wanted: Iterable[str]) -> No
         else:
             known = _operators_of(cases)
             hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
-        raise UsageError(f"no case of operator {op!r}", hint)
+        raise UsageError(f"no {noun} of operator {op!r}", hint)
 
 
-def _check_opsets(cases: Collection[model.Case], wanted: Iterable[int]) -> None:
+def _check_opsets(cases: Collection[model.Case], wanted: Iterable[int], noun: str) -> None:
     """Raise UsageError for an opset that no case has."""
     opsets = {case.opset for case in cases}
     for opset in wanted:
         if opset not in opsets:
-            raise UsageError(f"no case at opset {opset}", _listed(opsets))
+            raise UsageError(f"no {noun} at opset {opset}", _listed(opsets))
 
 
 def _check_each_operator(
-    cases: Collection[model.Case], chosen: Collection[model.Case], selection: Selection
+    cases: Collection[model.Case],
+    chosen: Collection[model.Case],
+    selection: Selection,
+    noun: str,
 ) -> None:
     """Raise UsageError for an operator without a case next to one that has some.
 
@@ -176,7 +183,7 @@ def _check_each_operator(
         if not select(cases, replace(others, ops=(op,))):
             opsets = {case.opset for case in cases if is_meant(case.op.name)}
             hint = _listed(opsets) if selection.opsets else None
-            raise UsageError(f"no case of operator {op!r} for {others}", hint)
+            raise UsageError(f"no {noun} of operator {op!r} for {others}", hint)
 
 
 def _listed(opsets: Iterable[int]) -> str:

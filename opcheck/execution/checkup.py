@@ -1,4 +1,4 @@
-"""What `opcheck doctor` looks at: machine, libraries, settings, and what looks wrong in them."""
+"""What `opcheck doctor` looks at: machine, libraries and settings, and what looks wrong."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -289,12 +289,17 @@ class Evaluation:
             floats = self._floats_of_graph(floats)
         return max(floats, key=lambda dtype: dtype.precision, default=DTYPES["float32"])
 
+    @property
+    def _graph(self) -> Any:
+        """The graph of a whole model."""
+        return self.node.attrs["graph"]
+
     def _floats_of_graph(self, of_inputs: set[DType]) -> set[DType]:
         """Return the dtypes that decide for a graph, from those of its inputs."""
-        graph: Any = self.node.attrs["graph"]
-        of_inputs = of_inputs or {*graph.body.floats}
+        in_graph = self._graph.body.floats
+        of_inputs = of_inputs or {*in_graph}
         # What is float64 in a part of a model alone has the errors of the other part.
-        every = {*of_inputs, *graph.body.floats}
+        every = {*of_inputs, *in_graph}
         poorer = {dtype for dtype in every if dtype.name != "float64"}
         return (of_inputs & poorer) or poorer or of_inputs
 
@@ -303,9 +308,9 @@ class Evaluation:
         """The 16-bit types of a part of a graph whose other parts are of wider types."""
         if self.node.op != GRAPH:
             return ()
-        graph: Any = self.node.attrs["graph"]
         of_inputs = map(dtypes.of, self.node.given)
-        floats = {one for one in of_inputs if one and one.kind == "float"} | graph.body.floats
+        floats = {one for one in of_inputs if one and one.kind == "float"}
+        floats |= self._graph.body.floats
         return _halves(floats - {self.dtype})
 
     def tiers(
@@ -326,6 +331,7 @@ class Evaluation:
             short=_halves(types),
             declared=frozenset(declared),
             inside=self._halves_inside,
+            casts=self.node.op == GRAPH and self._graph.casts,
         )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:

@@ -20,6 +20,8 @@ from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.grouping import not_none
 from opcheck.model import OpVersion, Task
 from opcheck.numbers.arithmetic import Kind, Number
+from opcheck.numbers.bounded.array import Bounded
+from opcheck.numbers.bounded.movement import cast_to_half
 from opcheck.opset import OUTER, AttributeReference, Body, BodyNode, Schema
 
 #: Tensors by name.
@@ -28,6 +30,8 @@ _Named: TypeAlias = Mapping[str, Any]
 _Values: TypeAlias = Sequence[Any]
 _INNER = "in the graph, "
 _BYTES_OF_HALF = 2
+#: Operators that convert a tensor to another type, which is all that they do.
+_CASTS = ("Cast", "CastLike")
 #: Since this version, operators of optionals also take tensors and sequences.
 _OPTIONALS_TAKE_VALUES = 18
 
@@ -90,6 +94,14 @@ class Subgraph:
                 return False
         inner = [Subgraph(graph) for node in self.body.nodes for graph in node.graphs]
         return all(graph.is_exact for graph in inner)
+
+    @property
+    def casts(self) -> bool:
+        """True if a node in it is a cast, which an implementation might leave out."""
+        if any(node.op.name in _CASTS for node in self.body.nodes):
+            return True
+        inner = [Subgraph(graph) for node in self.body.nodes for graph in node.graphs]
+        return any(graph.casts for graph in inner)
 
     def within(self, tensors: Sequence[Any]) -> "Subgraph":
         """Return the graph where these are the node's tensors for its subgraphs."""
@@ -223,7 +235,7 @@ def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     with _declining_unsure(node, operands, moves):
         if schema is not None and takes_lists:
             return _outputs_of_lists(node, schema, operands, named)
-        outputs = _computed(node, operands, named, {})
+        outputs = _after_cast(node, operands, _computed(node, operands, named, {}))
     if moves:
         return _relifted(outputs)
     if node.graphs or schema is None:
@@ -300,6 +312,19 @@ def _rounded_to(x: Any, dtype: DType | None) -> Any:
     if x.dtype.itemsize == _BYTES_OF_HALF and x.dtype.kind not in "biu":
         return numbers.astype(numbers.astype(x, np.float32), x.dtype)  # of what is computed wider
     return x
+
+
+def _after_cast(node: BodyNode, operands: list[Any], outputs: _Values) -> _Values:
+    """Return the outputs of a cast to a 16-bit type in numbers of that type; others as they are."""
+    if node.op.name not in _CASTS:
+        return outputs
+    x, y = operands[0], outputs[0]
+    if not isinstance(x, Bounded) or not isinstance(y, Bounded) or x.dtype == y.dtype:
+        return outputs
+    dtype = dtypes.of(np.empty(0, y.dtype))
+    if dtype is None or dtype.kind != "float" or y.dtype.itemsize != _BYTES_OF_HALF:
+        return outputs
+    return [cast_to_half(y)]
 
 
 def _relifted(outputs: Iterable[Any]) -> list[Any]:

@@ -115,7 +115,16 @@ class Expected:
         sound = [first]
         sound += [t for t in others if not t.remark and t.arithmetic == first.arithmetic]
         sound += [t for t in others if t.arithmetic.half is not None]
-        for tier in sound:
+        yield from self._deviations_of(sound, cut)
+
+    def deviations_without_casts(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the same of implementations that leave out a graph's casts to 16 bits."""
+        without = [tier for tier in self.tiers() if tier.arithmetic.keeps_casts]
+        yield from self._deviations_of(without)
+
+    def _deviations_of(self, tiers: Sequence[Tier], cut: float = 0.0) -> Iterator[tuple[Any, Any]]:
+        """Yield how far each of these tiers is from the values, and its scatter."""
+        for tier in tiers:
             arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
             try:
                 outputs = self.evaluation.outputs(replace(tier, arithmetic=arithmetic))
@@ -191,7 +200,8 @@ class Expected:
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
             own += self._error_of_flushing(tier, output, own)
-        if tier.formula is not None and output.v is not self.output.v:
+        is_other = tier.formula is not None or tier.arithmetic.keeps_casts
+        if is_other and output.v is not self.output.v:
             own = own + np.abs(minus(output.v, self.output.v))
         return own
 

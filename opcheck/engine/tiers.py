@@ -9,6 +9,7 @@ from opcheck.dtypes import DType
 from opcheck.engine.operators import Formula, Operator
 from opcheck.numbers.arithmetic import Arithmetic, expected, narrow, stored
 
+_WITHOUT_CASTS = "right only where a Cast to 16 bits is left out"
 _OUT_OF_RANGE = "right but where an intermediate result left the range of the arithmetic"
 
 
@@ -58,11 +59,13 @@ def tiers_of(
     short: tuple[DType, ...],
     declared: Set[str],
     inside: tuple[DType, ...] = (),
+    casts: bool = False,
 ) -> tuple[Tier, ...]:
     """Return the tiers of an operator's version, those without a remark first.
 
     They compute as expected of `dtype`, or in a 16-bit type of `short`; or in one of `inside`, but
     only what is of a 16-bit type. Those of a type that is `declared`, by its name, have no remark.
+    The last one leaves out the roundings of casts within a graph, if it `casts`.
     """
     name = "float64" if dtype.name == "float64" else "float32"
     usual = expected(dtype)
@@ -80,6 +83,9 @@ def tiers_of(
         tiers += _tiers_in(narrower, formulas, is_declared=narrower.name in declared)
     for narrower in inside:
         tiers += _tiers_inside(flushing, narrower, is_declared=narrower.name in declared)
+    if casts:
+        without = replace(flushing, keeps_casts=True)
+        tiers.append(Tier(f"{name} without casts", without, None, _WITHOUT_CASTS))
     return tuple(sorted(tiers, key=lambda tier: tier.remark != ""))
 
 

@@ -61,8 +61,8 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
 def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
     """Return `function` of two tensors that broadcast to each other, in their common shape.
 
-    Raises InvalidNode for shapes that do not broadcast, and what `function` raises: `divided` alone
-    raises NotSupported for some integers.
+    Raises InvalidNode for shapes that do not broadcast, and what `function` raises: division raises
+    NotSupported for integers divided by 0 or out of range, the others nothing.
     """
     common_shape(A.shape, B.shape)
     return function(A, B)
@@ -71,10 +71,14 @@ def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
 def of_aligned_pair(
     function: OfPair, A: Tensor, B: Tensor, *, broadcast: int, axis: int | None
 ) -> Tensor:
-    """Return `function` of two tensors, in the shape of A: B alone is stretched, by `aligned`.
+    """Return `function` of two tensors, in the shape of A, before version 7.
 
-    Raises InvalidNode for shapes that do not fit and for an `axis` not below A's rank, NotSupported
-    for a negative `axis`, and what `function` raises.
+    Without `broadcast` (0), the shapes are equal. With it, B is one element, or its axes are those
+    of A from `axis` on; None: the last ones.
+
+    Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
+    NotSupported for a negative `axis`, and what `function` raises: division raises NotSupported for
+    integers divided by 0 or out of range.
     """
     return function(A, aligned(A, B, broadcast, axis))
 

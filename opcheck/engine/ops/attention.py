@@ -157,12 +157,14 @@ def attended(heads: Heads) -> Array:
 def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple[Array, Array]:
     """Return the keys that a mask shows, and what it adds to scores; None for either missing.
 
-    mask: booleans, or numbers of which -inf hides a key; None for no mask. shape: that of the
-    scores, to which both results broadcast. least: the keys that are no padding, before which a
-    mask may not end. A mask may have fewer keys than the scores since version 24: `padded_mask`.
+    mask: booleans, or numbers of which -inf hides a key and others are added; None for no mask.
+    shape: that of the scores, to which both results broadcast; of numbers, the second is 0 at
+    hidden keys. least: the keys that are no padding, before which a mask may not end. Since version
+    24 a mask of fewer keys than the scores is padded with hidden ones; a mask of one key may be
+    broadcast: MASK_OF_ONE_KEY.
 
     Raises InvalidNode for a mask that does not broadcast to the scores or ends before `least`,
-    NotSupported for one that adds NaN or infinity. Integers are added, or raise InvalidNode:
+    NotSupported for one that adds NaN or +infinity. Integers are added, or raise InvalidNode:
     INTEGER_MASK.
     """
     if mask is None:
@@ -245,7 +247,12 @@ def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Arra
 
 
 def shares_in_blocks(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
-    """Return what `shares` does, divided at the end, as where keys come block by block."""
+    """Return Softmax(x) along the keys and its product with `v`; 0 for queries without a key.
+
+    Both are divided at the end, as where keys come block by block. x: [batch, head, query, key];
+    is_empty: a mask of queries without a key, of the same shape but one key; v: [batch, head, key,
+    element].
+    """
     _, e, total = softmax.terms_in_blocks(x, -1)
     e = xp.where(is_empty, 0.0, e)
     return e / total, xp.matmul(keep(e), v) / total
@@ -412,11 +419,11 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
 def checked_heads(
     tensors: Tensors, attributes: Attributes, split: Split
 ) -> tuple[Array, Array, Array]:
-    """Return the heads of queries, keys and values, of four axes each; see `split_heads`.
+    """Return the heads of queries, keys and values: [batch, heads, tokens, elements of a head].
 
-    Raises InvalidNode for numbers of heads that do not divide the last axis, where shapes
-    contradict each other, and unless q_num_heads is a multiple of kv_num_heads and both are above
-    0.
+    `split` makes them of tensors of three axes. Raises InvalidNode for numbers of heads that do not
+    divide the last axis, where shapes contradict each other, and unless q_num_heads is a multiple
+    of kv_num_heads and both are above 0.
     """
     q = split(tensors.Q, attributes.q_num_heads)
     k = split(tensors.K, attributes.kv_num_heads)
@@ -507,11 +514,20 @@ def attention_23(
 ) -> tuple[Array, ...]:
     """Return Y, present_key, present_value and qk_matmul_output of version 23.
 
-    Tensors have the shapes of `Heads`, or three axes with the heads in the last one. Raises
-    InvalidNode for shapes, heads, masks, modes and precisions that the text forbids, and for
-    past_key or past_value alone; NotSupported for what it leaves undefined: no keys, float64 mixed
-    with other types, scales and flags without a meaning, a mask that adds NaN or infinity. `run`
-    lists them all.
+    Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
+    numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys]; past
+    tensors have four axes. None stands for what is left out; `used` are the places of the node's
+    outputs.
+
+    Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
+    or past_value alone, a mask that does not broadcast, a mode other than 0 to 3, and a
+    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK and NUMBERS_OF_HEADS may refuse
+    too.
+
+    Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
+    negative or infinite scale or softcap, is_causal other than 0 and 1, and a mask that adds NaN or
+    +infinity; while judging, also where past comes without present or the reverse, and for NaN or
+    infinity where keys are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
     attributes = Attributes(
@@ -549,11 +565,23 @@ def attention_24(
     used: Collection[int] = (0,),
     split: Split = split_heads,
 ) -> tuple[Array, ...]:
-    """Return the outputs of versions 24 and 25, which alone has windows, as `attention_23` does.
+    """Return Y, present_key, present_value and qk_matmul_output of versions 24 and 25.
 
-    Raises InvalidNode and NotSupported as that does, and also for nonpad_kv_seqlen: InvalidNode for
-    a shape other than [batch_size] or if it comes with past or present, NotSupported for lengths
-    that no keys have. Raises NotSupported for a window below -1. `run` lists them all.
+    Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
+    numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys], or has
+    fewer keys; past tensors have four axes; nonpad_kv_seqlen: [batch]. None stands for what is left
+    out, -1 for no window, which version 25 alone has; `used` are the places of the node's outputs.
+
+    Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
+    or past_value alone, nonpad_kv_seqlen together with past or present, a mask that does not
+    broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision that is
+    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and MASK_OF_ONE_KEY may refuse or decide
+    too.
+
+    Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
+    negative or infinite scale or softcap, windows below -1, is_causal other than 0 and 1, lengths
+    below 0 or beyond the keys, and a mask that adds NaN or +infinity; while judging, also where
+    past comes without present or the reverse, and for NaN or infinity where keys are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(

@@ -81,7 +81,7 @@ _OUTPUTS_BEFORE_14 = (1, 5)
 
 
 def updated(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
-    """Return old * momentum + new * (1 - momentum), as the text writes it.
+    """Return the running statistics: old * momentum + new * (1 - momentum), as the text writes it.
 
     `count`, the number of elements that each new statistic is of, changes nothing.
     """
@@ -93,7 +93,10 @@ def updated(old: Statistics, new: Statistics, momentum: float, count: int) -> St
 
 
 def moved(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
-    """Return what `updated` does by how far each moves: old - (1 - momentum) * (old - new)."""
+    """Return the running statistics by how far each moves: old - (1 - momentum) * (old - new).
+
+    `count` changes nothing.
+    """
     rest = 1 - xp.real(momentum)
     return Statistics(
         old.mean - rest * (old.mean - new.mean),
@@ -258,12 +261,13 @@ def before_14(
 ) -> tuple[Tensor, ...]:
     """Return "Y (test mode)", or "Y, mean, var, saved_mean, saved_var (training mode)".
 
-    The node is in training with more than one of its `outputs`, and up to version 6 also unless
-    `is_test` is set. Shapes are those of `Batch`. With `spatial` 0 since version 7, each element of
-    (C, D1, …, Dn) has its own statistics.
+    X: (N, C, D1, …, Dn), since version 9 also (N); scale, B, mean and var, and outputs with
+    statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
+    element has its own statistics. The node is in training with more than one of its `outputs`, and
+    up to version 6 also unless `is_test` is set.
 
-    Raises InvalidNode where shapes do not fit, and for a rank of X that the version does not have:
-    4 in version 1, 2 or more in 6 and 7, 1 or more in 9.
+    Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
+    version 1, 2 or more in 6 and 7, 1 or more in 9.
 
     Raises NotSupported for other numbers of outputs than 1 and 5, a `spatial` other than 0 and 1,
     `spatial` 0 in training before version 7, float64 mixed with other types, and an empty X in
@@ -303,11 +307,14 @@ def since_14(
 ) -> tuple[Tensor, ...]:
     """Return "Y, running_mean, running_var (training_mode=True)", or "Y (training_mode=False)".
 
-    Shapes are those of `Batch`. Raises InvalidNode where they do not fit, for an X of rank 0, and:
-    "When training_mode=False, extra outputs are invalid."
+    X: (N, C, D1, …, Dn), or (N); the other inputs, and outputs with statistics: (C), or (1) for
+    (N).
 
-    Raises NotSupported for float64 mixed with other types, for an X without elements in training,
-    and while judging if training_mode is neither 0 nor 1; it counts as 1 otherwise.
+    Raises InvalidNode for other shapes, for an X of rank 0, and: "When training_mode=False, extra
+    outputs are invalid."
+
+    Raises NotSupported for float64 mixed with other types, and for an X without elements in
+    training; while judging, also if training_mode is neither 0 nor 1, which counts as 1 otherwise.
     """
     if training_mode not in (0, 1):
         leave_open("nothing is said of training_mode other than 0 and 1")

@@ -93,10 +93,14 @@ def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
 
 @OP.formula(11, 12)
 def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    """Return `input` within [min, max] as `clip` does, in versions 11 and 12.
+    """Return `input` within [min, max], in versions 11 and 12.
 
-    min, max: tensors of rank 0; None for no bound: DEFAULT_BOUNDS. Raises InvalidNode for a bound
-    of rank 1 or more, NotSupported for a `min` above `max`, which the text does not define.
+    min, max: tensors of rank 0; None for no bound, where infinities are kept or cut off:
+    DEFAULT_BOUNDS. Of NaN, in the input or as a bound, either number results: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM.
+
+    Raises InvalidNode for a bound of rank 1 or more, NotSupported for a `min` above `max`, which
+    the text does not define.
     """
     clipped = clip(input, min, max)
     if min is not None and max is not None and bare(min) > bare(max):

@@ -88,7 +88,8 @@ class Iteration(NamedTuple):
 def iteration_of(body: Subgraph, states: Values, outputs: Values) -> Iteration:
     """Return the outputs of a body as its "(loop state variables..., scan_output_elts...)".
 
-    There are as many of the former as `states`. Raises InvalidNode for fewer outputs.
+    The first are as many as `states`, the others elements of scan outputs. Raises InvalidNode for
+    fewer outputs than states.
     """
     if len(outputs) < len(states):
         raise InvalidNode(f"a body of {len(body.body.outputs)} outputs for {len(states)} states")

@@ -104,10 +104,10 @@ def windows_of_filters(
 ) -> Windows:
     """Return the windows over X: "kernel_shape: If not present, should be inferred from input W."
 
-    Raises InvalidNode for tensors, kernel_shape and group that `check_filters` refuses; for
-    strides, dilations or pads of another length or out of range, an unknown auto_pad, and pads
-    beside it; and for a window that does not fit, unless `open_sizes` allows it. Raises MemoryError
-    for an output of more than 2^28 elements.
+    Raises InvalidNode for X, W, B, kernel_shape and group that contradict each other; for strides,
+    dilations or pads of another length or out of range, an unknown auto_pad, and pads beside it;
+    and for a window that does not fit, unless `open_sizes` and their readings allow it. Raises
+    MemoryError for an output of more than 2^28 elements.
     """
     check_filters(X, W, B, attributes.kernel_shape, attributes.group)
     return windows_of(
@@ -275,10 +275,12 @@ def is_of_3(axis: AxisWindows) -> bool:
 
 @CONV.alternative("where tiles are filtered by Winograd's F(4×4, 3×3)", build=conv)
 def by_tiles(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
-    """Return what `by_windows` does, from tiles of 4×4 outputs and transforms of 6×6 elements.
+    """Return for each window and filter the sum of their products, and B: N×M×O1×…×On.
 
-    That goes with filters of 3×3 with strides and dilations of 1; others are computed by
-    `by_windows`. An infinity or NaN may reach all outputs of its tile.
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], or None. Filters of 3×3, with strides and
+    dilations of 1, are computed in tiles of 4×4 outputs, from transforms of 6×6 elements: an
+    infinity or NaN may reach all outputs of its tile. Others are computed by `by_windows`, where
+    the ruling INFINITE_WEIGHT_ON_PADDING counts.
     """
     axes = windows.axes
     if len(axes) != 2 or not all(map(is_of_3, axes)):

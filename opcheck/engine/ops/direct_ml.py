@@ -85,9 +85,10 @@ def tensors_of_onnx(
 ) -> list[Array]:
     """Return the inputs of ONNX's operator: those of DirectML's, then those that are members there.
 
-    `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported for elements of
-    which the page does not define the result: 0 to the power of 0, indices out of range, those of
-    `check_values`; and for members that no number of the tensor's type can be.
+    `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported where the page
+    does not define the result: 0 to the power of 0, indices out of range, a scale of 0, NaN for the
+    operators of UNDEFINED_OF_NAN; while judging, also negative elements to an odd power. Raises it
+    too for members that no number of the tensor's type can be, and a minimum above the maximum.
     """
     check_values(part, inputs, members)
     tensors = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
@@ -186,7 +187,9 @@ def of_each_matrix(
 def declare(name: str, lowered: Lowered) -> None:
     """Declare an operator of DirectML, with the alternatives and mutants of ONNX's operators.
 
-    Raises KeyError if the engine lacks one of ONNX's operators or its version.
+    It is registered under its name. Only what concerns the versions that `lowered` means is taken;
+    of mutants of one name, the first part's. Raises KeyError if the engine lacks one of ONNX's
+    operators or its version, WrongOperator if DirectML has no operator of this name.
     """
     versions = {part.name: part.onnx.op.since for part in (*lowered.picks.values(), lowered)}
     operators = {part: operator_of_onnx(part) for part in versions}

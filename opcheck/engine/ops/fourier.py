@@ -213,10 +213,16 @@ def dft_along_attribute(
     inverse: int,
     onesided: int,
 ) -> Array:
-    """Return the transform of version 17, whose axis is an attribute; see `dft`.
+    """Return the transform of version 17 along the attribute `axis`.
 
-    Raises InvalidNode for an axis out of range or the last, and for other parts, flags and lengths
-    than `dft` takes; NotSupported for a length below 1, and, while judging, for infinity and NaN.
+    input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is. With
+    `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
+    The result has 2 parts, or 1 of a one-sided inverse.
+
+    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
+    `onesided` other than 0 and 1, and a dft_length of no or several elements; NotSupported for a
+    length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real signal
+    lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
     """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
@@ -230,11 +236,16 @@ def dft_along_input(
     inverse: int,
     onesided: int,
 ) -> Array:
-    """Return the transform of version 20, whose axis is an input, by default -2; see `dft`.
+    """Return the transform of version 20 along the input `axis`, None for -2.
 
-    axis: a tensor of one element. Raises InvalidNode for more elements or none, for an axis out of
-    range or the last, and for other parts, flags and lengths than `dft` takes; NotSupported for a
-    length below 1, and, while judging, for infinity and NaN.
+    input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is;
+    axis: one of one element. With `onesided` a real signal has the first half of its spectrum, and
+    the inverse takes that half. The result has 2 parts, or 1 of a one-sided inverse.
+
+    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
+    `onesided` other than 0 and 1, and an axis or dft_length of no or several elements; NotSupported
+    for a length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real
+    signal lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
     """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
@@ -472,12 +483,18 @@ def all_but_the_first_twice(x: Array, request: Request) -> Array:
 
 
 def spectra(signal: Array, framing: Framing) -> Array:
-    """Return the spectra of the text; see `spectra_of_frames`."""
+    """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step.
+    """
     return spectra_of_frames(transformed, signal, framing)
 
 
 def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int) -> Array:
-    """Return the spectra of a signal with so many zeros before and behind it."""
+    """Return the spectra of a signal with so many zeros before and behind it.
+
+    Raises NotSupported for frames without elements or longer than that by more than a step.
+    """
     return spectra(np.pad(signal, [(0, 0), (before, behind), (0, 0)]), framing)
 
 

@@ -350,7 +350,7 @@ def weights(kernel: Kernel, place: FloatArray, at: FloatArray) -> FloatArray:
 def weights_in_float32(kernel: Kernel, wide: float, place: Array, at: Array) -> Array:
     """Return the weights of the pixels `at`, with the roundings of float32 if that is poorer.
 
-    wide: see `Sampling`; 0 for no more roundings.
+    wide: the roundings of float32 in units of the arithmetic; 0 where that is no wider.
     """
     return xp.inexact(kernel(xp.abs(place - at)), 8 * wide)
 
@@ -416,9 +416,10 @@ def with_nan(
     take: Callable[..., Array],
     reach: int,
 ) -> Array:
-    """Return averages Y, with NaN in each sample that a NaN pixel of X has a share in.
+    """Return averages Y, with NaN in each sample that a lost pixel of X has a share in.
 
-    A pixel has a share in a sample that is less than 1 away from it along every axis.
+    A pixel has a share in a sample that is less than 1 away from it along every axis, or as little
+    more as rounding may hide.
 
     Args:
         X: The images.
@@ -429,8 +430,8 @@ def with_nan(
         reach: Pixels on each side of a sample that its average is made of: 1 for linear ones.
 
     Raises:
-        NotSupported: When others are judged, if X has an infinity, `reach` is not 1, or a lost
-            pixel is about 1 away: the text does not say what a weight of 0 makes of them.
+        NotSupported: While judging, if X has an infinity, `reach` is not 1, or a lost pixel is
+            about 1 away: the text does not say what a weight of 0 makes of them.
     """
     values = [xp.values_of(place) for place in places]
     surely_counts = take(lost * 1.0, values, share=partial(is_within, 1 - _NEAR)) > 0

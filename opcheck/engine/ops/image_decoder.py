@@ -76,8 +76,9 @@ def opened(stream: Array) -> Image | None:
     """Return the image of a stream of bytes with its pixels, or None if it cannot be decoded.
 
     Raises NotSupported without Pillow, and, while judging, where the text does not decide the
-    pixels: see `reasons_to_decline`. Raises MemoryError for an image of more than 2^28 samples in
-    three channels.
+    pixels: other than the named formats, lossy ones, several images, an orientation, profiles,
+    transparency, and other samples than of 8 bits. Raises MemoryError for an image of more than
+    2^28 samples in three channels.
     """
     try:
         from PIL import Image

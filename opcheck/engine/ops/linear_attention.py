@@ -95,10 +95,10 @@ def by_token_with(
     reads_the_old_state: bool = False,
     compares_the_old_state: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `by_token` does; the options are what mutants do otherwise.
+    """Return q_t^T S_t of all queries and the last state, one token after the other.
 
-    `gate` is applied to the decay. The rounding errors of a delta rule go on by themselves: see
-    `spread_errors`.
+    The options are what mutants do otherwise; `gate` is applied to the decay. The rounding errors
+    of a delta rule go on by themselves: see `spread_errors`.
     """
     S = tokens.S_0
     states = [S]
@@ -172,11 +172,13 @@ def spread_errors(errors: Sequence[Tensor | None], tokens: Tokens) -> tuple[Tens
 
 
 def at_once(tokens: Tokens) -> tuple[Tensor, Tensor]:
-    """Return what `by_token` does, without the states between.
+    """Return q_t^T S_t of all queries and the last state, without the states between.
 
     With G_t = g_1 + … + g_t and what token s adds, row_s:
 
         q_t^T S_t = (q_t * exp(G_t))^T S_0 + Σ_{s ≤ t} (q_t^T (k_s * exp(G_t - G_s))) row_s
+
+    Without tokens, the first is empty and the state the past one.
     """
     if not tokens.count:
         return by_token(tokens)
@@ -268,14 +270,14 @@ def linear_attention(
     """Return output, [B, T, q_num_heads * d_v], and present_state, in the shape of past_state.
 
     query: [B, T, q_num_heads * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads *
-    d_v]; past_state: [B, kv_num_heads, d_k, d_v], "defaults to zeros"; decay and beta: see
-    `gate_of`. A `scale` of 0 stands for 1 / sqrt(d_k). `order` lists the heads of the queries by
-    those of the keys that serve them.
+    d_v]; past_state: [B, kv_num_heads, d_k, d_v], "defaults to zeros"; decay: [B, T, kv_num_heads
+    or kv_num_heads * d_k]; beta: [B, T, kv_num_heads or 1]. A `scale` of 0 stands for 1 /
+    sqrt(d_k). `order` lists the heads of the queries by those of the keys that serve them.
 
     Raises InvalidNode for shapes that contradict each other, for a q_num_heads that is not a
     positive multiple of kv_num_heads, for another rule, and for a rule without its decay or beta;
-    one that the rule does not have may be refused so too: UNUSED_GATE. Raises NotSupported for keys
-    of no elements and a scale that is NaN or infinite.
+    one that the rule does not have is ignored, or refused so: UNUSED_GATE. Raises NotSupported for
+    keys of no elements and a scale that is NaN or infinite.
     """
     check_one_of("update_rule", update_rule, "linear", *GATED, "delta")
     q, k, v = unpacked(query, key, value, q_num_heads=q_num_heads, kv_num_heads=kv_num_heads)

@@ -82,11 +82,10 @@ def from_either_end(axis: int, rank: int) -> int:
 def distinct(
     axes: Sequence[int], rank: int, counted: Callable[[int, int], int] = from_either_end
 ) -> tuple[int, ...]:
-    """Return axes counted from the front, in their order.
+    """Return axes counted from the front by `counted`, in their order.
 
-    counted: counts one; by default negative ones count from the end. Raises NotSupported if one is
-    named twice: texts call that undefined, or do not mention it. Raises InvalidNode for an axis
-    that is out of range.
+    Raises NotSupported if one is named twice, as texts call that undefined, or do not mention it;
+    InvalidNode for an axis out of range.
     """
     places = tuple(counted(axis, rank) for axis in axes)
     decline(len({*places}) < len(places), "nothing is said of axes that are named twice")
@@ -128,10 +127,9 @@ def listed(name: str, numbers: Any) -> list[int]:
 
 
 def check_scalar(name: str, x: Any) -> None:
-    """Raise InvalidNode for other than one number.
+    """Raise InvalidNode for a tensor, called `name`, of no or several elements.
 
-    One of rank 1 or more is a scalar too, or is refused: ONE_ELEMENT_AS_A_SCALAR. name: in the
-    message.
+    One element of rank 1 or more is a scalar or refused so: ONE_ELEMENT_AS_A_SCALAR.
     """
     wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
     reject(x.size != 1, wrong)
@@ -139,10 +137,11 @@ def check_scalar(name: str, x: Any) -> None:
 
 
 def scalar(name: str, x: Any) -> Any:
-    """Return the number of a scalar, as Python has it.
+    """Return the number of a tensor of one element, as Python has it.
 
-    Raises InvalidNode for other than one element, and for one of rank 1 or more by
-    ONE_ELEMENT_AS_A_SCALAR; NotSupported for a number with an error bound, which rounding decides.
+    `name` is for messages. Raises InvalidNode for no or several elements, NotSupported for a number
+    that rounding may have touched. One element of rank 1 or more is a scalar or refused:
+    ONE_ELEMENT_AS_A_SCALAR.
     """
     x = bare(x)
     check_scalar(name, x)
@@ -151,9 +150,10 @@ def scalar(name: str, x: Any) -> Any:
 
 
 def check_size(shape: Sequence[int]) -> None:
-    """Raise MemoryError for an output that is too large, NotSupported for more than 64 axes.
+    """Raise MemoryError for an output that is too large, NotSupported for too many axes.
 
-    shape: sizes from 0 on. An empty output is too large, too, if NumPy cannot address its axes.
+    That is more than 2^28 elements, more bytes than an address counts, an empty axis counted as 1;
+    more than 64 axes.
     """
     decline(len(shape) > _MOST_AXES, f"NumPy has no arrays of {len(shape)} axes")
     # NumPy counts an empty axis as one element where it addresses them.
@@ -167,7 +167,7 @@ def elements_at(indices: Any, length: int, *, back: bool) -> Any:
     """Return indices along an axis of this length, counted from the front, in their shape.
 
     Those below 0 count from the `back` if the text says so. Raises InvalidNode where one is out of
-    range, [-length, length - 1] or else [0, length - 1].
+    [-length, length-1], or [0, length-1] without `back`; no index fits an axis of length 0.
     """
     low = -length if back else 0
     is_outside = (indices < low) | (indices >= length)
@@ -301,15 +301,15 @@ class AxisWindows:
     def begin_of_same(self, size: int) -> int:
         """Return how much of the padding of SAME for an output of this size is at the beginning.
 
-        That is half, and the odd one if it comes first.
+        The odd one is there under SAME_LOWER alone.
         """
         odd = 1 if self.is_lower else 0
         return (self.padding(size) + odd) // 2
 
     def planned(self) -> "AxisWindows":
-        """Return the windows that the arguments ask for; fewer than 0 if the text allows none.
+        """Return the windows that the arguments ask for, with `size`, and with `begin` under SAME.
 
-        Their number, and under SAME their begin, are computed anew.
+        The size is 0 or less where no window fits; nothing is raised.
         """
         if self.same:
             size = up(self.length, self.stride)
@@ -330,9 +330,10 @@ class AxisWindows:
         return replace(self, begin=begin, size=windows.stop - windows.start)
 
     def reach(self, j: int) -> tuple[slice, slice]:
-        """Return the windows that hold an element at offset j, and those elements, as slices.
+        """Return the windows that hold an element at offset j, and those elements.
 
-        Both are as long as each other, and may be empty.
+        The first is a slice of windows, the second one of the axis with a step of `stride`; both
+        have the same length, which may be 0.
         """
         at = j * self.dilation - self.begin
         low = max(0, up(-at, self.stride))
@@ -393,7 +394,10 @@ class Windows:
 
     @cached_property
     def terms(self) -> Places:
-        """Return each window's number of elements, in a shape that broadcasts to the output's."""
+        """The number of elements in each window, which broadcasts to the output's shape.
+
+        Padding does not count. An axis along which all windows have as many has length 1.
+        """
         terms = np.ones((), np.intp)
         for n, axis in enumerate(self.axes):
             _, count = axis.spans(np.arange(axis.size))
@@ -504,7 +508,8 @@ def _reduced_along(
 ) -> Array:
     """Return each window along axis `n` of `x` reduced by a ufunc, by the cheaper of two ways.
 
-    of_padding: what a window of padding alone has.
+    axis: the windows along it. A window of padding alone gives `of_padding`. The axis of the result
+    has an element for each window.
     """
     if len(axis.offsets) <= axis.size:
         return _reduced_by_offsets(x, n, axis, function, of_padding)
@@ -514,7 +519,11 @@ def _reduced_along(
 def _reduced_by_offsets(
     x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
 ) -> Array:
-    """Return the windows reduced with the elements at one offset of all windows at a time."""
+    """Return the windows reduced with the elements at one offset of all windows at a time.
+
+    Reductions start from `of_padding`, which has to be neutral: 0 of sums. A window of padding
+    alone gives it.
+    """
     out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
     every = slice(0, axis.size)
@@ -536,7 +545,10 @@ def _reduced_by_offsets(
 def _reduced_by_windows(
     x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
 ) -> Array:
-    """Return the windows reduced one by one: a few long ones, such as one over the whole axis."""
+    """Return the windows reduced one by one: a few long ones, such as one over the whole axis.
+
+    A window of padding alone gives `of_padding`.
+    """
     out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
     firsts, counts = axis.spans(np.arange(axis.size))
@@ -571,15 +583,16 @@ def windows_of(
 
     The odd one of SAME's padding is at the end for UPPER, at the beginning for LOWER. VALID and
     SAME ignore ceil_mode, and under it a last window counts that starts in the padding. A size of 0
-    is an empty output. Without strides and dilations these are 1, without pads 0.
+    is an empty output. None stands for strides and dilations of 1 and pads of 0.
 
     `open_sizes` are the rulings that apply because the operator's text is not so exact:
     SIZE_UNDER_SAME, PART_OF_A_WINDOW, NO_WINDOW_FITS, SIZE_BELOW_0.
 
-    Raises InvalidNode for a rank below 3, lists of another length than the spatial axes need,
-    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
-    a ceil_mode other than 0 and 1, and a size below 0, or of 0 by NO_WINDOW_FITS. Raises
-    MemoryError for an output that is too large.
+    Raises InvalidNode for an input without spatial axes; a list of another length; a kernel_shape,
+    strides or dilations below 1, pads below 0; an unknown auto_pad, and pads beside one other than
+    NOTSET; a ceil_mode other than 0 and 1; and a size below 0. SIZE_BELOW_0 may make that empty,
+    and NO_WINDOW_FITS refuse a size of 0 too. Raises MemoryError for an output of more than 2^28
+    elements, NotSupported for more than 64 axes.
     """
     spatial = shape[2:]
     rank = len(spatial)
@@ -611,7 +624,8 @@ def windows_of(
 def _as_read(axis: AxisWindows, open_sizes: Collection[Ruling]) -> AxisWindows:
     """Return the windows along an axis, in the number that the readings in force give.
 
-    open_sizes: see `windows_of`. A size below 0 stays, unless it is read as 0.
+    SIZE_UNDER_SAME may make it the length of the axis, PART_OF_A_WINDOW 1 of 0, and SIZE_BELOW_0
+    makes it 0 of less; each only if it is among `open_sizes`. Otherwise it may still be below 0.
     """
     is_literal = axis.same and axis.size != axis.length and SIZE_UNDER_SAME in open_sizes
     if is_literal and SIZE_UNDER_SAME.reading() == "size_of_the_input":
@@ -625,7 +639,10 @@ def _as_read(axis: AxisWindows, open_sizes: Collection[Ruling]) -> AxisWindows:
 
 
 def _is_refused_at_0(axis: AxisWindows, open_sizes: Collection[Ruling]) -> bool:
-    """Return True if a size of 0 by the formula is illegal by the reading in force."""
+    """Return True if a size of 0 by the formula is illegal, as NO_WINDOW_FITS may read it.
+
+    It is legal unless that is among `open_sizes`. Other sizes give False.
+    """
     # A size below 0 that is read as 0 is not refused again.
     is_0 = axis.size == 0 and axis.planned().size == 0
     return is_0 and NO_WINDOW_FITS in open_sizes and NO_WINDOW_FITS.reading() == "refused"
@@ -660,10 +677,10 @@ def windows_along(
 
 
 def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:
-    """Return the list of an attribute, one or two values for each axis; `least` each without it.
+    """Return the list of an attribute, one value for each of `n` axes, or two if `sides` is 2.
 
-    n: the number of axes; sides: the values for each. Raises InvalidNode for a list of another
-    length, and for a value below `least`.
+    Without the list (None) each is `least`. Raises InvalidNode for a list of another length, and
+    for a value below `least`.
     """
     length = sides * n
     if values is None:

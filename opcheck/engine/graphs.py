@@ -104,7 +104,10 @@ class Subgraph:
         return any(graph.casts for graph in inner)
 
     def within(self, tensors: Sequence[Any]) -> "Subgraph":
-        """Return the graph where these are the node's tensors for its subgraphs."""
+        """Return the graph where these are the node's tensors for its subgraphs.
+
+        They take the place of all that `around` had.
+        """
         return replace(self, around={f"{OUTER}_{n}": x for n, x in enumerate(tensors)})
 
     def __call__(self, *inputs: Any) -> _Values:
@@ -112,7 +115,8 @@ class Subgraph:
 
         Raises InvalidNode for another number of inputs, for names of nothing, and for what the
         specification forbids a node in it; NotSupported for operators that are missing, for random
-        draws, and BeyondBudget for too many nodes or elements.
+        numbers, and for what depends on how numbers were rounded; BeyondBudget for too many nodes
+        or elements; and otherwise what the formulas of its nodes raise.
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
@@ -122,10 +126,13 @@ class Subgraph:
     def run(self, values: _Named, optionals: Collection[str]) -> list[Any]:
         """Return the outputs of a whole model on plain `values`: tensors, lists of them, or None.
 
-        `optionals` are the names of inputs of that type. Outside of its own graphs the model may
-        draw random numbers. Raises InvalidNode for names of nothing and for what the specification
-        forbids a node in it; NotSupported for operators that are missing, and BeyondBudget for too
-        many nodes or elements.
+        `optionals` are the names of inputs of that type, of which None is an empty one; an output
+        that is an empty optional is None. Outside of its own graphs the model may draw random
+        numbers.
+
+        Raises InvalidNode for names of nothing and for what the specification forbids a node in it;
+        NotSupported for operators that are missing; BeyondBudget for too many nodes or elements;
+        and otherwise what the formulas of its nodes raise.
         """
         inputs: list[Any] = []
         for name, x in values.items():
@@ -183,7 +190,7 @@ def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = Non
 
 
 def _lift_constants(body: Body, names: Iterable[str], named: dict[str, Any]) -> None:
-    """Add the body's constants of these names to the tensors, as the kind of numbers in force.
+    """Add the body's constants of these names to `named`, as the kind of numbers in force.
 
     Weights are many times as large in other kinds of numbers: each for its own time.
     """
@@ -267,7 +274,11 @@ def _moves_elements(node: BodyNode) -> bool:
 
 @contextmanager
 def _declining_unsure(node: BodyNode, operands: list[Any], moves: bool) -> Iterator[None]:
-    """Raise NotSupported for what a formula raises on operands that it was not written for."""
+    """Raise NotSupported for what a formula raises on operands that it was not written for.
+
+    Those are TypeError, AttributeError, ValueError and IndexError. They are raised on, if neither a
+    sequence nor a number that rounding decides is among the operands.
+    """
     try:
         yield
     except (TypeError, AttributeError, ValueError, IndexError) as error:
@@ -292,8 +303,8 @@ def _outputs_of_plain(node: BodyNode, operands: list[Any]) -> list[Any]:
 def _reason_to_decline(node: BodyNode, operands: list[Any], moves: bool) -> str | None:
     """Return why a formula may fail on these operands, None if it has no excuse.
 
-    Formulas that move elements are written for arrays, and none reads what is not sure: integers,
-    indices and booleans that rounding decides.
+    moves: the node's formula only moves elements. Formulas that do so are written for arrays, and
+    none reads what is not sure: integers, indices and booleans that rounding decides.
     """
     if any(isinstance(x, list) for x in operands):
         return f"{node.op} of such sequences or optionals within a graph"
@@ -322,7 +333,10 @@ def _in_declared_types(
 
 
 def _rounded_to(x: Any, dtype: DType | None) -> Any:
-    """Return a tensor in the type that its operator declares, rounded to it."""
+    """Return a tensor in the type that its operator declares, rounded to it.
+
+    Plain arrays, and those of which the type is None, stay in theirs.
+    """
     if not isinstance(x, Number):
         return x
     if dtype and dtype.kind == "float" and x.dtype != dtype.numpy:
@@ -356,10 +370,10 @@ def _relifted(outputs: Iterable[Any]) -> list[Any]:
 def _outputs_of_lists(
     node: BodyNode, schema: Schema, operands: _Values, named: _Named
 ) -> list[Any]:
-    """Return the outputs of a node of sequences or optionals, which are lists.
+    """Return the outputs of a node of sequences or optionals.
 
-    Raises InvalidNode for one in place of the other, and for what the node's specification forbids;
-    NotSupported for an operator that is missing.
+    A sequence or optional comes out as one list. Raises InvalidNode for one in place of the other,
+    NotSupported for an operator that is missing, and what the formula raises.
     """
     if node.graphs:
         return _mapped(node, Subgraph(node.graphs[0], named), operands)
@@ -389,7 +403,11 @@ def _holds_sequence(optional: list[Any]) -> bool:
 
 
 def _check_optionals(node: BodyNode, lists: Sequence[list[Any]], of_optionals: bool) -> None:
-    """Raise InvalidNode for a sequence in place of an optional, or the other way round."""
+    """Raise InvalidNode for a sequence in place of an optional, or the other way round.
+
+    lists: the sequences and optionals among the operands; of_optionals: the operator is one of
+    optionals. Since version 18 these take sequences too.
+    """
     are_optionals = [isinstance(x, _Optional) for x in lists]
     makes_optional = node.op.name == "Optional"
     takes_optionals = of_optionals and not makes_optional
@@ -403,7 +421,7 @@ def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> list[Any]:
     """Return the sequences that SequenceMap's body makes of sequences, and of tensors with them.
 
     Raises InvalidNode for operands or a body that the specification forbids, NotSupported for
-    sequences of several lengths and outputs that are left out.
+    sequences of several lengths and outputs that are left out, and what the body raises.
     """
     sequences = [x for x in operands if isinstance(x, list)]
     reject(not isinstance(operands[0], list), "its first input is no sequence")
@@ -424,8 +442,8 @@ def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -
     """Return the outputs of one node of a body, by its operator's formula.
 
     `named` are the tensors that its graphs may use, `attrs` the attributes of the body's function.
-    Raises NotSupported for an operator that is missing, BeyondBudget for sizes beyond the budget,
-    and what the formula raises, InvalidNode for one.
+    Raises NotSupported for an operator that is missing, BeyondBudget for a tensor that is too
+    large, and what the formula raises. Neither inputs nor outputs are checked against the schema.
     """
     operator = operator_of(node.op)
     if operator is None:
@@ -442,7 +460,11 @@ def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -
 
 
 def _stated_attributes(node: BodyNode, named: _Named, attrs: _Named) -> dict[str, Any]:
-    """Return the attributes of a node; references have the values of the body's function."""
+    """Return the attributes of a node; references have the values of the body's function.
+
+    A reference to an attribute that is not stated is left out. A graph becomes a Subgraph that may
+    use the tensors `named`.
+    """
     stated: dict[str, Any] = {}
     for name, value in node.attrs.items():
         held = attrs.get(value.name) if isinstance(value, AttributeReference) else value

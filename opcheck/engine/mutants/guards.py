@@ -238,7 +238,7 @@ def _of_output_type(schema: Schema) -> Iterator[Condition]:
 
 
 def _of_magnitudes(schema: Schema) -> Iterator[Condition]:
-    """Yield conditions on elements of floats, by powers of two; none of an operator without floats."""
+    """Yield conditions on elements of floats, by powers of two; none without floats."""
     if texts_of("float").isdisjoint(schema.typed.types):
         return
     for low in _LOWS:

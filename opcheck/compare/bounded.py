@@ -149,6 +149,9 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     `want` has float64 values; `got` any byte order; masks and shares their shape. Returns the
     remark of the tier that admits most, "" without a bound, and each element's share of the floor:
     0 if a range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
+
+    Raises what the formula raises where a tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     got = elements.native(got)
     actual = elements.wide(got)
@@ -209,6 +212,9 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     `got`, and the arrays that are returned, have the shape of `want.values`. Integers and booleans
     have the share 0 or an infinite one. NaN is right for NaN, an infinity for the same one, and
     anything for an infinity or NaN that is unknown.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)

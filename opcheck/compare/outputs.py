@@ -187,7 +187,8 @@ def _as_first_reading(
     """Return `got` with the first reading's value where an element is right by another reading.
 
     What is left of a difference is wrong by every reading. It is a copy, in the dtype and shape of
-    `got`.
+    `got`. Raises what `_wrong_elements` raises: ValueError for a value that the dtype lacks, and
+    errors of the formula.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -211,7 +212,9 @@ def _wrong_elements(
 ) -> Mask:
     """Mask elements that are wrong by `want` alone, in the shape of `got`.
 
-    By its bound if there is one and no tolerance, else by the tolerance, None for exactly.
+    By its bound if there is one and no tolerance, else by the tolerance, None for exactly. Raises
+    ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
+    formula raises in a tier that is evaluated for the first time, such as NotSupported.
     """
     if want.bound is not None and tolerance is None:
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
@@ -269,6 +272,9 @@ def _by_tolerance(
 
     Wrong elements of a floating output may be excused by these rules: see `bounded.pardon`. If all
     are, but only in a poorer arithmetic, the problem is "precision", else "values" if any is wrong.
+
+    Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
+    operator's formula raises in a tier that is evaluated for the first time, such as NotSupported.
     """
     judge = ElementTolerance(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
@@ -345,7 +351,8 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
     """Judge by the bound as `_by_bound`, but undecided for a model that the engine has wrong too.
 
     That is its plain answer, in the tensors' types: if that has a problem, no element of the output
-    counts as wrong, and all as unjudged.
+    counts as wrong, and all as unjudged. What is computed for the first time raises what the
+    operator's formula raises.
     """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
@@ -363,10 +370,11 @@ _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
 
-    The problem is "values" if no tier fits, "undecided" if more than half of the elements are
-    unjudged, "precision" for a tier or a scatter that needs a remark, and None otherwise. `named`
-    is the arithmetic that the backend declares. What is computed for the first time raises what the
-    operator's formula raises, such as NotSupported beyond a budget.
+    The problem is "values" if no tier fits, or if a model scatters as nothing explains; "undecided"
+    if more than half of the elements are unjudged; "precision" for a tier or a scatter that needs a
+    remark, and None otherwise. `want` has a bound. `named` is the arithmetic that the backend
+    declares. What is computed for the first time raises what the operator's formula raises, such as
+    NotSupported beyond a budget.
     """
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
@@ -499,9 +507,9 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
 
 
 def _wide(want: Want) -> Want:
-    """Return `want` with float64 values, and the dtype to which they were rounded.
+    """Return `want` with float64 values, and in `rounded` the dtype to which its bound rounds.
 
-    `want` itself if its values are float64.
+    That is None without a bound. `want` itself if its values are float64.
     """
     if want.values.dtype == np.float64:
         return want

@@ -256,7 +256,10 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN."""
+    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+
+    Plain booleans if all are sure, else a `Truth`.
+    """
     e = x.with_rounding().e
     unsure = None
     if e is not None:

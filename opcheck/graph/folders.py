@@ -239,8 +239,8 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
 def read_status(folder: Path) -> tuple[FailureKind, str] | None:
     """Return the kind and the text of the status in `folder`, None if there is none.
 
-    No more than 4,000 characters are read. Raises ValueError for two statuses, for an output
-    besides, and for a file that cannot be read.
+    No more than 4,000 characters are read; an empty text becomes one that says so. Raises
+    ValueError for two statuses, for an output besides, and for a file that cannot be read.
     """
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
@@ -439,7 +439,8 @@ class BeyondOpcheck(ValueError):
 def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
     """Return the type of a tensor, or of those in a sequence or an optional.
 
-    Raises BeyondOpcheck for maps, sparse tensors, opaque values and sequences of sequences.
+    It is empty where no type is stated. Raises BeyondOpcheck for maps, sparse tensors, opaque
+    values and sequences of sequences.
     """
     inner = declared
     sequences = 0

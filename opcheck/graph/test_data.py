@@ -440,7 +440,7 @@ class Stated(NamedTuple):
 
 
 def stated(model: ModelProto) -> Stated | None:
-    """Return the node that a model is; None if it is several or none, or one of its own functions.
+    """Return the node that a model is; None if it has several or none, or functions of its own.
 
     An operator that onnx does not know has the imported opset as its version.
     """

@@ -119,15 +119,15 @@ class _Sheet:
         return begin, end, dash
 
     def put(self, span: tuple[int, int, int], lines: Sequence[str]) -> None:
-        """Replace a span by lines that begin in the first column, which get the dash's indentation.
+        """Replace a span, as `span` gives it, by lines that begin in the first column.
 
-        The text changes only in `text`.
+        They get the indentation of the span's dash. The text changes only in `text`.
         """
         begin, end, dash = span
         self.edits.append((begin, end, [" " * dash + line for line in lines]))
 
     def rewritten(self, mark: Mark, replaced: dict[int, Sequence[Mapping[str, Any]]]) -> list[str]:
-        """Return an entry whose places stand in brackets, with some of them replaced.
+        """Return the lines of an entry whose places stand in brackets, with some of them replaced.
 
         `replaced` has the new places by the number of the old one.
         """

@@ -506,11 +506,13 @@ class Scattering(NamedTuple):
     """The scatter of errors on random data, in parts of what the expected arithmetic explains.
 
     `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
+    `remark` says what of a model was left out, if that alone explains it; there is no message then.
     """
 
     ratio: float
     message: str = ""
     explained: bool = True
+    remark: str = ""
 
 
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
@@ -531,13 +533,15 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     """
     least: _Off | None = None
     for formulation in _scatters(want, got, part=part):
-        is_near = not formulation.far and not (formulation.few and formulation.worst > SCATTER)
-        if formulation.ratio <= SCATTER and is_near:
+        if formulation.explains:
             return Scattering(formulation.ratio)
         if least is None or formulation.ratio < least.ratio:
             least = formulation
     if least is None:
         return None
+    remark = _remark_without_casts(want, got, part)
+    if remark:
+        return Scattering(least.ratio, remark=remark)
     times = f"{least.ratio:,.0f}"
     if least.ratio >= _TOO_LONG_TO_WRITE:
         times = f"{least.ratio:.0e}"
@@ -551,6 +555,19 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"
     return Scattering(least.ratio, message)
+
+
+def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
+    """Return the remark of a tier that leaves casts out of a model and explains errors, or ""."""
+    without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
+    if not without:
+        return ""
+    deviations = want.expected.deviations_without_casts()
+    with np.errstate(all="ignore"):
+        error = _errors(want, elements.wide(got))
+        if any(off.explains for off in _scatters_of_model(want, error, deviations, part)):
+            return without[0].remark
+    return ""
 
 
 def _explanation_in_model(
@@ -640,6 +657,12 @@ class _Off(NamedTuple):
         return self.worst > _LONE * self.others
 
     @property
+    def explains(self) -> bool:
+        """True if a right answer may be as far off."""
+        is_near = not self.far and not (self.few and self.worst > SCATTER)
+        return self.ratio <= SCATTER and is_near
+
+    @property
     def ratio(self) -> float:
         """The ratio that is compared with SCATTER."""
         return max(self.rms, self.worst / _WORST_OF_MODEL)
@@ -680,7 +703,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
-            yield from _scatters_of_model(want, error, cut, part)
+            yield from _scatters_of_model(want, error, bound.deviations(cut), part)
             return
         floor = bound.floor(bound.tiers()[0])
         counts = np.isfinite(error) & (np.abs(y) > _TIMES_FLOOR * floor)
@@ -727,10 +750,13 @@ def _sizes(y: Floats) -> Floats:
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 
-def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None) -> Iterator[_Off]:
-    """Yield the scatter of a model's output by each sound formulation; infinite for lost values.
+def _scatters_of_model(
+    want: Want, error: Floats, deviations: Iterator[tuple[Floats, Floats]], part: Mask | None
+) -> Iterator[_Off]:
+    """Yield the scatter of a model's output by each formulation; infinite for lost values.
 
-    `error` is got − y. A value is lost if it is not finite, but both the expected one and the
+    `error` is got − y; `deviations` has the distance of each formulation from the expected values,
+    and its deviation. A value is lost if it is not finite, but both the expected one and the
     engine's plain one are. Infinities and NaN of the expected output do not count.
     """
     bound = want.expected
@@ -749,7 +775,7 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
             return
         counts &= ~gone
     first = bound.tiers()[0]
-    for shift, deviation in bound.deviations(cut):
+    for shift, deviation in deviations:
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
         sizes = _sizes(y + shift)
         off = np.abs(error - shift)

@@ -398,6 +398,9 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif tier.remark:
         problem = "precision"
         remark = CUT if _is_cut(want.values, got, dtype) else tier.remark
+    elif spread and spread.remark:
+        problem = "precision"
+        remark = spread.remark
     else:
         if not want.whole:
             spread = _spread(want, got, dtype)

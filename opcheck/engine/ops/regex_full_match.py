@@ -126,7 +126,7 @@ def in_python(part: re.Match[str]) -> str:
     """Return a part of a pattern as Python spells it; `part` is a match of PART.
 
     Raises InvalidNode for what RE2 does not support, for a repetition of a repetition, and for one
-    of more than MOST_REPETITIONS. Raises NotSupported for what is no group of PART: Unicode's
+    of more than MOST_REPETITIONS. Raises NotSupported for what PART does not know: Unicode's
     classes, and flags from the middle of a pattern on.
     """
     unread = part.string[part.start() :]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "opcheck"
-FOLDERS = ("engine", "numbers", "diagnose", "compare", "execution")
+FOLDERS = ("engine", "numbers", "diagnose", "compare", "execution", "graph", "known")
 #: Functions that raise for bad or unspecified input, beside those named `check` or `check_…`.
 RAISING = {"reject", "decline", "raise_unspecified", "leave_open"}
 

@@ -149,6 +149,9 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     `want` has float64 values; `got` any byte order; masks and shares their shape. Returns the
     remark of the tier that admits most, "" without a bound, and each element's share of the floor:
     0 if a range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
+
+    Raises what the formula raises where a tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     got = elements.native(got)
     actual = elements.wide(got)
@@ -207,8 +210,12 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     """Judge every element by one tier, and if not `alone` next to its group.
 
     `got`, and the arrays that are returned, have the shape of `want.values`. Integers and booleans
-    have the share 0 or an infinite one. NaN is right for NaN, an infinity for the same one, and
-    anything for an infinity or NaN that is unknown.
+    have the share 0 or an infinite one; only of a whole model they are unjudged, where several are
+    right. NaN is right for NaN, an infinity for the same one, and anything for an infinity or NaN
+    that is unknown.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
@@ -236,10 +243,11 @@ def _errors(want: Want, got: Array) -> Floats:
 
 
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements whose allowed error, `slack`, is about as large as they are, or unknown.
+    """Mask elements whose allowed error, `slack`, is half of them or more, or unknown.
 
-    That is half of them or more. Elements no larger than twice the floor, infinities and NaN are
-    judged; of a whole model an element counts as large as those around it: see `_sizes`.
+    Infinities and NaN are judged, unless unknown, and so are elements no larger than twice the
+    floor. Of a whole model an element counts as large as those around it, see `_sizes`, and is
+    judged if its allowed error is no larger than twice the floor.
     """
     y = want.values
     size = np.abs(y)
@@ -259,7 +267,9 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats; right are those that fit, lost ones, and equal infinities and NaN.
 
-    Elements that share an error are judged next to their group too, unless `alone`.
+    Elements that share an error are judged next to their group too, unless `alone`. An infinity or
+    NaN is wrong for a finite value unless it is lost, also where any number is right. Arguments are
+    as in `judge`.
     """
     y = want.values
     room = want.expected.room(tier)
@@ -496,11 +506,13 @@ class Scattering(NamedTuple):
     """The scatter of errors on random data, in parts of what the expected arithmetic explains.
 
     `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
+    `remark` says what of a model was left out, if that alone explains it; there is no message then.
     """
 
     ratio: float
     message: str = ""
     explained: bool = True
+    remark: str = ""
 
 
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
@@ -510,22 +522,26 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     far they scatter, and what factors look rounded to; for a whole model, a reason.
 
     Args:
-        want: The expected output.
+        want: The expected output, which has a bound.
         got: The output, in the shape of `want.values`; infinities and NaN do not count.
         part: A mask of the output's shape, if only some elements count.
 
     Returns:
         None if no formulation has a deviation to compare with, or if too few elements count.
+
+    A formulation that raises NotSupported is left out; other errors of a formula are raised.
     """
     least: _Off | None = None
     for formulation in _scatters(want, got, part=part):
-        is_near = not formulation.far and not (formulation.few and formulation.worst > SCATTER)
-        if formulation.ratio <= SCATTER and is_near:
+        if formulation.explains:
             return Scattering(formulation.ratio)
         if least is None or formulation.ratio < least.ratio:
             least = formulation
     if least is None:
         return None
+    remark = _remark_without_casts(want, got, part)
+    if remark:
+        return Scattering(least.ratio, remark=remark)
     times = f"{least.ratio:,.0f}"
     if least.ratio >= _TOO_LONG_TO_WRITE:
         times = f"{least.ratio:.0e}"
@@ -539,6 +555,19 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"
     return Scattering(least.ratio, message)
+
+
+def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
+    """Return the remark of a tier that leaves casts out of a model and explains errors, or ""."""
+    without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
+    if not without:
+        return ""
+    deviations = want.expected.deviations_without_casts()
+    with np.errstate(all="ignore"):
+        error = _errors(want, elements.wide(got))
+        if any(off.explains for off in _scatters_of_model(want, error, deviations, part)):
+            return without[0].remark
+    return ""
 
 
 def _explanation_in_model(
@@ -570,7 +599,8 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     The theory takes roundings for independent, which those of equal or periodic terms are not.
-    False too if that takes too long, or if an order gives NaN.
+    False too if that takes too long, or if an order gives NaN. Raises what the node's formula
+    raises, but for NotSupported.
     """
     bound = want.expected
     try:
@@ -627,6 +657,12 @@ class _Off(NamedTuple):
         return self.worst > _LONE * self.others
 
     @property
+    def explains(self) -> bool:
+        """True if a right answer may be as far off."""
+        is_near = not self.far and not (self.few and self.worst > SCATTER)
+        return self.ratio <= SCATTER and is_near
+
+    @property
     def ratio(self) -> float:
         """The ratio that is compared with SCATTER."""
         return max(self.rms, self.worst / _WORST_OF_MODEL)
@@ -647,7 +683,8 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
     None for too few elements, or without a theory of them. Of a model's output it is at least a
     tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
     the nearest counts. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for
-    none; `part` as in `scattering`.
+    none; `part` as in `scattering`. A formulation that raises NotSupported is left out; other
+    errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)
@@ -666,7 +703,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
-            yield from _scatters_of_model(want, error, cut, part)
+            yield from _scatters_of_model(want, error, bound.deviations(cut), part)
             return
         floor = bound.floor(bound.tiers()[0])
         counts = np.isfinite(error) & (np.abs(y) > _TIMES_FLOOR * floor)
@@ -713,10 +750,13 @@ def _sizes(y: Floats) -> Floats:
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 
-def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None) -> Iterator[_Off]:
-    """Yield the scatter of a model's output by each sound formulation; infinite for lost values.
+def _scatters_of_model(
+    want: Want, error: Floats, deviations: Iterator[tuple[Floats, Floats]], part: Mask | None
+) -> Iterator[_Off]:
+    """Yield the scatter of a model's output by each formulation; infinite for lost values.
 
-    `error` is got − y. A value is lost if it is not finite, but both the expected one and the
+    `error` is got − y; `deviations` has the distance of each formulation from the expected values,
+    and its deviation. A value is lost if it is not finite, but both the expected one and the
     engine's plain one are. Infinities and NaN of the expected output do not count.
     """
     bound = want.expected
@@ -735,7 +775,7 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
             return
         counts &= ~gone
     first = bound.tiers()[0]
-    for shift, deviation in bound.deviations(cut):
+    for shift, deviation in deviations:
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
         sizes = _sizes(y + shift)
         off = np.abs(error - shift)

@@ -83,6 +83,8 @@ class Arithmetic:
             not: see `bounded.astype`.
         everywhere: Stages for which the text states a wider type are computed in it too; see
             `bounded.astype`.
+        keeps_casts: A Cast to a 16-bit type within a graph may leave its rounding out; see
+            `bounded.movement.cast_to_half`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
             `bounded.array.VALUES`.
     """
@@ -97,6 +99,7 @@ class Arithmetic:
     cut: float = 0.0
     half: "Arithmetic | None" = None
     everywhere: bool = False
+    keeps_casts: bool = False
     values: int = 0
 
     def turned_into(self, other: "Arithmetic") -> "Arithmetic":
@@ -110,6 +113,7 @@ class Arithmetic:
             scatters=self.scatters,
             values=max(other.values, self.values),
             everywhere=self.everywhere,
+            keeps_casts=self.keeps_casts,
         )
 
     @cached_property

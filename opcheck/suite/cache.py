@@ -133,15 +133,21 @@ def keep(read: Mapping[Path, tuple[CaseFile, bytes]], levels: Collection[Level])
                 part.unlink(missing_ok=True)
 
 
+def folder_of_user() -> Path | None:
+    """Return the folder of opcheck in the user's cache; None without a home."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    base = Path(home)
+    return base / "opcheck" if base.is_absolute() else None
+
+
 @cache
 def _folder() -> Path | None:
     """Return the folder of this code and these libraries; None without a home. It is cached.
 
     Reads all code and data of opcheck. Raises OSError if that cannot be read.
     """
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
-    base = Path(home)
-    if not base.is_absolute():
+    base = folder_of_user()
+    if base is None:
         return None
     digest = sha256(platform.python_version().encode())
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
@@ -149,4 +155,4 @@ def _folder() -> Path | None:
     code = map(Path(opcheck.__file__).parent.rglob, ("*.py", "*.toml"))
     for path in sorted(chain(*code, shipped_folder("cases").rglob("*.npy"))):
         digest.update(path.read_bytes())
-    return base / "opcheck" / digest.hexdigest()[:16]
+    return base / digest.hexdigest()[:16]

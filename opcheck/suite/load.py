@@ -23,7 +23,7 @@ from opcheck.suite.discovery import SUFFIXES, case_files_in, is_case_file, real,
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
-from opcheck.suite.select import EVERYTHING, LEVELS, Selection
+from opcheck.suite.select import EVERYTHING, LEVELS, Selection, operator_matcher
 
 _WHOLE_FILE = Mark(0, 0)
 #: Reads the cases of one file.
@@ -534,16 +534,16 @@ class Coverage(NamedTuple):
 def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     """Yield the coverage of operators by the shipped cases, of all or of those of these names.
 
-    Names count in any case of letters. The table that ships next to the cases is read. Raises
-    UsageError for a name of no operator.
+    Names count in any case of letters, and may be patterns. The table that ships next to the cases
+    is read. Raises UsageError for a name, or a pattern, of no operator.
     """
     every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
-    known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
     for op in ops:
-        if op.lower() not in known:
+        if not any(map(operator_matcher([op]), (name for _, name in every))):
             raise UsageError(f"no operator {op!r}", did_you_mean(op, (name for _, name in every)))
     table = json.loads((shipped_suites() / JUDGED).read_text(encoding="utf-8"))
-    wanted = {known[op.lower()] for op in ops} or {*known.values()}
+    is_wanted = operator_matcher(ops or ["*"])
+    wanted = {(domain, opset.plain(name)) for domain, name in every if is_wanted(name)}
     for domain, name in sorted(wanted):
         yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
 

@@ -54,6 +54,9 @@ class Selection:
     @property
     def operators(self) -> Sequence[str]:
         """The operators whose suites have all that may be selected; empty where any may."""
+        if any(map(_is_pattern, self.ops)):
+            is_wanted = operator_matcher(self.ops)
+            return sorted(filter(is_wanted, _shipped_operators()))
         if self.ops:
             return self.ops
         names = [id.partition("/")[0] for id in self.ids]
@@ -146,9 +149,9 @@ def _check_ids(cases: Collection[model.Case], wanted: Iterable[str], noun: str) 
 
 def _check_operators(cases: Collection[model.Case], wanted: Iterable[str], noun: str) -> None:
     """Raise UsageError for an operator that has no cases here."""
-    here = {case.op.name.lower() for case in cases}
+    here = {case.op.name for case in cases}
     for op in wanted:
-        if op.lower() in here:
+        if any(map(operator_matcher([op]), here)):
             continue
         if op in operators(""):
             hint = f"{op} is an operator of ONNX without cases here: pass a file with some"
@@ -176,13 +179,14 @@ def _check_each_operator(
 
     `chosen` are the cases selected. Keywords do not count: they may choose operators.
     """
-    with_case = {case.op.name.lower() for case in chosen}
+    with_case = {case.op.name for case in chosen}
     for op in selection.ops:
-        if op.lower() in with_case:
+        is_meant = operator_matcher([op])
+        if any(map(is_meant, with_case)):
             continue
         others = replace(selection, ops=(), keywords="")
         if not select(cases, replace(others, ops=(op,))):
-            opsets = {case.opset for case in cases if case.op.name.lower() == op.lower()}
+            opsets = {case.opset for case in cases if is_meant(case.op.name)}
             hint = _listed(opsets) if selection.opsets else None
             raise UsageError(f"no {noun} of operator {op!r} for {others}", hint)
 
@@ -195,6 +199,19 @@ def _listed(opsets: Iterable[int]) -> str:
 def _is_pattern(word: str) -> bool:
     """Return True for a word with * or ?."""
     return "*" in word or "?" in word
+
+
+def operator_matcher(wanted: Iterable[str]) -> Callable[[str], bool]:
+    """Return a test of operators' names: True for a name of `wanted`, or of a pattern with * or ?.
+
+    Upper and lower case are alike.
+    """
+    patterns = [name.lower().replace("[", "[[]") for name in wanted]
+
+    def is_wanted(name: str) -> bool:
+        return any(fnmatchcase(name.lower(), pattern) for pattern in patterns)
+
+    return is_wanted
 
 
 def _meant(wanted: str, ids: Collection[str]) -> list[str]:
@@ -214,6 +231,11 @@ def _operators_of(cases: Iterable[model.Case]) -> set[str]:
     """Return the operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
+    return _shipped_operators()
+
+
+def _shipped_operators() -> set[str]:
+    """Return the operators that shipped case files name."""
     files = reading.shipped_files(reading.Kind.CASES)
     return {name for file in files for name in reading.operators_in(file)}
 
@@ -248,7 +270,8 @@ def _conditions(
     """
     known_ids = {case.id for case in cases}
     ids = {id for pattern in selection.ids for id in _meant(pattern, known_ids)}
-    ops = {op.lower() for op in selection.ops}
+    is_wanted = operator_matcher(selection.ops)
+    of_wanted = {case.op.name for case in cases if is_wanted(case.op.name)}
     dtypes = {*selection.dtypes}
     matches = keyword_matcher(selection.keywords) if selection.keywords else None
 
@@ -259,7 +282,7 @@ def _conditions(
         return case.id in ids
 
     def has_operator(case: model.Case) -> bool:
-        return case.op.name.lower() in ops
+        return case.op.name in of_wanted
 
     def has_opset(case: model.Case) -> bool:
         return case.opset in selection.opsets

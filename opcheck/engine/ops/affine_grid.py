@@ -129,9 +129,9 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
 def homogeneous_positions(places: Places, geometry: Geometry, align_corners: bool) -> Array:
     """Return a row of x, one of y, … and one of ones, with a column for each element.
 
-    The elements are in row-major order. The shape is (n + 1, elements); the type float64 if theta
-    has it, else float32. With align_corners, the only element of an axis is at -1, 0 or 1:
-    CORNERS_OF_ONE_ELEMENT.
+    `places` makes the places of elements along one axis of `geometry`. The elements are in
+    row-major order. The shape is (n + 1, elements); the type float64 if theta has it, else float32.
+    With align_corners, the only element of an axis is at -1, 0 or 1: CORNERS_OF_ONE_ELEMENT.
     """
     lengths = geometry.lengths
     computed_in = np.float64 if geometry.theta.dtype == np.float64 else np.float32

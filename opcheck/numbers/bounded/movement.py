@@ -10,13 +10,15 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, magnitude_of, pair
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, magnitude_of, pair
 from opcheck.numbers.bounded.choice import Indices, trunc, truth
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.bounded.reductions import Axes, axes_of
 
 #: Bytes of a 16-bit type.
 _HALF = 2
+#: A right answer may be off by so many deviations, as far as scatter is judged.
+_FURTHEST = 60
 
 
 def broadcast_to(x: Bounded, shape: Sequence[int]) -> Bounded:
@@ -38,7 +40,8 @@ def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
 def flip(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    An axis counts modulo the rank.
+    An axis counts modulo the rank. Raises ZeroDivisionError for one at rank 0, ValueError for one
+    that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     return x.moved(np.flip, axes)
@@ -144,8 +147,9 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
 def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bounded:
     """Return `join(operands, axis)`; of the operands, at least one is bounded.
 
-    The first of these gives the dtype and arithmetic, and plain operands are constants. Raises what
-    `join`, NumPy's `concat` or `stack`, raises.
+    The first of these gives the dtype and arithmetic, and plain operands are constants. `join`,
+    NumPy's `concat` or `stack`, raises ValueError for shapes that do not fit, AxisError for a
+    missing axis.
     """
     first = next(x for x in operands if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in operands]
@@ -254,7 +258,10 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN."""
+    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+
+    Plain booleans if all are sure, else a `Truth`.
+    """
     e = x.with_rounding().e
     unsure = None
     if e is not None:
@@ -299,6 +306,89 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
         cast.k = 1.0
         cast.grid = grid(dtype)
     return cast
+
+
+def cast_to_half(x: Bounded) -> Bounded:
+    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type.
+
+    Every implementation rounds there. So an element is the number next to its value, or infinite;
+    its error is the distance to the other numbers that an implementation may have there, mostly 0.
+    An element that may be infinite or not is lost.
+
+    In an arithmetic that `keeps_casts` an implementation may leave out the rounding. Values and
+    errors stay as they are, except for what is infinite in any case.
+    """
+    dtype = _float_type(x)
+    v = x.v.astype(np.float64)
+    e = _error_before_cast(x, v)
+    number = dtypes.round_to(v, dtype).astype(np.float64)
+    low = dtypes.round_to(v - e, dtype).astype(np.float64)
+    high = dtypes.round_to(v + e, dtype).astype(np.float64)
+    is_beyond = np.isinf(low) | np.isinf(high)
+    if x.arithmetic.keeps_casts:
+        is_infinite = is_beyond & (low == high)
+        values = np.where(is_infinite, arrays.as_values(number, x.v.dtype), x.v)
+        return x.with_values(values, x._errors, nonnegative=x.nonnegative)
+    is_unsure = is_beyond & (low < high)
+    # An error as large as the value decides nothing, overflow included.
+    is_lost = is_unsure & (e < np.abs(v))
+    _, largest = dtypes.limits(dtype)
+    number = np.where(is_unsure, np.clip(number, -largest, largest), number)
+    low = np.where(is_lost, np.maximum(low, -largest), np.where(is_unsure, v - e, low))
+    high = np.where(is_lost, np.minimum(high, largest), np.where(is_unsure, v + e, high))
+    off = _distance_to_ends(number, low, high)
+    lost = union(x.lost, is_lost if is_lost.any() else None)
+    values = arrays.as_values(number, x.v.dtype)
+    if not off.any() and lost is None:
+        return Bounded(values, x.dtype, x.arithmetic)
+    errors = Errors(off, _variance_after_cast(x, v, number), lost)
+    return Bounded(values, x.dtype, x.arithmetic, errors, nonnegative=x.nonnegative)
+
+
+def _float_type(x: Bounded) -> dtypes.DType:
+    """Return the element type of the tensor that `x` stands for."""
+    dtype = dtypes.of(np.empty(0, x.dtype))
+    assert dtype is not None
+    return dtype
+
+
+def _error_before_cast(x: Bounded, v: Floats) -> Floats:
+    """Return the error bound of each element of `x` before its last rounding; `v` are its values.
+
+    In arithmetic that flushes, what is too small may be read as 0.
+    """
+    e = np.abs(x.v - v).astype(np.float64)
+    e = np.where(np.isfinite(v), e, 0.0)
+    if x.e is not None:
+        e = e + x.e
+    if x.arithmetic.flushes:
+        magnitude = np.abs(v)
+        e = np.where(magnitude < x.arithmetic.floor, np.maximum(e, magnitude), e)
+    return e
+
+
+def _distance_to_ends(number: Floats, low: Floats, high: Floats) -> Floats:
+    """Return how far the farther end is from each number between; 0 where the ends are equal."""
+    with np.errstate(invalid="ignore"):  # of infinities that are equal
+        return np.where(low < high, np.maximum(high - number, number - low), 0.0)
+
+
+def _variance_after_cast(x: Bounded, v: Floats, number: Floats) -> Floats | None:
+    """Return the variance of what a Cast makes of the values `v`: a `number` of its type.
+
+    None where the arithmetic does not scatter. It is 0 where no right answer is so far off that
+    another number is next to it; elsewhere that of any rounding to the type is added.
+    """
+    if not x.arithmetic.scatters:
+        return None
+    dtype = _float_type(x)
+    before = np.zeros(v.shape) if x.q is None else x.q
+    furthest = _FURTHEST * np.sqrt(before)
+    low = dtypes.round_to(v - furthest, dtype).astype(np.float64)
+    high = dtypes.round_to(v + furthest, dtype).astype(np.float64)
+    off = _distance_to_ends(number, low, high)
+    rounding = dtypes.half_ulp(v, dtype) ** 2 / 3
+    return np.where(off > 0, np.minimum(off**2, before + rounding), 0.0)
 
 
 def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool) -> Arithmetic:

@@ -443,7 +443,7 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
     """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
 
     The problem is "precision" if `spread` has a message. A `spread` of None judges nothing. A right
-    model's remark has its scatter.
+    model's remark has its scatter; others have "".
     """
     if spread is None:
         return None, ""

@@ -480,7 +480,8 @@ def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
 def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     """Return a backend's outputs as the ones that others are expected to give.
 
-    Raises ValueError if there are not as many as the case has.
+    Raises ValueError if there are not as many as the case has, WrongOperator if the file of the
+    operator's formula is wrong.
     """
     pairs = zip(case.outputs, got, strict=True)
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)

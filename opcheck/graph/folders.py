@@ -284,7 +284,8 @@ def read_refusal(text: str) -> Raised:
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
     """Mark `folder` as written by opcheck, with the outputs of `backend`, None for questions alone.
 
-    Raises OSError if that fails.
+    Its address is that in `of`, if there is one. A mark from before is replaced. Raises OSError if
+    that fails.
     """
     fields = backend and {name: getattr(backend, name) for name in ORIGIN_FIELDS}
     if fields and backend and backend.of:

@@ -70,13 +70,6 @@ NOT_YET: tuple[str, ...] = (
     "engine/rounding.py",
     "engine/rulings.py",
     "engine/sizes.py",
-    "execution/bench.py",
-    "execution/evaluation.py",
-    "execution/expected.py",
-    "execution/golden.py",
-    "execution/saving.py",
-    "execution/scheduler.py",
-    "execution/support.py",
     "numbers/__init__.py",
     "numbers/arithmetic.py",
 )

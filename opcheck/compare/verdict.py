@@ -422,8 +422,12 @@ def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Outcome:
-    """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance."""
+def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.Outcome:
+    """Return `outcome`, as unstable if its answers to the same data differ beyond the tolerance.
+
+    An outcome without outputs or without a second answer, and outputs of a wrong number or type,
+    are returned as they are.
+    """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome
     if schema_violation(outcome.outputs, case.outputs):

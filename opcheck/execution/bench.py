@@ -253,8 +253,8 @@ class _Rival:
     preparation, one for each process that held the case.
     """
 
-    judged: Pool
-    timed: Sequence[Stopwatch]
+    pool: Pool
+    watches: Sequence[Stopwatch]
     why_not: str = ""
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
@@ -266,7 +266,7 @@ class _Rival:
 
     def timing(self) -> Timing:
         """The reported timing; empty for a backend that died or became wrong."""
-        name = self.judged.info.address
+        name = self.pool.info.address
         prepared = tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
@@ -279,7 +279,7 @@ class OneCase:
 
     case: Case
     plan: Plan
-    parts: list[_Rival]
+    rivals: list[_Rival]
     oracle: Pool | None
     is_kept: bool
     asked: Question | None = None
@@ -327,7 +327,7 @@ class OneCase:
     @property
     def is_precise(self) -> bool:
         """True if all ratios to the baseline are precise, or there is none."""
-        timings = [part.timing() for part in self._left()]
+        timings = [rival.timing() for rival in self._left()]
         timings = [timing for timing in timings if timing.samples]
         base = next((timing for timing in timings if timing.backend == self.plan.base), None)
         if base is None:
@@ -350,7 +350,7 @@ class OneCase:
             dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
             shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
             moved=self.moved,
-            timings=tuple(part.timing() for part in self.parts),
+            timings=tuple(rival.timing() for rival in self.rivals),
             copy=tuple(self.copy),
             yardstick=tuple(self.yardstick),
             digest=suite.case_digest(case),
@@ -358,40 +358,40 @@ class OneCase:
 
     def _left(self) -> list[_Rival]:
         """Return the backends that are still timed, or to be timed."""
-        return [part for part in self.parts if not part.why_not]
+        return [rival for rival in self.rivals if not rival.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
         """Judge the answer of each backend; one that is not right is not timed.
 
         Raises Stopped, by `look`, which is called while answers are awaited.
         """
-        asked = [(part.judged, evaluation.judge(part.judged.info)) for part in self.parts]
+        asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, look)
         if self.case.expect.compares_backends:
             evaluated = judge_by_agreement(evaluation, evaluated, [pool.info for pool, _ in asked])
-        for part, answer in zip(self.parts, evaluated, strict=True):
-            self._take_judged(part, answer)
+        for rival, answer in zip(self.rivals, evaluated, strict=True):
+            self._take_judged(rival, answer)
         self.is_judged = True
         if self._left():
             self.moved = self._bytes_moved(evaluation)
 
-    def _take_judged(self, part: _Rival, evaluated: EvaluatedCase) -> None:
+    def _take_judged(self, rival: _Rival, evaluated: EvaluatedCase) -> None:
         """Note why a backend is not timed, or keep its answer to the other data.
 
         A backend that answers only once is not timed, whatever its answer.
         """
         result = evaluated.result
         if not is_right(result):
-            part.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
+            rival.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
             return
-        part.other = (evaluated.answer and evaluated.answer.between) or ()
+        rival.other = (evaluated.answer and evaluated.answer.between) or ()
         if isinstance(evaluated.open, Produced):
             outputs = [
                 output for output in evaluated.open.outputs if isinstance(output, np.ndarray)
             ]
             self.agreed = wants_of(self.case, outputs)
-        if not part.judged.info.repeatable:
-            part.why_not = "it answers once, and not again and again: time it where it computes"
+        if not rival.pool.info.repeatable:
+            rival.why_not = "it answers once, and not again and again: time it where it computes"
 
     def _bytes_moved(self, evaluation: CaseEvaluation) -> int:
         """Return the bytes of the inputs and of the outputs of the first admitted answer.
@@ -416,50 +416,50 @@ class OneCase:
         """
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
-    def _check(self, part: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
+    def _check(self, rival: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
         """Check that the last answer of a process is right; most often it is as before.
 
-        Notes in `part` why it is not timed any more; raises nothing for a wrong answer.
+        Notes in `rival` why it is not timed any more; raises nothing for a wrong answer.
         """
         digest = hashlib.blake2b(pickle.dumps(outputs)).digest()
-        if digest in part.right:
+        if digest in rival.right:
             return
         try:
             answers = self._answers(evaluation)
         except expected.OracleUnavailable as silent:
-            part.why_not = f"while it was timed: its answer changed, and {silent}"
+            rival.why_not = f"while it was timed: its answer changed, and {silent}"
             return
         judgement = judge(
             self.case.rule,
             answers,
             Produced(outputs, 0.0),
             tolerance=self.case.tolerance,
-            declared=part.judged.info.accumulate,
+            declared=rival.pool.info.accumulate,
         )
         if is_right(judgement):
-            part.right.add(digest)
+            rival.right.add(digest)
         else:
-            part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
+            rival.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
-    def _check_other(self, part: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
-        """Note in `part` if a time is that of looking up an answer, and not of computing it.
+    def _check_other(self, rival: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
+        """Note in `rival` if a time is that of looking up an answer, and not of computing it.
 
         So it is if other data take longer, or are answered wrongly where they were answered rightly
         before. Nothing is raised.
         """
-        before = part.other
-        part.other = ()
+        before = rival.other
+        rival.other = ()
         now = released.other
         reason = ""
         if released.looked_up:
             reason = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         if not backends.same_answers(now, before):
             # An answer that was wrong before proves nothing now.
-            is_right = partial(evaluation.is_right_on_other_data, part.judged.info)
+            is_right = partial(evaluation.is_right_on_other_data, rival.pool.info)
             is_as_first = backends.same_answers(now, released.outputs)
             if is_as_first or (is_right(before) and not is_right(now)):
                 reason = "it answers other data in the same memory wrongly"
-        part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
+        rival.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
         """Take the samples of a visit, and check that the backends still answer rightly.
@@ -470,10 +470,10 @@ class OneCase:
         asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
         contenders: list[tuple[_Rival, Contender]] = []
-        for part in self._left():
-            contender = self._prepared(part, visit.worker, asked, stop)
+        for rival in self._left():
+            contender = self._prepared(rival, visit.worker, asked, stop)
             if contender:
-                contenders.append((part, contender))
+                contenders.append((rival, contender))
         if not contenders:
             return
         rulers = [
@@ -491,32 +491,34 @@ class OneCase:
             chance=chance,
             stop=stop,
         )
-        for part, contender in contenders:
+        for rival, contender in contenders:
             try:
                 if contender.lost:
                     raise WorkerLost(contender.lost)
-                released = part.timed[visit.worker].release(other=bool(part.other))
-                part.printed = released.printed.strip() or part.printed
-                self._check_other(part, released, evaluation)
-                self._check(part, released.outputs, evaluation)
+                released = rival.watches[visit.worker].release(other=bool(rival.other))
+                rival.printed = released.printed.strip() or rival.printed
+                self._check_other(rival, released, evaluation)
+                self._check(rival, released.outputs, evaluation)
             except WorkerLost as error:
-                part.why_not = f"while it was timed: {error}"
+                rival.why_not = f"while it was timed: {error}"
 
-    def _prepared(self, part: _Rival, worker: int, asked: Question, stop: Stop) -> Contender | None:
-        """Return a process that holds the task and is warm; None, noted in `part`, if it is lost.
+    def _prepared(
+        self, rival: _Rival, worker: int, asked: Question, stop: Stop
+    ) -> Contender | None:
+        """Return a process that holds the task and is warm; None, noted in `rival`, if it is lost.
 
         Raises Stopped if `stop` returns True meanwhile.
         """
         look = partial(_look, stop)
-        watch = part.timed[worker]
+        watch = rival.watches[worker]
         look()
         try:
             held = watch.hold(asked, look)
-            part.prepared.append(held.prepared)
-            contender = Contender(watch, worker, samples=part.samples)
+            rival.prepared.append(held.prepared)
+            contender = Contender(watch, worker, samples=rival.samples)
             contender.warm_up(self.plan, held.first)
         except WorkerLost as error:
-            part.why_not = f"when it was to be timed: {error}"
+            rival.why_not = f"when it was to be timed: {error}"
             return None
         return contender
 

@@ -653,9 +653,9 @@ def _judged_part(judgement: verdict.Judgement) -> str:
         return ""
     parts = []
     for output in in_part:
-        judged = output.total - output.unjudged
-        elements = f"{judged:,} of {output.total:,} elements"
-        parts.append(f"{output.output}: {elements if judged else 'its type and shape'}")
+        judged_count = output.total - output.unjudged
+        elements = f"{judged_count:,} of {output.total:,} elements"
+        parts.append(f"{output.output}: {elements if judged_count else 'its type and shape'}")
     return f"{verdict.IN_PART}: {'; '.join(parts)}"
 
 
@@ -812,16 +812,16 @@ def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[Eval
     return different[1:]
 
 
-def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
+def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
     """Return True for results of one verdict and reason, whose wrong outputs are equal bit for bit.
 
     Results without evidence, or with a refusal, are compared by verdict and reason alone.
     """
-    if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
+    if (repeat.result.verdict, repeat.result.reason) != (other.result.verdict, other.result.reason):
         return False
-    if one.wrong is None or other.wrong is None:
+    if repeat.wrong is None or other.wrong is None:
         return True
-    match one.wrong.outcome, other.wrong.outcome:
+    match repeat.wrong.outcome, other.wrong.outcome:
         case model.Produced(outputs=some), model.Produced(outputs=those):
             return same_answers(some, those)
     return True

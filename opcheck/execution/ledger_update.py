@@ -144,7 +144,7 @@ def _replaced(
         for spot, place in enumerate(entry.where):
             about = [case for case in cases if place.fits(case)]
             if any(case.id in gone for case in about) or (prune and is_dead(place, about)):
-                yield (number, spot), places([one for one in about if one.id not in gone], cases)
+                yield (number, spot), places([case for case in about if case.id not in gone], cases)
 
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:

@@ -396,13 +396,13 @@ def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
     search = _Search(network, backend, stale=whole.result.verdict is model.Verdict.UNSTABLE)
     yield from search.ask(whole.answer)
     nodes = yield from _asked_alone(search.judged, backend)
-    found = _node_results(search, whole.result, nodes, has_answer=has_answer)
-    together = yield from _first_together(search, whole.result, found)
-    found = replace(found, together=together)
-    is_right_alone = yield from _is_right_alone(search, found.wrong)
+    result = _node_results(search, whole.result, nodes, has_answer=has_answer)
+    together = yield from _first_together(search, whole.result, result)
+    result = replace(result, together=together)
+    is_right_alone = yield from _is_right_alone(search, result.wrong)
     notes = [note[:_MAX_NOTE] for note in dict.fromkeys(search.notes)]
     exposed = errors.few(notes) if notes else ""
-    return replace(found, right_alone=is_right_alone, exposed=exposed)
+    return replace(result, right_alone=is_right_alone, exposed=exposed)
 
 
 def _on_data_of_second_run(
@@ -429,8 +429,10 @@ def _node_results(
     depths.
     """
     network = search.network
-    judged = {node.part for node in nodes}
-    unanswered = [part for part in chain.from_iterable(network.passes()) if part not in judged]
+    judged_parts = {node.part for node in nodes}
+    unanswered = [
+        part for part in chain.from_iterable(network.passes()) if part not in judged_parts
+    ]
     around = (*network.why_not.items(), *((part, _UNANSWERED) for part in unanswered))
     undecided = [(node.part, node.result.reason) for node in nodes if _is_undecided(node)]
     wrong_outputs = [compared.output for compared in whole.comparisons if compared.problem]
@@ -450,7 +452,7 @@ def _node_results(
 
 
 def _first_together(
-    search: "_Search", whole: model.LiveResult, found: Located
+    search: "_Search", whole: model.LiveResult, result: Located
 ) -> Questions[Part | None]:
     """Return the first node that the backend computes together with others, and so wrongly.
 
@@ -458,10 +460,10 @@ def _first_together(
     the model as it is, where they are not outputs. None if nothing is left to explain. Generator of
     questions.
     """
-    if found.whole is None:
+    if result.whole is None:
         return None
     network = search.network
-    wrong = found.by_itself
+    wrong = result.by_itself
     if wrong:
         if network.fixed.issuperset(network.node(wrong.part).inputs):
             return None
@@ -486,7 +488,7 @@ def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bo
 
 
 def _asked_alone(
-    judged: Sequence[JudgedNode], backend: model.BackendInfo
+    results: Sequence[JudgedNode], backend: model.BackendInfo
 ) -> Questions[list[JudgedNode]]:
     """Return the results; a node that is off by little is wrong if it is so alone, too.
 
@@ -498,8 +500,8 @@ def _asked_alone(
     def operator_and_dtype(node: JudgedNode) -> tuple[model.OpVersion, dtypes.DType | None]:
         return node.part.op, node.result.case.dtype
 
-    nodes = [*judged]
-    small = [node for node in judged if node.fails and node.is_small]
+    nodes = [*results]
+    small = [node for node in results if node.fails and node.is_small]
     for of_kind in grouping.group_by(small, operator_and_dtype).values():
         furthest = max(of_kind, key=lambda node: node.harm)
         alone = yield from CaseEvaluation(furthest.result.case).judge(backend)
@@ -797,10 +799,10 @@ def _judge_node(
         return JudgedNode(part, result), None
     right = tuple(want.bound.rounded() if want.bound else want.values for want in wants)
     harm = max(map(_off, right, got), default=np.inf)
-    judged = JudgedNode(part, result, right, harm)
-    if not judged.is_wrong:
-        return judged, None
-    return judged, Evidence(node, got, [answer.wants for answer in answers])
+    judged_node = JudgedNode(part, result, right, harm)
+    if not judged_node.is_wrong:
+        return judged_node, None
+    return judged_node, Evidence(node, got, [answer.wants for answer in answers])
 
 
 def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:

@@ -155,18 +155,18 @@ def right_of(node: Node) -> OutputsOrRefusal:
     return node.right
 
 
-def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
+def same_outputs(outputs: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
     """Return True for two refusals, whatever they say, or the same outputs bit for bit.
 
     Outputs that are no arrays are equal only if both are one object.
     """
-    if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
-        return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
-    if one is other:
+    if isinstance(outputs, InvalidNode) or isinstance(other, InvalidNode):
+        return isinstance(outputs, InvalidNode) and isinstance(other, InvalidNode)
+    if outputs is other:
         return True
-    if len(one) != len(other) or not all(isinstance(x, np.ndarray) for x in (*one, *other)):
+    if len(outputs) != len(other) or not all(isinstance(x, np.ndarray) for x in (*outputs, *other)):
         return False
-    return all(map(identical, one, other))
+    return all(map(identical, outputs, other))
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
@@ -574,15 +574,15 @@ def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
     Raises CaseFileError with every problem of every file.
     """
     problems = Problems()
-    found: list[tuple[str, FileNode, ArgumentsFields]] = []
+    files: list[tuple[str, FileNode, ArgumentsFields]] = []
     keys = {"equivalent": validation.aliases(Argument)}
     for path in shipped_files(Kind.EQUIVALENT):
         file = shipped_name(path)
         node = read_file(path, problems)
         fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
         if node and fields:
-            found.append((file, node, fields))
+            files.append((file, node, fields))
             for place in (node, *node.entries["equivalent"].items):
                 validation.check_operators(place, opset.operators(fields.domain), file, problems)
     problems.raise_if_any()
-    return tuple(found)
+    return tuple(files)

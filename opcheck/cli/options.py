@@ -151,7 +151,24 @@ class CaseOptions:
 
 
 paths_argument = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...")
-op_option = click.option("--op", "ops", metavar="NAME", multiple=True, help="Only this operator.")
+
+
+def _operators(ctx: Context, param: Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the names between commas."""
+    names = [name.strip() for value in values for name in value.split(",")]
+    if "" in names:
+        raise click.BadParameter("write NAME or NAME,NAME", ctx, param)
+    return tuple(names)
+
+
+op_option = click.option(
+    "--op",
+    "ops",
+    metavar="NAME",
+    multiple=True,
+    callback=_operators,
+    help="Only this operator, or those of a pattern: 'Softmax,Reduce*'.",
+)
 case_options = compose(
     paths_argument,
     click.option(

@@ -254,7 +254,7 @@ def power_of_two_below(p: float) -> float:
 
 
 def root_of(total: NDArray[np.float64], p: float) -> NDArray[np.float64]:
-    """Return total^(1/p), the sums of powers being in float64."""
+    """Return total^(1/p): the norms of windows from their sums of powers."""
     root: NDArray[np.float64] = np.power(total, 1 / p)
     return root
 

@@ -441,8 +441,8 @@ def sum(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis`, in the type of a floating `x`; 0 of no elements.
 
     Plain integers and booleans are added up in 64 bits, and wrap around. `keepdims` leaves the axes
-    in, with length 1. Raises AxisError for an axis that a plain `x` lacks; for bounded numbers an
-    axis counts modulo the rank.
+    in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an
+    axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("sum", x, axis=axis, keepdims=keepdims)
 

@@ -487,11 +487,12 @@ def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Outcome:
+def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance.
 
-    As it is if it is no answer, has no second one, or breaks the schema. Raises ValueError for a
-    tolerance that is negative, not finite or of both kinds.
+    An outcome without outputs or a second answer, and outputs of a wrong number or type, are
+    returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
+    kinds.
     """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome

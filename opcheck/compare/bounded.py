@@ -518,8 +518,9 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter, by the sound formulation that explains them best.
 
-    It has no message if a formulation explains them. Otherwise the message has how many times as
-    far they scatter, and what factors look rounded to; for a whole model, a reason.
+    It has no message if a formulation explains them, nor if leaving out a model's casts does, which
+    it remarks then. Otherwise the message has how many times as far they scatter, and what factors
+    look rounded to; for a whole model, a reason.
 
     Args:
         want: The expected output, which has a bound.
@@ -558,7 +559,11 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
 
 
 def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
-    """Return the remark of a tier that leaves casts out of a model and explains errors, or ""."""
+    """Return the remark of a tier that leaves casts out of a model and explains errors, or "".
+
+    `part` masks the elements that count, None for all. So "" is for what is not a model. A tier
+    that raises NotSupported explains nothing; other errors of a formula are raised.
+    """
     without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
     if not without:
         return ""
@@ -573,7 +578,7 @@ def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
 def _explanation_in_model(
     want: Want, got: Array, part: Mask | None, off: "_Off", ratios: Mapping[float, float]
 ) -> tuple[str, bool]:
-    """Describe the scatter of a model's output, and return True if a narrower type explains it.
+    """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
     `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
     Nothing explains a few elements that stand alone, or errors of an eighth of the output's size.

@@ -265,7 +265,7 @@ class ElementTolerance(NamedTuple):
 
         One of "exact", "NaN", a zero with its sign, the operator's range if `got` is outside, "±3
         ULP" and "±0.001", which rtol and atol allow. A complex or NaN `got` is not compared with
-        the range.
+        the range. Raises ValueError for a wanted float64 that an integer or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         if self.dtype.kind == "string":

@@ -430,7 +430,8 @@ def _problem_of_model(
 
     Elements within a bound that decides them are right; the others alone can be wrong. So it is
     "precision" if a narrower type explains the scatter, or else that of the unjudged elements,
-    unless the deciding tier has a remark; otherwise "values".
+    unless the deciding tier has a remark; otherwise "values". Raises what the model's formula
+    raises, but for NotSupported.
     """
     if spread.explained:
         return "precision"
@@ -443,7 +444,7 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
     """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
 
     The problem is "precision" if `spread` has a message. A `spread` of None judges nothing. A right
-    model's remark has its scatter.
+    model's remark has its scatter; others have "".
     """
     if spread is None:
         return None, ""
@@ -459,7 +460,8 @@ def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
     """Return how errors scatter; None for integers, and for data of which no theory is known.
 
     That is known of `drawn` data, and of `given` data where honest orders of computing scatter as
-    it says, which is tried if the errors scatter too far.
+    it says, which is tried if the errors scatter too far. Raises what the operator's formula
+    raises, but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
@@ -578,7 +580,7 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 
     `dtype` None admits any dtype that can hold them. The range and the floor are those of the
     operator, if the engine has it; the floor is for floating outputs that an operator rounds, else
-    0.
+    0. Raises WrongOperator if the file of the operator's formula is wrong.
     """
     operator = operator_of(op)
     if operator is None:
@@ -607,7 +609,8 @@ def in_its_dtype(want: Want) -> Array:
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
     """Expect the result of the engine's exact mode, with its error bound if it has one.
 
-    A plain array is exact. Of numbers drawn at random the medians are the values.
+    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
+    WrongOperator if the file of the operator's formula is wrong.
     """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
@@ -679,7 +682,8 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
     Both are right for some arithmetic. An answer that scatters `bounded.DRIFT` times as far as the
     other, and further than the expected arithmetic explains, comes of no arithmetic at all. The
-    first such output is described. Outputs whose scatter is not known are left out.
+    first such output is described. Outputs whose scatter is not known are left out. Raises what the
+    operator's formula raises, but for NotSupported.
     """
     for want, *answers in zip(wants, one, other, strict=False):
         scatters = [_scatter(want, answer) for answer in answers]
@@ -697,7 +701,7 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
     """Return how far the errors of an output scatter, next to what is expected of them.
 
     None without a bound or a theory of the errors, for integers and booleans, another shape, and
-    what is not a tensor.
+    what is not a tensor. Raises what the operator's formula raises, but for NotSupported.
     """
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None

@@ -480,17 +480,19 @@ def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
 def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     """Return a backend's outputs as the ones that others are expected to give.
 
-    Raises ValueError if there are not as many as the case has.
+    Raises ValueError if there are not as many as the case has, WrongOperator if the file of the
+    operator's formula is wrong.
     """
     pairs = zip(case.outputs, got, strict=True)
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Outcome:
+def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance.
 
-    As it is if it is no answer, has no second one, or breaks the schema. Raises ValueError for a
-    tolerance that is negative, not finite or of both kinds.
+    An outcome without outputs or a second answer, and outputs of a wrong number or type, are
+    returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
+    kinds.
     """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome

@@ -88,7 +88,12 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
 
 
 def text_of(task: Task) -> str:
-    """Return the model of `task` in ONNX's textual form; raises NotExpressible."""
+    """Return the model of `task` in ONNX's textual form, without blanks at its ends.
+
+    Raises NotExpressible for what no model can state, NotSupported for constants that DirectML's
+    page leaves open, UsageError for weights that have changed, and ValueError or TypeError for
+    attributes that ONNX does not hold.
+    """
     text: str = onnx.printer.to_text(model_of(task))
     return text.strip()
 

@@ -535,7 +535,8 @@ def whole(case: Any) -> ModelTest:
 def _plain(value: Any) -> Value:
     """Return a value as its file holds it; it is given as a tensor, an array, or a number.
 
-    A list is a sequence, None an optional without a value.
+    A list is a sequence, None an optional without a value. Raises ValueError for a tensor that
+    `array_of` refuses, such as one with data in another file.
     """
     if value is None:
         return None

@@ -612,7 +612,8 @@ class Gate:
     def listed(self, case: Case, backend: BackendInfo) -> list[_Listed]:
         """Return where a case is listed for a backend of this version; twice is an error.
 
-        The error is not found here, but by `check`. Places that name the operator come first.
+        The error is not found here, but by `check`. Places that name the operator come first. The
+        places of cases of one name are kept for the next call.
         """
         key = backend.address, backend.version, case.op.name, case.name
         if key not in self._listed:

@@ -309,11 +309,12 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
 
 
 def cast_to_half(x: Bounded) -> Bounded:
-    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type.
+    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type, in its shape.
 
     Every implementation rounds there. So an element is the number next to its value, or infinite;
     its error is the distance to the other numbers that an implementation may have there, mostly 0.
-    An element that may be infinite or not is lost.
+    An element that may be infinite or not is lost, unless its error is as large as its value. NaN
+    stays, without an error.
 
     In an arithmetic that `keeps_casts` an implementation may leave out the rounding. Values and
     errors stay as they are, except for what is infinite in any case.

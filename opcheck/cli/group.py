@@ -26,9 +26,11 @@ COMMANDS = {
     "verify": ("package", "Re-judge a packed run."),
     "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
+    "show": ("show", "Show one case: its text, model, data and right answers."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),
+    "doctor": ("doctor", "Look at versions, backends and the machine, and say what looks wrong."),
     "trust": ("trust", "Accept the code that a settings file names."),
     "schema": ("list", "Print the JSON Schema of case files or another format."),
 }

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.printer
 from onnx import (
     AttributeProto,
     ModelProto,
@@ -73,6 +74,12 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
     if any(one.rank is None or one.dtype is None for one in task.outputs):
         _state_inferred(model)
     return model
+
+
+def text_of(task: Task) -> str:
+    """Return the model of `task` in ONNX's textual form; raises NotExpressible."""
+    text: str = onnx.printer.to_text(model_of(task))
+    return text.strip()
 
 
 def with_weights(task: Task) -> Task:

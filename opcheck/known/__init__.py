@@ -322,6 +322,8 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
     problems = Problems()
     ledgers = []
     for path, node, fields in _read(paths, LedgerFields, problems):
+        if fields is None:
+            continue
         for place, message, hint in _wrong_ids(fields):
             problems.add(str(path), node.at(place), message, hint)
         ledgers.append(Ledger(path.name, fields))
@@ -376,13 +378,14 @@ def _lost_ids(
 
 def _read(
     paths: Iterable[Path], cls: type[Form], problems: Problems
-) -> Iterator[tuple[Path, FileNode, Form]]:
+) -> Iterator[tuple[Path, FileNode, Form | None]]:
+    """Yield the files that are YAML, each with its fields; None, and reported, if malformed."""
     entry = Line if cls is LedgerFields else LedgerEntry
     keys = {"where": validation.aliases(Place), "known": validation.aliases(entry)}
     for path in paths:
         node = read_file(path, problems)
         fields = validation.check(cls, node, str(path), problems, keys)[0] if node else None
-        if node and fields:
+        if node:
             yield path, node, fields
 
 
@@ -456,12 +459,48 @@ class UserLedger:
 
 
 def load_user_ledgers(paths: Iterable[Path]) -> tuple[UserLedger, ...]:
-    """The ledgers in `paths`, each file once; raises CaseFileError with every problem of all."""
+    """Return the ledgers in `paths`, each file once.
+
+    Raises CaseFileError with every problem of all: files that cannot be read and malformed entries
+    and, next to these, names of no operators. Names alone are left to `check`.
+    """
     problems = Problems()
-    read = _read({path.resolve(): path for path in paths}.values(), UserFields, problems)
-    ledgers = [UserLedger(path, fields, node, _lines(path)) for path, node, fields in read]
+    nodes: list[tuple[Path, FileNode]] = []
+    ledgers = []
+    for path, node, fields in _read(
+        {path.resolve(): path for path in paths}.values(), UserFields, problems
+    ):
+        nodes.append((path, node))
+        if fields:
+            ledgers.append(UserLedger(path, fields, node, _lines(path)))
+    if problems:
+        for path, node in nodes:
+            for place in _places(node):
+                _has_unknown_operators(place, str(path), problems)
     problems.raise_if_any()
     return tuple(ledgers)
+
+
+def _places(node: FileNode) -> Iterator[FileNode]:
+    """Yield the places of all entries of a user's ledger, however malformed it is."""
+    known = node.get("known")
+    for entry in known.items if known else ():
+        where = entry.get("where")
+        yield from where.items if where else ()
+
+
+def _has_unknown_operators(place: FileNode, file: str, problems: Problems) -> bool:
+    """Return True for a place with names of no operators, which are reported."""
+    known = [name for domain in opset.domains() for name in opset.operators(domain)]
+    before = len(problems)
+    stated = place.get("op")
+    for name, mark in validation.operators_of(stated).items() if stated else ():
+        if name not in known:
+            hint = did_you_mean(name, known)
+            if any(character in name for character in "*?["):
+                hint = "wildcards are not supported: name each operator"
+            problems.add(file, mark, f"unknown operator {quoted(name)}", hint)
+    return len(problems) > before
 
 
 def _lines(path: Path) -> tuple[str, ...]:
@@ -596,16 +635,25 @@ class Facts(NamedTuple):
 
 
 def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
-    """Raise CaseFileError for entries that match nothing, except those `pruned` will drop."""
+    """Check the names in ledgers against the backends and cases that there are.
+
+    Args:
+        gate: The ledgers. One without a backend of the run is not in force, and not checked.
+        facts: What there is.
+        pruned: The ledger whose places without a case are not reported, as they will be dropped.
+
+    Raises:
+        CaseFileError: with all problems, or else with the cases that are listed twice: names of no
+            backends, no ledger about a backend of the run, versions of a backend without any that
+            a range can contain, places that no case has, and mistakes that no failure looks like.
+    """
     problems = Problems()
-    for ledger in gate.ledgers:
-        for number, name in enumerate(ledger.fields.backend):
-            message = facts.why_none(name)
-            if message:
-                mark = ledger.node.at(("backend", number))
-                problems.add(ledger.file, mark, f"{quoted(name)} is not a backend: {message}")
-    problems.raise_if_any()
-    in_force = [one for one in gate.ledgers if any(map(one.is_about, facts.backends))]
+    misnamed = [ledger for ledger in gate.ledgers if _has_unknown_backends(ledger, facts, problems)]
+    in_force = [
+        ledger
+        for ledger in gate.ledgers
+        if ledger in misnamed or any(map(ledger.is_about, facts.backends))
+    ]
     if not in_force:
         addresses = ", ".join(quoted(backend.address) for backend in facts.backends)
         for ledger in gate.ledgers:
@@ -619,6 +667,17 @@ def check(gate: Gate, facts: Facts, pruned: UserLedger | None = None) -> None:
     problems.raise_if_any()
     _check_listed_once(gate, facts, problems)
     problems.raise_if_any()
+
+
+def _has_unknown_backends(ledger: UserLedger, facts: Facts, problems: Problems) -> bool:
+    """Return True for a ledger with names of no backends, which are reported."""
+    before = len(problems)
+    for number, name in enumerate(ledger.fields.backend):
+        message = facts.why_none(name)
+        if message:
+            mark = ledger.node.at(("backend", number))
+            problems.add(ledger.file, mark, f"{quoted(name)} is not a backend: {message}")
+    return len(problems) > before
 
 
 def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
@@ -661,33 +720,20 @@ def _check_place(
     entry = ledger.fields.known[number]
     where = entry.where[place]
     path = ("known", number, "where", place)
-    if _has_unknown_operators(ledger, where, path, problems):
+    node = ledger.node.get(*path)
+    if node and _has_unknown_operators(node, ledger.file, problems):
         return
     matched = [case for case in facts.cases if where.fits(case)]
+    ops = {case.op for case in matched}
     if _in_vain(where, matched):
         every = facts.all_cases(where.ops)
+        ops = {case.op for case in every if case.op.name in where.ops}
         matched = [case for case in every if where.fits(case)]
         if not pruned:
             for field, items, message, hint in _nowhere(where, every):
                 problems.add(ledger.file, ledger.node.at((*path, field, *items)), message, hint)
-    if entry.looks and matched:
-        _check_looks(ledger, number, {case.op for case in matched}, facts, problems)
-
-
-def _has_unknown_operators(
-    ledger: UserLedger, where: Place, path: tuple[str | int, ...], problems: Problems
-) -> bool:
-    """Return True for a place with names of no operators, which are reported."""
-    known = [name for domain in opset.domains() for name in opset.operators(domain)]
-    before = len(problems)
-    for item, name in enumerate(where.op or ()):
-        if name not in known:
-            hint = did_you_mean(name, known)
-            if any(character in name for character in "*?["):
-                hint = "wildcards are not supported: name each operator"
-            mark = ledger.node.at((*path, "op", item))
-            problems.add(ledger.file, mark, f"unknown operator {quoted(name)}", hint)
-    return len(problems) > before
+    if entry.looks and ops:
+        _check_looks(ledger, number, ops, facts, problems)
 
 
 def _check_looks(
@@ -724,10 +770,11 @@ def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
     """Yield parts of a place that do not exist: field, item, message, and hint."""
-    # The most general field first, and no more after one that leaves no case.
+    # The most general field first. One that leaves no case is left out of account for the others.
     left = cases
     so_far = "cases that were read"
     reported: set[tuple[str, int]] = set()
+    is_contradictory = False
     for name, value_of in VALUES.items():
         wanted = getattr(place, name)
         if wanted is None:
@@ -738,10 +785,14 @@ def _nowhere(
                 reported.add((name, number))
                 message = f"none of the {so_far} has the {name} {validation.shown(value)}"
                 yield name, (number,), message, _known_values(value, known)
-        left = [case for case in left if value_of(case) in wanted]
-        if not left:
-            return
+        narrowed = [case for case in left if value_of(case) in wanted]
+        if not narrowed:
+            is_contradictory = True
+            continue
+        left = narrowed
         so_far = f"cases with {'this' if len(wanted) == 1 else 'one of these'} {name}"
+    if is_contradictory:
+        return
     matched = [case for case in left if place.fits(case)]
     if not matched and place.attrs:
         yield "attrs", (), f"none of the {so_far} has these attributes", None

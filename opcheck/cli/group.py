@@ -60,9 +60,9 @@ class _Program(Commands):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        found = vars(importlib.import_module(f"opcheck.cli.{COMMANDS[name][0]}"))
+        names = vars(importlib.import_module(f"opcheck.cli.{COMMANDS[name][0]}"))
         # The command that a module is named after is `command` there.
-        return cast(click.Command, found["command" if name == COMMANDS[name][0] else name])
+        return cast(click.Command, names["command" if name == COMMANDS[name][0] else name])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in `--help`, without importing them."""

@@ -164,10 +164,11 @@ def check_castable(dtype: DType | None) -> None:
 def cast_to(x: Array, dtype: DType) -> Array:
     """Return `x`, a plain array, in another type.
 
-    Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
-    integers they are cut off; where these cannot hold them, the text does not define the result,
-    and they come out as the nearest end, NaN as 0. Integers keep their lowest bits. To booleans all
-    but 0 is true, NaN too.
+    Floats are rounded to nearest, ties to even, and infinite where they are out of range: NaN in a
+    type without infinities, the largest number in one without NaN. To integers they are cut off;
+    where these cannot hold them, the text does not define the result, and they come out as the
+    nearest end (of types of 4 and 2 bits, their lowest bits), NaN as 0. Integers keep their lowest
+    bits. To booleans all but 0 is true, NaN too.
 
     Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
     does not define: without a number, as booleans, and as integers with fractions or out of range.
@@ -218,7 +219,10 @@ def cut_off(x: Array, dtype: DType) -> Array:
 
 
 def to_floats(x: Array, dtype: DType) -> Array:
-    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range."""
+    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range.
+
+    A type without infinities has NaN in their place, and one without NaN its largest number.
+    """
     if dtype.name == "float64" or x.dtype == dtype.numpy:
         return x.astype(dtype.numpy)
     return round_to(as_float64(x), dtype)

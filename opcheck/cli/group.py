@@ -16,6 +16,7 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did
 #: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
     "run": ("runs", "Judge backends by case files."),
+    "new": ("new", "Write files to begin with: a backend, a case file, or a gate."),
     "bench": ("bench", "Time backends against each other, on cases they answer correctly."),
     "locate": ("models", "Find the first node of a model that a backend computes wrongly."),
     "extract": ("models", "Write the nodes of a model as case files."),

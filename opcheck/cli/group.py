@@ -31,7 +31,7 @@ COMMANDS = {
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),
-    "doctor": ("doctor", "Look at versions, backends and the machine, and say what looks wrong."),
+    "doctor": ("doctor", "Look at versions, backends and the machine."),
     "trust": ("trust", "Accept the code that a settings file names."),
     "schema": ("list", "Print the JSON Schema of case files or another format."),
 }

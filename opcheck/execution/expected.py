@@ -752,7 +752,8 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     """Return all answers to a case's node that the text admits.
 
     Raises WrongCase where the text forbids the node, Unsupported where it leaves open what cannot
-    be listed, or where the engine has no formula.
+    be listed, or where the engine has no formula; among those TooLarge where the answer takes more
+    than opcheck computes.
     """
     try:
         with operators.judging():

@@ -25,6 +25,8 @@ from opcheck.opset import operators
 
 #: Each level holds the ones before it.
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
+#: More operators than this are counted, and not named, in a message.
+_MANY = 20
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 #: What a case takes besides its inputs, in the time of so many elements.
@@ -157,8 +159,15 @@ def _check_operators(cases: Collection[model.Case], wanted: Iterable[str], noun:
             hint = f"{op} is an operator of ONNX without cases here: pass a file with some"
         else:
             known = _operators_of(cases)
-            hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
+            hint = _completions(op, known) or _named_operators(known)
         raise UsageError(f"no {noun} of operator {op!r}", hint)
+
+
+def _named_operators(known: Collection[str]) -> str:
+    """Return a hint that names the operators with cases, or how to list them if they are many."""
+    if len(known) > _MANY:
+        return f"there are cases of {len(known)} operators: see opcheck list --operators"
+    return f"there are cases of {', '.join(sorted(known))}"
 
 
 def _check_opsets(cases: Collection[model.Case], wanted: Iterable[int], noun: str) -> None:

@@ -112,7 +112,8 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            summary.show_failure(self.pretty.console, result)
+            is_whole = self.pretty.shows_everything
+            summary.show_failure(self.pretty.console, result, traceback=is_whole)
             self.bar.start()
 
     def is_shown(self, result: LiveResult | Record) -> bool:

@@ -170,6 +170,18 @@ def _fitting_with_faults(
     return fitting
 
 
+def _that_may_explain(evidence: Evidence) -> tuple[Mutant, ...]:
+    """Return the mutants that may explain a failure: of an exception, mistakes of refusing alone.
+
+    Any misreading may lead to a value that is refused then, but an exception of a type that its
+    adapter raises by accident shows no misreading.
+    """
+    mutants = causes_of(evidence.node.op)
+    if evidence.got is None:
+        return tuple(mutant for mutant in mutants if mutant.is_refusal)
+    return mutants
+
+
 class Suspects:
     """Diagnoses of one backend; its results must come in a fixed order."""
 
@@ -232,6 +244,7 @@ class Suspects:
         After many failures of a cell, those that explained one before are tried first.
         """
         op = evidence.node.op
+        mutants = _that_may_explain(evidence)
         history = self._cells[cell]
         history.failures += 1
         first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
@@ -239,14 +252,14 @@ class Suspects:
         if history.failures > tries:
             explained = self._explained[op.domain, op.name]
             parts = {part for name in explained for part in name.split("+")}
-            before = [mutant for mutant in causes_of(op) if mutant.name in parts]
+            before = [mutant for mutant in mutants if mutant.name in parts]
             fits = _fitting(evidence, before, self._broken)
             if fits:
                 return fits
             history.in_vain += 1
         if history.in_vain > tries:
             return []
-        fits = _fitting(evidence, causes_of(op), self._broken)
+        fits = _fitting(evidence, mutants, self._broken)
         if not fits:
             self._vain.add(case)
         return fits
@@ -315,7 +328,7 @@ class Suspects:
         if is_new:
             self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]
-        every = causes_of(case.op) if is_new and self._again >= 0 else ()
+        every = _that_may_explain(evidence) if is_new and self._again >= 0 else ()
         for tried in (known, pairs, every):
             fits = [
                 mutant for mutant in tried if _holds(reproduces, mutant, evidence, self._broken)

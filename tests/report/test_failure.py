@@ -202,6 +202,17 @@ def test_the_verdict_stands_in_words_and_in_colour(verdict):
     assert f"\x1b[1;31m{verdict.upper()}\x1b[0m" in page.text
 
 
+@pytest.mark.parametrize("traceback", [False, True])
+def test_a_traceback_is_shown_on_demand_alone(traceback):
+    printed = "a warning\nthe traceback:\n| Traceback:\n|   File x\nraised at x.py:7\n| a bar\n"
+    page = Page(80)
+    answer = result(model.Verdict.ERROR, reason="raised", printed=printed)
+    summary.show_failure(page.console, recorded(answer), traceback=traceback)
+    assert ("Traceback:" in page.text) is traceback
+    assert with_label(page.lines, "printed") == "a warning"
+    assert "          raised at x.py:7\n          | a bar\n" in page.text
+
+
 def test_a_crash_is_shown_with_the_end_of_what_was_printed(snapshot):
     printed = "\n".join(["a warning", *(f"frame {number}" for number in range(25)), "aborting"])
     answer = result(model.Verdict.CRASH, reason="killed by SIGABRT", printed=printed + "\n")

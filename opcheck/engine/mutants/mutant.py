@@ -89,6 +89,14 @@ class Mutant:
         """The name, and former ones."""
         return self.name, *self.aliases
 
+    @property
+    def is_refusal(self) -> bool:
+        """True for a mistake of refusing, the only one that explains an exception.
+
+        Others happen to refuse a few nodes too: an axis that is read wrongly is out of range there.
+        """
+        return self.name.startswith("refuses_")
+
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """Return its outputs for a node, or why it refuses it; other nodes are computed right."""
         try:

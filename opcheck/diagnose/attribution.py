@@ -6,11 +6,13 @@ facts that their cases share and others do not, which `rules` finds.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from opcheck import interrupt
 from opcheck.analysis import RAISED, UNJUDGED, WAYS
+from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.rules import FEWEST, Condition, Feature, features, invalid, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
@@ -99,17 +101,35 @@ class DiagnosedResult:
         return passed or (answered and failure in _WITHOUT_VALUES)
 
 
+def _count_nothing() -> None:
+    """Do nothing."""
+
+
 def attribute_causes(
-    results: Sequence[DiagnosedResult], suspects: Suspects
+    results: Sequence[DiagnosedResult],
+    suspects: Suspects,
+    searched: Callable[[], None] = _count_nothing,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return the final diagnoses of each case that is to be explained, its cause first."""
+    """Return the final diagnoses of each case that is to be explained, its cause first.
+
+    Calls `searched` twice for each of them. Unrecognized failures that were not compared with
+    every mutant, for want of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user
+    interrupts it.
+    """
+    with suspects.allowance.searching():
+        return _attributed(results, suspects, searched)
+
+
+def _attributed(
+    results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
+) -> dict[str, tuple[Diagnosis, ...]]:
     judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
         by_operator[result.case.op.domain, result.case.op.name].append(result)
     exceptions = _exceptions(judged)
     operators = [
-        _OperatorFailures(of_operator, suspects, exceptions)
+        _OperatorFailures(of_operator, suspects, exceptions, searched)
         for of_operator in by_operator.values()
         if any(one.unexplained for one in of_operator)
     ]
@@ -120,7 +140,10 @@ def attribute_causes(
             standing.update(mutants)
     diagnoses: dict[str, tuple[Diagnosis, ...]] = {}
     for operator in operators:
+        interrupt.safe_place()
         diagnoses.update(operator.explained(standing))
+    recognized = {case for case, found in diagnoses.items() if any(one.mistake for one in found)}
+    suspects.untried -= recognized
     return diagnoses
 
 
@@ -142,7 +165,8 @@ def _exceptions(results: Iterable[DiagnosedResult]) -> dict[str, str]:
 class _OperatorFailures:
     """The results of one operator, whose failures get their causes in several turns.
 
-    `exceptions` are the words for messages of exceptions.
+    `exceptions` are the words for messages of exceptions; `searched` is called twice for each
+    failure that is to be explained.
     """
 
     def __init__(
@@ -150,8 +174,10 @@ class _OperatorFailures:
         results: Sequence[DiagnosedResult],
         suspects: Suspects,
         exceptions: Mapping[str, str],
+        searched: Callable[[], None],
     ) -> None:
         self.suspects = suspects
+        self.searched = searched
         self.exceptions = exceptions
         self.results = results
         also_accepted = [result.accepted for result in results if result.accepted]
@@ -178,9 +204,11 @@ class _OperatorFailures:
         for result in self.tried:
             self.fitting[result.case.id] = suspects.fitting(result.case, result.record.diagnoses)
         #: Names of those of them that no pass contradicts.
-        self.uncontradicted = {
-            result.case.id: self._uncontradicted(result) for result in self.failing
-        }
+        self.uncontradicted: dict[str, list[str]] = {}
+        for result in self.failing:
+            interrupt.safe_place()
+            self.uncontradicted[result.case.id] = self._uncontradicted(result)
+            searched()
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
 
@@ -194,7 +222,7 @@ class _OperatorFailures:
             cells = [*self.cells]
         names = []
         for name, mutant in self.fitting[result.case.id].items():
-            if not any(self.suspects.against(mutant, cell, 1) for cell in cells):
+            if not any(self.suspects.is_contradicted(mutant, cell) for cell in cells):
                 names.append(name)
         return names
 
@@ -244,6 +272,7 @@ class _OperatorFailures:
         # 7. Patterns of the numbers.
         self._choose_patterns()
         for result in self.failing:
+            self.searched()
             yield result.case.id, self._diagnoses_of(result)
 
     def _diagnoses_of(self, result: DiagnosedResult) -> tuple[Diagnosis, ...]:
@@ -349,7 +378,13 @@ class _OperatorFailures:
         for fitting in self.fitting.values():
             known.update((name, mutant) for name, mutant in fitting.items() if name in chosen)
         for result in self._without_cause(self.tried):
-            self.fitting[result.case.id].update(self.suspects.refit(result.case, [*known.values()]))
+            interrupt.safe_place()
+            try:
+                fits = self.suspects.refit(result.case, [*known.values()])
+            except NoTimeLeft:
+                self.suspects.untried.add(result.case.id)
+                continue
+            self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
@@ -367,9 +402,13 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            contradicting = [
-                case for cell in self.cells for case in self.suspects.against(mutant, cell)
-            ]
+            try:
+                contradicting = [
+                    case for cell in self.cells for case in self.suspects.against(mutant, cell)
+                ]
+            except NoTimeLeft:
+                self.suspects.untried.update(result.case.id for result in results)
+                return
             condition = self._condition(results, self._bits(contradicting), results, few=False)
             if condition:
                 text = as_diagnosis(mutant).text

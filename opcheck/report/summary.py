@@ -109,7 +109,7 @@ def _show_answer(console: Console, result: Record) -> None:
 def _show_causes(console: Console, result: Record) -> None:
     """Print the likeliest diagnoses, and what a ledger has about the result."""
     for number, diagnosis in enumerate(result.diagnoses[:LIKELIEST]):
-        _line(console, "or" if number else "looks", str(diagnosis))
+        _line(console, "or" if number else "likely", str(diagnosis))
     others = result.diagnoses[LIKELIEST:]
     if others:
         names = [other.mistake or other.text for other in others[:_NAMED]]

@@ -40,7 +40,7 @@ def test_a_wrong_value(snapshot, width):
 def test_what_a_failure_looks_like_the_likeliest_first(wording):
     mistakes = [model.Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
     lines = shown(result(model.Verdict.FAIL, diagnoses=tuple(mistakes))).lines
-    at = next(place for place, line in enumerate(lines) if line.startswith("  looks"))
+    at = next(place for place, line in enumerate(lines) if line.startswith("  likely"))
     assert lines[at : at + 4] == wording
 
 

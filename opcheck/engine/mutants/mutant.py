@@ -48,7 +48,7 @@ class Mutant:
     Attributes:
         name: In snake_case.
         text: A sentence without its full stop that a kernel engineer recognises, and that fits
-            after "as if".
+            after "likely cause:".
         answer: What it makes of a node.
         primitive: The function of the formula that is wrong. A formula that does not call it has
             no such mutant. "" where it is something else.

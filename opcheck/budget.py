@@ -50,12 +50,6 @@ class Budget:
             held = f"opcheck holds at most {most:,}, {_HELD} times {ELEMENTS_OPTION}"
             raise BeyondBudget(f"the tensors of the graph have {self.held:,} elements: {held}")
 
-    def check(self, what: str, elements: int) -> None:
-        """Raise BeyondBudget for a tensor of too many elements, which `what` names."""
-        if elements > self.limits.elements:
-            most = f"opcheck computes at most {self.limits.elements:,} ({ELEMENTS_OPTION})"
-            raise BeyondBudget(f"{what} of {elements:,} elements: {most}")
-
 
 _limits: ContextVar[GraphLimits | None] = ContextVar("graph_limits", default=None)
 _budget: ContextVar[Budget | None] = ContextVar("graph_budget", default=None)
@@ -64,6 +58,14 @@ _budget: ContextVar[Budget | None] = ContextVar("graph_budget", default=None)
 def limits() -> GraphLimits:
     """Return the limits in force."""
     return _limits.get() or GraphLimits()
+
+
+def check(what: str, elements: int) -> None:
+    """Raise BeyondBudget for a tensor of more elements than one may have; `what` names it."""
+    most = limits().elements
+    if elements > most:
+        computed = f"opcheck computes at most {most:,} ({ELEMENTS_OPTION})"
+        raise BeyondBudget(f"{what} of {elements:,} elements: {computed}")
 
 
 @contextmanager

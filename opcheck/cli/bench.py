@@ -409,7 +409,7 @@ def _cases_to_time(given: CaseOptions) -> "list[Case]":
     if cases and not timed:
         raise UsageError("none of the cases can be timed")
     if not cases:
-        console.note(f"no case matches ({description})")
+        console.note(f"no bench case matches ({description})")
         console.exit_with(Exit.NOTHING_JUDGED)
     return timed
 

@@ -113,7 +113,11 @@ class OutputCommand(click.Command):
             _set_aside(ctx, words, self._named_in(ctx, words))
             _clean(ctx)
             raise
-        _set_aside(ctx, words, ((one.type, ctx.params.get(str(one.name))) for one in self.params))
+        _set_aside(
+            ctx,
+            words,
+            ((parameter.type, ctx.params.get(str(parameter.name))) for parameter in self.params),
+        )
         return remaining
 
     def invoke(self, ctx: Context) -> Any:
@@ -219,16 +223,16 @@ def check_files(
         read_from: The files that the command reads.
         problems: Problems that are known already.
     """
-    found = [*problems]
+    messages = [*problems]
     named = [path for path in read_from if path not in (None, STANDARD)]
     for option, path in outputs:
         if not path:
             continue
         if reason := _why_not_writable(path, named):
-            found.append(f"{option}: {reason}")
+            messages.append(f"{option}: {reason}")
         named.append(path)
-    if found:
-        raise UsageError("\n".join(found))
+    if messages:
+        raise UsageError("\n".join(messages))
 
 
 def _why_not_writable(path: Path, named: Iterable[Path | None]) -> str | None:

@@ -25,7 +25,7 @@ from click.core import Context, Parameter, ParameterSource
 from opcheck import budget, interrupt, own_memory
 from opcheck.cli.console import note
 from opcheck.cli.files import OutputPath
-from opcheck.errors import few, plural
+from opcheck.errors import UsageError, did_you_mean, few, plural
 from opcheck.report import plain_text
 
 if TYPE_CHECKING:
@@ -151,7 +151,24 @@ class CaseOptions:
 
 
 paths_argument = click.argument("paths", nargs=-1, type=PATH, metavar="[PATH]...")
-op_option = click.option("--op", "ops", metavar="NAME", multiple=True, help="Only this operator.")
+
+
+def _operators(ctx: Context, param: Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the names between commas."""
+    names = [name.strip() for value in values for name in value.split(",")]
+    if "" in names:
+        raise click.BadParameter("write NAME or NAME,NAME", ctx, param)
+    return tuple(names)
+
+
+op_option = click.option(
+    "--op",
+    "ops",
+    metavar="NAME",
+    multiple=True,
+    callback=_operators,
+    help="Only this operator, or those of a pattern: 'Softmax,Reduce*'.",
+)
 case_options = compose(
     paths_argument,
     click.option(
@@ -421,14 +438,32 @@ def chosen_cases(
 def chosen_benchmarks(
     paths: Sequence[Path], selection: "Selection"
 ) -> "tuple[tuple[Case, ...], str]":
-    """Return the selected cases that are to be timed, and a description, as `chosen_cases` does."""
+    """Return the selected cases that are to be timed, and a description, as `chosen_cases` does.
+
+    Raises UsageError for a name of the selection that no such case has, or for a path of models;
+    CaseFileError with every problem of every file.
+    """
     from opcheck.suite import check_case_files, load_bench
 
     check_case_files(paths, "bench")
     interrupt.safe_place()
     cases = load_bench(paths, selection.operators)
     note_hidden_files(paths)
-    return _chosen(cases, selection)
+    with_case = {case.op.name.lower() for case in cases}
+    for op in selection.operators:
+        if op.lower() not in with_case:
+            timed = {case.op.name for case in load_bench(paths)}
+            raise UsageError(f"no bench case of operator {op!r}", _hint_at_timed(op, sorted(timed)))
+    return _chosen(cases, selection, "bench case")
+
+
+def _hint_at_timed(op: str, timed: "Sequence[str]") -> str:
+    """Return a hint for an operator that is not among those with bench cases."""
+    from opcheck.opset import operators
+
+    misspelt = None if op in operators("") else did_you_mean(op, timed)
+    others = "for another operator, pass a case file with a list `bench`"
+    return misspelt or f"there are bench cases of {', '.join(timed)}; {others}"
 
 
 def note_hidden_files(paths: Sequence[Path]) -> None:
@@ -442,9 +477,11 @@ def note_hidden_files(paths: Sequence[Path]) -> None:
         note(f"{files} left out: {names}")
 
 
-def _chosen(cases: "Sequence[Case]", selection: "Selection") -> "tuple[tuple[Case, ...], str]":
+def _chosen(
+    cases: "Sequence[Case]", selection: "Selection", noun: str = "case"
+) -> "tuple[tuple[Case, ...], str]":
     from opcheck.suite import choose
 
     interrupt.safe_place()
-    chosen = choose(cases, selection)
+    chosen = choose(cases, selection, noun)
     return chosen, str(selection) if chosen else selection.why_empty(cases)

@@ -289,7 +289,7 @@ class Ledgers:
         if self.updated is None:
             return None
         path = self.updated.resolve()
-        return next((one for one in self.gate.ledgers if one.path.resolve() == path), None)
+        return next((ledger for ledger in self.gate.ledgers if ledger.path.resolve() == path), None)
 
     def check(
         self, backends: Sequence[BackendInfo], cases: Sequence[Case]
@@ -362,11 +362,11 @@ class Ledgers:
         target = self.target
         entries = target.fields.known if target else ()
         listed = {op for entry in entries for place in entry.where or () for op in place.ops}
-        judged = {record.op.name for record in records}
+        of_run = {record.op.name for record in records}
         return update_ledger(
             ledger=target,
             records=records,
-            cases=facts.all_cases(listed | judged),
+            cases=facts.all_cases(listed | of_run),
             red={record.case for record in records if is_red(record, red)},
             version=backend.version,
             add=os.environ.get("CI", "").lower() in ("", "0", "false"),

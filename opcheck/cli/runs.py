@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 def _shard(value: str) -> tuple[int, int]:
     """Read `2/5`, the second of five shards, as two numbers."""
-    found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
+    if not match:
         raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
-    number = int(found[1])
-    total = int(found[2])
+    number = int(match[1])
+    total = int(match[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
     return number, total

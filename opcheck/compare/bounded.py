@@ -61,7 +61,14 @@ class ByElement(NamedTuple):
 
 
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
-    """Judge `got`, in `dtype` and the shape of `want.values`; `declared` tiers bring no remark."""
+    """Judge `got`, in `dtype` and the shape of `want.values`; `declared` tiers bring no remark.
+
+    `want` has a bound, and float64 values. `got` may have any byte order. The tiers are tried in
+    order, each of which the elements that the first finds wrong must fit; see `Decision`.
+
+    Raises what the formula raises where a tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
+    """
     got = elements.native(got)
     first, *others = want.expected.tiers(declared)
     by_first = judge(want, got, dtype, first)
@@ -72,6 +79,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     def decision(
         tier: Tier, findings: Findings, *, shown: Tier, fits: bool, apart: bool
     ) -> Decision:
+        """Return the decision for a tier; the shares to draw are those of `shown`."""
+
         def shares() -> list[tuple[Places, Floats]]:
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
 
@@ -118,7 +127,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     """Return True if `got`, as in `examine`, is right by the least error that the bound allows.
 
-    The bound itself, which takes much longer, is not computed. After False, `got` may be right.
+    The bound itself, which takes much longer, is not computed. After False, `got` may be right: so
+    for values that were rounded, for integers and booleans, and where an element is NaN.
     """
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
@@ -136,8 +146,12 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
     """Judge elements that are `wrong` by a stated tolerance by the floor and the range rules.
 
-    Returns the remark of the tier that admits most, and each element's share of the floor: 0 if a
-    range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
+    `want` has float64 values; `got` any byte order; masks and shares their shape. Returns the
+    remark of the tier that admits most, "" without a bound, and each element's share of the floor:
+    0 if a range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
+
+    Raises what the formula raises where a tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     got = elements.native(got)
     actual = elements.wide(got)
@@ -167,7 +181,10 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 
 
 def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dtype: DType) -> None:
-    """Add the elements of an output, judged by one tier, to its findings."""
+    """Add the elements of an output, judged by one tier, to its `findings`, in place.
+
+    These get the numbers of wrong and of unjudged elements, and the largest ULP distance of floats.
+    """
     y = want.values
 
     def places() -> Places:
@@ -192,7 +209,13 @@ def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dty
 def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False) -> ByElement:
     """Judge every element by one tier, and if not `alone` next to its group.
 
-    `got`, and the arrays that are returned, have the shape of `want.values`.
+    `got`, and the arrays that are returned, have the shape of `want.values`. Integers and booleans
+    have the share 0 or an infinite one; only of a whole model they are unjudged, where several are
+    right. NaN is right for NaN, an infinity for the same one, and anything for an infinity or NaN
+    that is unknown.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
@@ -211,13 +234,21 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
 
 
 def _errors(want: Want, got: Array) -> Floats:
-    """Return got − y of each element, with the part of y that its float64 leaves out."""
+    """Return got − y of each element in float64, with the part of y that its float64 leaves out.
+
+    NaN of equal infinities and of NaN.
+    """
     error = np.subtract(got, want.values, dtype=np.float64)
     return error if want.rest is None else error - want.rest
 
 
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements whose allowed error, `slack`, is about as large as they are."""
+    """Mask elements whose allowed error, `slack`, is half of them or more, or unknown.
+
+    Infinities and NaN are judged, unless unknown, and so are elements no larger than twice the
+    floor. Of a whole model an element counts as large as those around it, see `_sizes`, and is
+    judged if its allowed error is no larger than twice the floor.
+    """
     y = want.values
     size = np.abs(y)
     if room.shared is not None:
@@ -234,7 +265,12 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
-    """Judge floats; right are those that fit, lost ones, and equal infinities and NaN."""
+    """Judge floats; right are those that fit, lost ones, and equal infinities and NaN.
+
+    Elements that share an error are judged next to their group too, unless `alone`. An infinity or
+    NaN is wrong for a finite value unless it is lost, also where any number is right. Arguments are
+    as in `judge`.
+    """
     y = want.values
     room = want.expected.room(tier)
     actual = elements.wide(got)
@@ -278,7 +314,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
     """Mask elements no further below and above their values than this, as `dtype` rounds it.
 
-    A tie may be broken either way only within the allowed error.
+    A tie may be broken either way only within the allowed error. False for NaN.
     """
     rest = 0.0 if want.rest is None else want.rest
     below, above = slacks
@@ -300,8 +336,9 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
 def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
     """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
 
-    It does not excuse these: the 0 that a quotient by an infinite sum becomes is wrong. What
-    overflows in some order alone is right as far as roundings explain it.
+    `slack` is the allowed error, at least half of the element. It does not excuse these: the 0 that
+    a quotient by an infinite sum becomes is wrong. What overflows in some order alone is right as
+    far as roundings explain it. All False for other tiers.
     """
     if room.lost is None or not tier.is_poorer:
         return np.zeros(y.shape, np.bool_)
@@ -309,7 +346,12 @@ def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements that result if an intermediate result leaves the range."""
+    """Mask elements that result if an intermediate result leaves the range.
+
+    For a tier about range these are 0, infinite or NaN; in an expected or declared arithmetic that
+    flushes, infinite or NaN; in others none. `actual` is in float64. What lies outside of the
+    operator's range is none of them.
+    """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
         gone = (~np.isfinite(actual) | (actual == 0)) & ~beyond
@@ -321,7 +363,10 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
-    """Return the allowed errors below and above each value, shared ones included."""
+    """Return the allowed errors below and above each value, shared ones included.
+
+    `own` are those without. They may be infinite.
+    """
     if room.shared is None:
         return own, own
     size = np.abs(y)
@@ -336,7 +381,10 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
 
 
 def _several_integers(y: Floats, room: Room) -> Mask:
-    """Mask integers and booleans for which more than one number is right."""
+    """Mask integers and booleans for which more than one number is right.
+
+    `room.admitted` may list them, along a last axis.
+    """
     several = np.floor(y + room.own) > np.ceil(y - room.own)
     if room.admitted is not None:
         several |= (room.admitted != room.admitted[..., :1]).any(axis=-1)
@@ -367,8 +415,9 @@ def _next_to_their_group(
 ) -> Floats:
     """Return each element's share of its own error next to the common one; 0 for those left out.
 
-    All arrays, and the result, have the shape of the output. Elements that are not in `part`, being
-    wrong by themselves, are left out.
+    All arrays, and the result, have the shape of the output. Left out are elements that are not in
+    `part`, being wrong by themselves, those near the floor or allowed half of their size, and all
+    if groups differ in size.
     """
     rows_of = shared.rows(y.shape)
     if rows_of is None:
@@ -400,7 +449,8 @@ def _next_to_their_group(
 def ends(want: Want, written: Array) -> tuple[Array, Array]:
     """Return the lowest and the highest right value of each element, in the output's dtype.
 
-    `written` is the value rounded; if it is infinite or NaN, so are both ends.
+    They are those of the first tier, within the operator's range. `written` is the value rounded;
+    if it is infinite or NaN, so are both ends.
     """
     bound = want.expected
     finite = np.isfinite(elements.wide(written))
@@ -456,36 +506,43 @@ class Scattering(NamedTuple):
     """The scatter of errors on random data, in parts of what the expected arithmetic explains.
 
     `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
+    `remark` says what of a model was left out, if that alone explains it; there is no message then.
     """
 
     ratio: float
     message: str = ""
     explained: bool = True
+    remark: str = ""
 
 
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter, by the sound formulation that explains them best.
 
-    It has no message if a formulation explains them. Otherwise the message has how many times as
-    far they scatter, and what factors look rounded to; for a whole model, a reason.
+    It has no message if a formulation explains them, nor if leaving out a model's casts does, which
+    it remarks then. Otherwise the message has how many times as far they scatter, and what factors
+    look rounded to; for a whole model, a reason.
 
     Args:
-        want: The expected output.
-        got: The output.
+        want: The expected output, which has a bound.
+        got: The output, in the shape of `want.values`; infinities and NaN do not count.
         part: A mask of the output's shape, if only some elements count.
 
     Returns:
         None if no formulation has a deviation to compare with, or if too few elements count.
+
+    A formulation that raises NotSupported is left out; other errors of a formula are raised.
     """
     least: _Off | None = None
     for formulation in _scatters(want, got, part=part):
-        is_near = not formulation.far and not (formulation.few and formulation.worst > SCATTER)
-        if formulation.ratio <= SCATTER and is_near:
+        if formulation.explains:
             return Scattering(formulation.ratio)
         if least is None or formulation.ratio < least.ratio:
             least = formulation
     if least is None:
         return None
+    remark = _remark_without_casts(want, got, part)
+    if remark:
+        return Scattering(least.ratio, remark=remark)
     times = f"{least.ratio:,.0f}"
     if least.ratio >= _TOO_LONG_TO_WRITE:
         times = f"{least.ratio:.0e}"
@@ -501,12 +558,30 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     return Scattering(least.ratio, message)
 
 
+def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
+    """Return the remark of a tier that leaves casts out of a model and explains errors, or "".
+
+    `part` masks the elements that count, None for all. So "" is for what is not a model. A tier
+    that raises NotSupported explains nothing; other errors of a formula are raised.
+    """
+    without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
+    if not without:
+        return ""
+    deviations = want.expected.deviations_without_casts()
+    with np.errstate(all="ignore"):
+        error = _errors(want, elements.wide(got))
+        if any(off.explains for off in _scatters_of_model(want, error, deviations, part)):
+            return without[0].remark
+    return ""
+
+
 def _explanation_in_model(
     want: Want, got: Array, part: Mask | None, off: "_Off", ratios: Mapping[float, float]
 ) -> tuple[str, bool]:
-    """Describe the scatter of a model's output, and return True if a narrower type explains it.
+    """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
     `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
+    Nothing explains a few elements that stand alone, or errors of an eighth of the output's size.
     """
     if (off.few and off.others <= SCATTER) or off.ratio <= SCATTER:
         return f"{off.worst:,.3g} times in few elements: no narrower type explains that", False
@@ -529,6 +604,8 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     The theory takes roundings for independent, which those of equal or periodic terms are not.
+    False too if that takes too long, or if an order gives NaN. Raises what the node's formula
+    raises, but for NotSupported.
     """
     bound = want.expected
     try:
@@ -543,15 +620,16 @@ def scatters_independently(want: Want) -> bool:
 
 
 def root_mean_square(x: Floats) -> float:
-    """Return the root of the mean square, 0 for no elements."""
+    """Return the root of the mean square of an array of any shape, 0 for no elements."""
     return float(np.sqrt(np.mean(x**2))) if x.size else 0.0
 
 
 def off_by(y: Floats, x: Floats) -> float:
-    """Return the deviations of `x` relative to the size of `y`; infinity if that is not a number.
+    """Return the deviations of `x` relative to the size of `y`, both root mean squares.
 
     `x` and `y` have one shape. All elements count, or the worst eighth of them, if these are off by
-    much of their own size.
+    much of their own size. 0 for equal arrays, NaN and equal infinities included; infinite if one
+    has an infinity or NaN where the other has not, or if `y` is zeros.
     """
     with np.errstate(all="ignore"):
         error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
@@ -584,6 +662,12 @@ class _Off(NamedTuple):
         return self.worst > _LONE * self.others
 
     @property
+    def explains(self) -> bool:
+        """True if a right answer may be as far off."""
+        is_near = not self.far and not (self.few and self.worst > SCATTER)
+        return self.ratio <= SCATTER and is_near
+
+    @property
     def ratio(self) -> float:
         """The ratio that is compared with SCATTER."""
         return max(self.rms, self.worst / _WORST_OF_MODEL)
@@ -601,16 +685,22 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
     """Return the root mean square of each error over its expected deviation.
 
     That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements. Of a model's output it is at least a tenth of the worst element's. Of
-    several sound formulations the nearest counts. `cut` is the unit roundoff of numbers to which
-    inputs were rounded; `part` as in `scattering`.
+    None for too few elements, or without a theory of them. Of a model's output it is at least a
+    tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
+    the nearest counts. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for
+    none; `part` as in `scattering`. A formulation that raises NotSupported is left out; other
+    errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)
 
 
 def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> Iterator[_Off]:
-    """Yield the scatter by each sound formulation, as long as there are enough elements."""
+    """Yield the scatter by each sound formulation, as long as there are enough elements.
+
+    100 must count, except of a whole model, where one is enough. The ratio is 1, and the only one,
+    if the last rounding alone explains the errors. Arguments are as in `scatter`.
+    """
     bound = want.expected
     y = want.values
     if y.size < _ENOUGH and not want.whole:
@@ -618,7 +708,7 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
         if want.whole:
-            yield from _scatters_of_model(want, error, cut, part)
+            yield from _scatters_of_model(want, error, bound.deviations(cut), part)
             return
         floor = bound.floor(bound.tiers()[0])
         counts = np.isfinite(error) & (np.abs(y) > _TIMES_FLOOR * floor)
@@ -638,7 +728,10 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
 
 
 def may_scatter_far(want: Want) -> Mask:
-    """Mask elements of a model that may be off by half their size and still scatter as expected."""
+    """Mask elements of a model that may be off by half their size and still scatter as expected.
+
+    All of them if there is no theory of errors.
+    """
     may_be_far = np.ones(want.values.shape, np.bool_)
     with np.errstate(all="ignore"):
         for shift, deviation in want.expected.deviations():
@@ -650,7 +743,8 @@ def may_scatter_far(want: Want) -> Mask:
 def _sizes(y: Floats) -> Floats:
     """Return for each element the root mean square of those at most `_LARGER` times as large.
 
-    Larger elements do not count. The smallest eighth, and zeros, have the size of the others.
+    Larger elements do not count. The smallest eighth, zeros, infinities and NaN have the size of
+    the others, and 0 if there are none.
     """
     size = np.where(np.isfinite(y), np.abs(y), 0.0)
     order = np.sort(size[size > 0])
@@ -661,8 +755,15 @@ def _sizes(y: Floats) -> Floats:
     return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
 
 
-def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None) -> Iterator[_Off]:
-    """Yield the scatter of a model's output by each sound formulation; infinite for lost values."""
+def _scatters_of_model(
+    want: Want, error: Floats, deviations: Iterator[tuple[Floats, Floats]], part: Mask | None
+) -> Iterator[_Off]:
+    """Yield the scatter of a model's output by each formulation; infinite for lost values.
+
+    `error` is got − y; `deviations` has the distance of each formulation from the expected values,
+    and its deviation. A value is lost if it is not finite, but both the expected one and the
+    engine's plain one are. Infinities and NaN of the expected output do not count.
+    """
     bound = want.expected
     y = want.values
     counts = np.isfinite(y)
@@ -679,7 +780,7 @@ def _scatters_of_model(want: Want, error: Floats, cut: float, part: Mask | None)
             return
         counts &= ~gone
     first = bound.tiers()[0]
-    for shift, deviation in bound.deviations(cut):
+    for shift, deviation in deviations:
         # What a model loses of its zeros, as a part of numbers that are as large, it may lose.
         sizes = _sizes(y + shift)
         off = np.abs(error - shift)
@@ -709,7 +810,8 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
 
     `off` = got/y − 1 and `own`, the elements' tolerances, infinite for those that take no part,
     have the shape (n, N). `down` and `up`, the limits of the common error below and above 0, have
-    (n, 1) and may be infinite. Shares are at most λ in right rows; in others, one is above 1.
+    (n, 1) and may be infinite. Shares are at most λ in right rows; in others, one is above 1. An
+    element that takes no part, or has the tolerance 0, has the share 0.
     """
     part = np.isfinite(own)
     off = np.where(part, off, 0.0)
@@ -750,7 +852,11 @@ class _Side(NamedTuple):
 
 
 def _with_limit(off: Floats, own: Floats, part: Mask, *, limit: Floats, sign: int) -> _Side:
-    """Add the limit of the common error, (n, 1), to rows as one more element."""
+    """Return rows with the limit of the common error, (n, 1), as one more element.
+
+    `sign` is −1 if the largest element of `_extreme` is sought, 1 for the smallest. An infinite
+    `limit` takes no part.
+    """
     bounded = np.isfinite(limit)
     off = np.concatenate([off, np.zeros(limit.shape)], axis=1)
     own = np.concatenate([own, np.where(bounded, limit, 0.0)], axis=1)
@@ -761,7 +867,7 @@ def _with_limit(off: Floats, own: Floats, part: Mask, *, limit: Floats, sign: in
 def _extreme(side: _Side, scale: Floats, sign: int) -> tuple[Floats, Floats, Floats]:
     """Return the largest off − λ·own for the sign −1, the smallest off + λ·own for 1.
 
-    Also its `off` and `own`; all are (n, 1), as is λ, the `scale`.
+    Also its `off` and `own`; all are (n, 1), as is λ, the `scale`. An extreme of no elements is 0.
     """
     ends = side.off_of_part + sign * scale * side.own
     place = ends.argmin(axis=1) if sign > 0 else ends.argmax(axis=1)

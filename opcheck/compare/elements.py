@@ -41,10 +41,12 @@ WORST = 8
 
 
 def distance(a: Array, b: Array) -> NDArray[np.uint64]:
-    """The steps between `a` and `b`, element by element, as uint64 in their shape.
+    """Return the steps between `a` and `b`, element by element, as uint64 in their shape.
 
-    Both have one shape and one floating dtype, in any memory layout and byte order; others raise
-    ValueError. NaN and anything but NaN are UNORDERED.
+    Both have one shape and one floating dtype of 16 bits or more, in any memory layout and byte
+    order. 0 for NaN and NaN, UNORDERED for NaN and anything else; zeros of either sign are 0 apart.
+
+    Raises ValueError for another dtype, or for dtypes or shapes that differ.
     """
     dtype = of(a)
     if dtype is None or dtype.kind != "float" or of(b) != dtype:
@@ -65,7 +67,8 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
 def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
     """Yield pieces of CHUNK elements of arrays of one shape, after the flat index of the first.
 
-    Pieces are one-dimensional, in index order and in the machine's byte order.
+    Pieces are one-dimensional, in index order and in the machine's byte order; the last one may be
+    shorter. Those of contiguous arrays are views. Nothing is yielded of empty arrays.
     """
     # Slices of a contiguous array are views; those of `flat` copy no more than the piece.
     flats = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
@@ -75,7 +78,11 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
 
 @np.errstate(over="ignore")
 def stepped(array: Array, steps: int) -> Array:
-    """`array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN."""
+    """Return `array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN.
+
+    `steps` below 0 go downwards. It has the machine's byte order, and the result its shape and
+    dtype. −0 counts as 0, so that 0 steps lead to +0.
+    """
     place, endless = _places(array)
     least = np.iinfo(place.dtype).min
     count = min(abs(steps), endless)
@@ -88,7 +95,10 @@ def stepped(array: Array, steps: int) -> Array:
 
 
 def same(a: Array, b: Array) -> Mask:
-    """Mask the elements of two arrays of one dtype that are equal; NaN equals NaN, +0 not -0."""
+    """Mask the elements of two arrays of one dtype that are equal; they broadcast.
+
+    NaN equals NaN. In floating dtypes of 16 bits or more the signs of zeros and of NaN count too.
+    """
     equal = (a == b) | ((a != a) & (b != b))
     dtype = of(a)
     if dtype is not None and dtype.kind == "float":
@@ -97,19 +107,26 @@ def same(a: Array, b: Array) -> Mask:
 
 
 def native(array: Array) -> Array:
-    """`array` in the machine's byte order: itself if it is."""
+    """Return `array` in the machine's byte order: itself if it has that."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _places(array: Array) -> tuple[NDArray[np.signedinteger[Any]], int]:
-    """The place of each number in their order, 0 and −0 at 0, and infinity's; NaN is beyond."""
+    """Return the place of each number in their order, 0 and −0 at 0, and that of infinity.
+
+    `array` is floating and in the machine's byte order; places are integers of its width, in its
+    shape. That of NaN is beyond infinity's, or below that of −infinity.
+    """
     bits = array.view(f"i{array.itemsize}")
     endless = int(np.array(np.inf).astype(array.dtype).view(bits.dtype))
     return np.where(bits < 0, np.iinfo(bits.dtype).min - bits, bits), endless
 
 
 def check(tolerance: Tolerance) -> None:
-    """Raise ValueError for a tolerance that is negative, infinite, NaN or of both kinds."""
+    """Raise ValueError for a tolerance that is negative, infinite, NaN, too large or of both kinds.
+
+    The largest is 2⁶⁴ − 2 ULP.
+    """
     ulp = tolerance.ulp
     rtol = tolerance.rtol
     atol = tolerance.atol
@@ -165,7 +182,7 @@ class Want:
 
     @property
     def expected(self) -> Expected:
-        """The bound of an output that has one."""
+        """The bound of an output that has one; AssertionError for others."""
         return not_none(self.bound)
 
 
@@ -188,6 +205,7 @@ class Findings:
         """Add elements with their shares, of one shape; those above 1 are wrong.
 
         `at()` returns their places, `allowed(i)` the error allowed to `shares.flat[i]`, in words.
+        Both are called only if an element is wrong.
         """
         shares = shares.reshape(-1)
         self.used = max(self.used, float(shares.max(initial=0)))
@@ -203,12 +221,12 @@ class Findings:
         self.worst = sorted(self.worst)[:WORST]
 
     def step(self, furthest: int | None) -> None:
-        """Add the largest ULP distance of a piece, None without ULP."""
+        """Add the largest ULP distance of a piece, None without ULP, after which none is known."""
         self.steps = None if self.steps is None or furthest is None else max(self.steps, furthest)
 
     @property
     def count(self) -> int:
-        """Number of wrong elements."""
+        """Number of wrong elements so far."""
         return 0 if self.wrong is None else int(np.count_nonzero(self.wrong))
 
 
@@ -224,7 +242,13 @@ class ElementTolerance(NamedTuple):
     high: float | None
 
     def shares(self, wanted: Array, got: Array) -> tuple[Floats, int | None]:
-        """Each element's share, and the largest ULP distance, None without ULP."""
+        """Return each element's share, and the largest ULP distance, None for dtypes without ULP.
+
+        `wanted` may be float64 for a floating dtype, and is rounded to it once. 0 is for a right
+        answer, an infinity for one to which no error is allowed; the distance is `UNORDERED` if one
+        of a pair is NaN. The module's docstring has the rules for NaN, infinities and zeros. Raises
+        ValueError for a wanted float64 that an integer or boolean dtype lacks.
+        """
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
             case "minifloat" | "complex":
@@ -237,7 +261,12 @@ class ElementTolerance(NamedTuple):
         return self._float_shares(wanted, reference, got, steps), int(steps.max())
 
     def allowed(self, wanted: Array, got: Array) -> str:
-        """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone."""
+        """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone.
+
+        One of "exact", "NaN", a zero with its sign, the operator's range if `got` is outside, "±3
+        ULP" and "±0.001", which rtol and atol allow. A complex or NaN `got` is not compared with
+        the range. Raises ValueError for a wanted float64 that an integer or boolean dtype lacks.
+        """
         reference = once_rounded(wanted, self.dtype)
         if self.dtype.kind == "string":
             return "exact"
@@ -259,7 +288,10 @@ class ElementTolerance(NamedTuple):
 
     @property
     def _is_exact(self) -> bool:
-        """True if no error is allowed to numbers of this dtype, which are no strings."""
+        """True if no error is allowed to numbers of this dtype, which are not strings.
+
+        So it is for booleans, and for integers unless the tolerance is an rtol and an atol.
+        """
         tolerance = self.tolerance
         if self.dtype.kind == "bool":
             return True
@@ -277,6 +309,12 @@ class ElementTolerance(NamedTuple):
         return f"within [{self.low:g}, {self.high:g}]"
 
     def _float_shares(self, wanted: Array, reference: Array, got: Array, steps: Array) -> Floats:
+        """Return the shares of floating elements: of the ULP allowed, or of the rtol and atol.
+
+        `reference` is `wanted` rounded once, and `steps` its distance to `got`; rtol and atol are
+        about `wanted` itself. 0 where no step lies between, infinite for other NaN and infinities,
+        outside of the operator's range, and for a zero of another sign if signed zeros count.
+        """
         exact, rounded, actual = (wide(part) for part in (wanted, reference, got))
         if self.tolerance.ulp is not None:
             allowed = np.full(steps.shape, float(self.tolerance.ulp))
@@ -295,6 +333,11 @@ class ElementTolerance(NamedTuple):
         return shares
 
     def _integer_shares(self, reference: Array, got: Array) -> Floats:
+        """Return the shares of integers, booleans and strings; 0 or infinite where they are exact.
+
+        An rtol and an atol allow an error to integers, which is exact up to 64 bits, where float64
+        is not. Errors of others are infinite, and those outside of the operator's range.
+        """
         same = reference == got
         if self.dtype.kind != "int" or self.tolerance.ulp is not None:
             return np.where(same, 0.0, np.inf)
@@ -312,7 +355,12 @@ class ElementTolerance(NamedTuple):
         return shares
 
     def _plain_shares(self, reference: Array, got: Array) -> Floats:
-        """Shares of numbers without ULP: equal, both NaN, or finite and within rtol and atol."""
+        """Return the shares of numbers without ULP, which are complex or have 8 bits or fewer.
+
+        Right are equal ones, and those with NaN in the same parts; under an rtol and an atol also
+        NaN for NaN, and finite numbers within them. Others have infinite shares, under a tolerance
+        in ULP all that differ. Zeros of another sign are wrong if signed zeros count.
+        """
         exact, actual = (part.astype(np.complex128) for part in (reference, got))
         with np.errstate(invalid="ignore", over="ignore"):
             error = np.abs(actual - exact)
@@ -331,13 +379,19 @@ class ElementTolerance(NamedTuple):
         return shares
 
     def _allowed(self, wanted: Floats) -> Floats:
-        """Return the absolute error that rtol and atol allow, infinite where float64 ends."""
+        """Return the absolute error that rtol and atol allow, infinite where float64 ends.
+
+        NaN of NaN.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
 
 
 def outside(got: Array, low: float | None, high: float | None) -> Mask:
-    """Mask `got` outside the operator's range [low, high]; NaN is outside of any."""
+    """Mask `got` outside the operator's range [low, high]; NaN is outside of either limit.
+
+    None is no limit; without any, nothing is outside.
+    """
     beyond = np.zeros(got.shape, np.bool_)
     if low is not None:
         beyond |= ~(got >= low)
@@ -347,18 +401,26 @@ def outside(got: Array, low: float | None, high: float | None) -> Mask:
 
 
 def wide(values: Array) -> Floats:
-    """`values` in float64, without NumPy's warning about signalling NaN."""
+    """Return `values` in float64, without NumPy's warning about signalling NaN; always a copy."""
     with np.errstate(invalid="ignore"):
         return values.astype(np.float64)
 
 
 def once_rounded(values: Array, dtype: DType) -> Array:
-    """`values` in `dtype`, rounded once if needed."""
+    """Return `values` in `dtype`, rounded once if needed; themselves if they are of it.
+
+    Too large ones become infinite. Raises ValueError for a value that an integer or boolean `dtype`
+    lacks.
+    """
     return values if values.dtype == dtype.numpy else round_to(wide(values), dtype)
 
 
 def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
-    """`error` in parts of `allowed`, at most 1 where it `fits` and above 1 elsewhere."""
+    """Return `error` in parts of `allowed`, at most 1 where it `fits` and above 1 elsewhere.
+
+    Infinite where nothing is allowed or the error is infinite, but 1 for those that fit, and just
+    above 1 for 0/0.
+    """
     ratio = np.full(error.shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         np.divide(error, allowed, out=ratio, where=np.isfinite(error))
@@ -366,7 +428,7 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:
-    """Mask zeros of another sign than wanted."""
+    """Mask zeros of another sign than wanted, in the shape of both; real numbers only."""
     wanted = wide(reference)
     actual = wide(got)
     both_zero = (wanted == 0) & (actual == 0)
@@ -406,6 +468,10 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
     one value fills several bins, and the element is put into any of them. Of n elements a part of
     more or less than p then lies in the first bins with a probability of at most exp(−n·D), where D
     is the relative entropy of the part and p (Chernoff's inequality).
+
+    `got` is in the machine's byte order. An element outside of the range by more than 4 ULP, or
+    NaN, is impossible; so is, of a distribution of two values, any other one. Of a constant
+    distribution, and of no elements, nothing else is judged.
     """
     first_end = draw.quantiles(0.0)
     last_end = draw.quantiles(math.nextafter(1.0, 0.0))
@@ -457,7 +523,11 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
 
 
 def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
-    """Return the share of the part of elements in the first bins that is farthest off, in words."""
+    """Return the share of the part of elements in the first bins that is farthest off, in words.
+
+    `bins` has the bin of each element, 0 to 255, and at least one; `unsure` masks those that were
+    put into one of several. `whose` begins the words. Shares are as in `_used`.
+    """
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.
     room = float(unsure.mean()) / _BINS
@@ -468,7 +538,12 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
 
 
 def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
-    """Count the pairs on one side of the middle; each is as likely to be there as not."""
+    """Yield for three distances the share, and words, of the pairs on one side of the middle.
+
+    Each pair is as likely to be there as not. `upper` masks the elements, in C order of `shape`,
+    above the middle. Pairs lie 1, a row and half of all elements apart; a distance as large as the
+    whole, or 0, is left out.
+    """
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:
             alike = np.mean(upper[lag:] == upper[:-lag], keepdims=True)
@@ -477,7 +552,11 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 
 
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
-    """Return the deviations of parts from `likely` ones, as shares of those allowed."""
+    """Return the deviations of parts from `likely` ones, as shares of those allowed.
+
+    Above 1 is wrong. `parts` are of `count` elements. Of all `questions` that are asked, one
+    accuses a right answer with a probability of `ERROR_RATE` at most.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         within = parts * np.log(parts / likely)
         beyond = (1 - parts) * np.log((1 - parts) / (1 - likely))

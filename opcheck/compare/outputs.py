@@ -76,13 +76,18 @@ def compare(
     like: Array | None = None,
     declared: Names = (),
 ) -> Comparison:
-    """Judge one output by `tolerance`, or if that is None by its own bound.
+    """Judge one output by `tolerance`, or if that is None by its own bound, or else exactly.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
     each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
-    at most 1 for a pass, infinite if type, dtype or shape is wrong.
+    at most 1 for a pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype
+    that is none of ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are
+    problems and no errors. An empty output of the right dtype and shape is right, and so is any of
+    a `random` one.
 
-    Raises ValueError as `check` does, and for wanted values that the wanted dtype cannot hold.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
+    values that the wanted dtype cannot hold. A bound that is computed for the first time raises
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     if tolerance is not None:
         elements.check(tolerance)
@@ -110,7 +115,11 @@ def compare(
 
 
 def _values_in(dtype: DType, want: Want) -> Array:
-    """Return the wanted values in `dtype`; raises ValueError if it cannot hold them."""
+    """Return the wanted values in `dtype`; as they are if that is floating.
+
+    So too for an integer with a bound, whose values may lie between two integers. Raises ValueError
+    if `dtype` cannot hold them, or if they are of another kind.
+    """
     if want.bound is not None and dtype.kind == "int":
         # What may be either of two integers lies between them.
         return want.values
@@ -126,7 +135,12 @@ def _compare_values(
     like: Array | None,
     declared: Names,
 ) -> Comparison:
-    """Judge an output of the right type and shape, whose wanted `values` are in its dtype."""
+    """Judge an output of the right type and shape, whose wanted `values` are in its dtype.
+
+    By its distribution, if it is drawn; by the bound, if there is no tolerance; else by the
+    tolerance, None for exactly. Other arguments, and what is raised, are as in `compare`:
+    ValueError for a value that an integer dtype lacks, and whatever the formula raises in a tier.
+    """
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
     is_bounded = want.bound is not None and tolerance is None
@@ -150,6 +164,8 @@ def _apart_from_open_elements(
     """Judge a model's output without the elements that depend on a reading.
 
     Each node of a model may follow another reading, so that more values than those known may come.
+    The elements count as unjudged; with more than half of all, the output is undecided. Arguments,
+    and what is raised, as in `compare`.
     """
     first = _rounded_to(want, dtype)
     is_open = np.zeros(got.shape, np.bool_)
@@ -170,7 +186,9 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    What is left of a difference is wrong by every reading.
+    What is left of a difference is wrong by every reading. It is a copy, in the dtype and shape of
+    `got`. Raises what `_wrong_elements` raises: ValueError for a value that the dtype lacks, and
+    errors of the formula.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -182,7 +200,7 @@ def _as_first_reading(
 
 
 def _rounded_to(want: Want, dtype: DType) -> Array:
-    """The wanted values in `dtype`, rounded once if it is floating."""
+    """Return the wanted values in `dtype`, rounded once if it is floating, else cast."""
     values = want.values
     if dtype.kind == "float":
         return elements.once_rounded(values, dtype)
@@ -192,7 +210,12 @@ def _rounded_to(want: Want, dtype: DType) -> Array:
 def _wrong_elements(
     want: Want, got: Array, dtype: DType, tolerance: Tolerance | None, declared: Names
 ) -> Mask:
-    """Mask elements that are wrong by `want` alone, in the shape of `got`."""
+    """Mask elements that are wrong by `want` alone, in the shape of `got`.
+
+    By its bound if there is one and no tolerance, else by the tolerance, None for exactly. Raises
+    ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
+    formula raises in a tier that is evaluated for the first time, such as NotSupported.
+    """
     if want.bound is not None and tolerance is None:
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
     else:
@@ -204,12 +227,15 @@ def _wrong_elements(
 
 
 def failed(want: Want, problem: Failure, detail: str) -> Comparison:
-    """Return the comparison of an output without values to judge."""
+    """Return the comparison of an output whose values cannot be judged; its `used` is infinite."""
     return Comparison(want.name, problem, detail, used=inf)
 
 
 def range_end(high: float | None, dtype: DType) -> float | None:
-    """Return the upper end of an operator's range, extended by 4 ULP for rounding."""
+    """Return the upper end of an operator's range, extended by 4 ULP for rounding.
+
+    None and the ends for other dtypes than floating ones stay.
+    """
     if high is None or dtype.kind != "float":
         return high
     ulp = 2 * float(half_ulp(np.array(high), dtype))
@@ -217,7 +243,11 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 
 
 def _exact_in(dtype: DType, values: Array) -> Array:
-    """Return `values` in `dtype` unless that is floating; ValueError if it cannot hold them."""
+    """Return `values` in `dtype` unless that is floating; then they are returned as they are.
+
+    Raises ValueError if it cannot hold them exactly, or for values of another kind: only floating
+    ones may stand for other real dtypes. Minifloats and complex numbers are rounded.
+    """
     stated = of(values)
     from_float = stated and stated.kind == "float" and dtype.kind not in ("string", "complex")
     if stated is None or not (from_float or dtype.kind == stated.kind):
@@ -238,7 +268,14 @@ def _exact_in(dtype: DType, values: Array) -> Array:
 def _by_tolerance(
     want: Want, got: Array, dtype: DType, tolerance: Tolerance, like: Array | None, declared: Names
 ) -> Comparison:
-    """Judge by a tolerance and, unless it is strict, by the floor and the range rules."""
+    """Judge by a tolerance and, unless it is strict, by the floor and the range rules.
+
+    Wrong elements of a floating output may be excused by these rules: see `bounded.pardon`. If all
+    are, but only in a poorer arithmetic, the problem is "precision", else "values" if any is wrong.
+
+    Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
+    operator's formula raises in a tier that is evaluated for the first time, such as NotSupported.
+    """
     judge = ElementTolerance(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
     problem: ComparisonProblem = "values"
@@ -268,14 +305,18 @@ def _by_tolerance(
 
 
 def _nothing(got: Array, dtype: DType) -> Findings:
-    """Return findings without a wrong element."""
+    """Return findings without a wrong element; `steps` is None for dtypes without ULP."""
     return Findings(got.size, steps=0 if dtype.kind == "float" else None)
 
 
 def _findings(
     judge: ElementTolerance, wanted: Array, got: Array, pardoned: Floats | None
 ) -> Findings:
-    """Judge all elements by a tolerance; shares are at most those `pardoned`."""
+    """Judge all elements by a tolerance; shares are at most those `pardoned`, None for no pardon.
+
+    `wanted` and `got` have one shape, in any byte order. Raises ValueError for a wanted value that
+    an integer or boolean dtype lacks.
+    """
     findings = _nothing(got, judge.dtype)
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
         findings.step(furthest)
@@ -293,7 +334,11 @@ def _findings(
 def _pieces(
     judge: ElementTolerance, wanted: Array, got: Array, pardoned: Floats | None
 ) -> Iterator[tuple[Places, Floats, int | None]]:
-    """Yield elements' places and shares, and the largest distance of each piece."""
+    """Yield elements' places and shares, and the largest distance of each piece.
+
+    The distance is None for dtypes without ULP. Shares are at most those `pardoned`, a flat array,
+    or None for no pardon. Nothing is yielded of an empty output.
+    """
     for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
         places = np.arange(start, start + shares.size)
@@ -303,7 +348,12 @@ def _pieces(
 
 
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    """As `_by_bound`; undecided for a model whose plain answer would be no better."""
+    """Judge by the bound as `_by_bound`, but undecided for a model that the engine has wrong too.
+
+    That is its plain answer, in the tensors' types: if that has a problem, no element of the output
+    counts as wrong, and all as unjudged. What is computed for the first time raises what the
+    operator's formula raises.
+    """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
         bound = want.expected
@@ -318,7 +368,14 @@ _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 
 
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    """Judge by the bound, then by the scatter of errors: of a model always, else of what fits."""
+    """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
+
+    The problem is "values" if no tier fits, or if a model scatters as nothing explains; "undecided"
+    if more than half of the elements are unjudged; "precision" for a tier or a scatter that needs a
+    remark, and None otherwise. `want` has a bound. `named` is the arithmetic that the backend
+    declares. What is computed for the first time raises what the operator's formula raises, such as
+    NotSupported beyond a budget.
+    """
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
     spread: bounded.Scattering | None = None
@@ -341,6 +398,9 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif tier.remark:
         problem = "precision"
         remark = CUT if _is_cut(want.values, got, dtype) else tier.remark
+    elif spread and spread.remark:
+        problem = "precision"
+        remark = spread.remark
     else:
         if not want.whole:
             spread = _spread(want, got, dtype)
@@ -352,7 +412,7 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 def _why_it_does_not_fit(
     want: Want, decision: bounded.Decision, spread: bounded.Scattering | None
 ) -> str:
-    """Return a remark on values that fit no tier of the bound."""
+    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add."""
     reasons = []
     if decision.apart:
         reasons.append(ROWS_DISAGREE)
@@ -368,7 +428,10 @@ def _problem_of_model(
 ) -> ComparisonProblem:
     """Return the problem of a model's output that fits its bound, but scatters too far.
 
-    Elements within a bound that decides them are right; the others alone can be wrong.
+    Elements within a bound that decides them are right; the others alone can be wrong. So it is
+    "precision" if a narrower type explains the scatter, or else that of the unjudged elements,
+    unless the deciding tier has a remark; otherwise "values". Raises what the model's formula
+    raises, but for NotSupported.
     """
     if spread.explained:
         return "precision"
@@ -378,7 +441,11 @@ def _problem_of_model(
 
 
 def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) -> _Opinion:
-    """Judge values that fit the expected arithmetic by their scatter, None if unknown."""
+    """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
+
+    The problem is "precision" if `spread` has a message. A `spread` of None judges nothing. A right
+    model's remark has its scatter; others have "".
+    """
     if spread is None:
         return None, ""
     if spread.message:
@@ -390,7 +457,12 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
-    """Return how errors scatter; None for integers, and for data of which no theory is known."""
+    """Return how errors scatter; None for integers, and for data of which no theory is known.
+
+    That is known of `drawn` data, and of `given` data where honest orders of computing scatter as
+    it says, which is tried if the errors scatter too far. Raises what the operator's formula
+    raises, but for NotSupported, which leaves a formulation out.
+    """
     if dtype.kind != "float":
         return None
     if want.drawn:
@@ -405,7 +477,10 @@ def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
 
 
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
-    """Return True if a 16-bit output is nearer to 0 than the exact one, by a place at most."""
+    """Return True if a 16-bit output is nearer to 0 than the exact one, by a place at most.
+
+    All of at least 16 elements must be; those that are exact do not count.
+    """
     if dtype.kind != "float" or got.itemsize != _BYTES_OF_16_BITS:
         return False
     with np.errstate(invalid="ignore"):
@@ -417,7 +492,10 @@ def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:
-    """Judge random numbers: each must be possible, and all must follow the distribution."""
+    """Judge random numbers: each must be possible, and all must follow the distribution.
+
+    The problem is "values" if one is impossible, "distribution" if all together are too unlikely.
+    """
     draws = elements.judged_draws(draw, got, dtype)
     findings = Findings(got.size, steps=None)
 
@@ -434,7 +512,10 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
 
 
 def _wide(want: Want) -> Want:
-    """Return `want` with float64 values, and the dtype to which they were rounded."""
+    """Return `want` with float64 values, and in `rounded` the dtype to which its bound rounds.
+
+    That is None without a bound. `want` itself if its values are float64.
+    """
     if want.values.dtype == np.float64:
         return want
     rounded = want.bound.dtype if want.bound else None
@@ -444,7 +525,10 @@ def _wide(want: Want) -> Want:
 def _compared(
     want: Want, got: Array, dtype: DType, findings: Findings, like: Array | None, shares: Shares
 ) -> Comparison:
-    """Return the comparison that reports `findings`, without a problem."""
+    """Return the comparison that reports `findings`, without a problem.
+
+    Of wrong elements it has their place, the worst, and what draws a picture of all by `shares()`.
+    """
     comparison = Comparison(
         want.name,
         None,
@@ -473,7 +557,11 @@ def _compared(
 def _mismatch(
     want: Want, got: Array, dtype: DType, *, place: int, allowed: str, like: Array | None
 ) -> Mismatch:
-    """Return the wrong element at this place of the flat array."""
+    """Return the wrong element at this place of the flat array, in C order.
+
+    `ulp` is None for NaN and for dtypes without ULP, and `input` without a `like` of the same
+    shape.
+    """
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
     wanted = elements.once_rounded(elements.native(want.values.flat[[place]]), dtype)
     actual = elements.native(got.flat[[place]])
@@ -488,7 +576,12 @@ def _mismatch(
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
-    """Expect these values; a rounded answer may be off by the floor under any stated tolerance."""
+    """Expect these values; a rounded answer may be off by the floor under any stated tolerance.
+
+    `dtype` None admits any dtype that can hold them. The range and the floor are those of the
+    operator, if the engine has it; the floor is for floating outputs that an operator rounds, else
+    0. Raises WrongOperator if the file of the operator's formula is wrong.
+    """
     operator = operator_of(op)
     if operator is None:
         return Want(name, dtype, values)
@@ -499,7 +592,10 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 
 
 def in_its_dtype(want: Want) -> Array:
-    """Return the stated values, rounded; raises ValueError if the dtype is unknown."""
+    """Return the stated values in their dtype, rounded once if it is floating; others as they are.
+
+    Raises ValueError if no dtype is stated and the values are float64, which may be of any.
+    """
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
@@ -511,7 +607,11 @@ def in_its_dtype(want: Want) -> Array:
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
-    """Expect the result of the engine's exact mode, with its error bound if it has one."""
+    """Expect the result of the engine's exact mode, with its error bound if it has one.
+
+    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
+    WrongOperator if the file of the operator's formula is wrong.
+    """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
         return replace(stated_want(op, name, middle, of(middle)), distribution=answer)
@@ -528,7 +628,17 @@ def compare_outputs(
     like: Array | None = None,
     declared: Names = (),
 ) -> Comparisons:
-    """Judge all outputs of a node as `compare` does, or the first missing or extra one."""
+    """Judge all outputs of a node as `compare` does, or the first missing or extra one.
+
+    A sequence has a comparison for each tensor, or one if its form or length is wrong. A wrong
+    number of outputs is one comparison, with the problem "count". Outputs that may come in any
+    order are compared in that of the answer. The last of several outputs drawn at random is wrong
+    if they contradict each other. Arguments are as in `compare`.
+
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
+    values that the wanted dtype cannot hold. A bound that is computed for the first time raises
+    what the operator's formula raises, such as NotSupported beyond a budget.
+    """
     if tolerance is not None:
         elements.check(tolerance)
     if len(got) == len(wants):
@@ -551,7 +661,10 @@ def compare_outputs(
 
 
 def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comparisons:
-    """Return `comparisons`, the last as wrong if several drawn outputs contradict each other."""
+    """Return `comparisons`, the last as wrong if several drawn outputs contradict each other.
+
+    They stay as they are if one has a problem already, or if outputs are not drawn together.
+    """
     draw = wants[0].distribution if len(wants) > 1 else None
     if draw is None or draw.related is None or any(one.problem for one in comparisons):
         return comparisons
@@ -568,7 +681,9 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
     """Describe how much further one answer scatters than another to the same data, or "".
 
     Both are right for some arithmetic. An answer that scatters `bounded.DRIFT` times as far as the
-    other, and further than the expected arithmetic explains, comes of no arithmetic at all.
+    other, and further than the expected arithmetic explains, comes of no arithmetic at all. The
+    first such output is described. Outputs whose scatter is not known are left out. Raises what the
+    operator's formula raises, but for NotSupported.
     """
     for want, *answers in zip(wants, one, other, strict=False):
         scatters = [_scatter(want, answer) for answer in answers]
@@ -583,7 +698,11 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
 
 def _scatter(want: Want, got: Array | Foreign) -> float | None:
-    """Return how far the errors of an output scatter; None without a theory of them."""
+    """Return how far the errors of an output scatter, next to what is expected of them.
+
+    None without a bound or a theory of the errors, for integers and booleans, another shape, and
+    what is not a tensor. Raises what the operator's formula raises, but for NotSupported.
+    """
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None
     if got.shape != want.values.shape or got.dtype.kind in "biu":
@@ -592,11 +711,20 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
 
 
 def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = None) -> bool:
-    """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it."""
+    """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it.
+
+    After False they may be right: so are empty outputs, sequences, those in any order or with
+    several readings, those of unknown dtype and those in another byte order.
+    """
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 
 
 def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Foreign) -> bool:
+    """Return True if an output equals the wanted one bit by bit, or fits the least of its bound.
+
+    `tolerance` is not used but to leave the bound out. False for all that `are_plainly_right`
+    lists.
+    """
     if isinstance(got, Foreign) or want.form != "tensor" or want.any_order is not None:
         return False
     if want.others:
@@ -615,7 +743,12 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
 
 
 def _in_order_of(got: Outputs, wants: Wants) -> Wants:
-    """Return `wants` in the order of the last of `got` where any order is right."""
+    """Return `wants` in the order of the last of `got` where any order is right.
+
+    The last output has the indices, along the axis `any_order`, or the rows that are put in order.
+    The `wants` as they are if any order is not right, or if that output is not a tensor of the
+    right shape.
+    """
     axis = wants[0].any_order if wants else None
     if axis is None:
         return wants
@@ -632,10 +765,12 @@ def _in_order_of(got: Outputs, wants: Wants) -> Wants:
 
 
 def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
-    """Describe a constant answer that a tolerance admits, or None.
+    """Describe a constant answer that a tolerance admits, or None; None also without a tolerance.
 
     Constants are 0, the ends of the operator's range and the middle of the expected values. At some
-    element they must be off by a quarter of the largest one.
+    element they must be off by a quarter of the largest one. Outputs that are random, empty, not
+    real numbers, or that have infinities or NaN are left out. Raises ValueError for a wanted value
+    that an integer dtype lacks.
     """
     if tolerance is None:
         return None
@@ -648,7 +783,12 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
 
 def _admitted_constant(want: Want, tolerance: Tolerance) -> np.float64 | None:
-    """Return a constant far from some element that the tolerance admits for all, or None."""
+    """Return a constant far from some element that the tolerance admits for all, or None.
+
+    It is off there by more than a quarter of the largest element. None also of outputs that are
+    random, empty, not real numbers, or that have infinities or NaN. Raises ValueError for a wanted
+    value that an integer dtype lacks.
+    """
     dtype = want.dtype or of(want.values)
     if want.random or not want.values.size or dtype is None:
         return None
@@ -682,7 +822,12 @@ def _admits(judge: ElementTolerance, wanted: Array, answer: np.float64) -> bool:
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
-    """Return the parts of one output to compare, or a comparison if its form decides."""
+    """Return the parts of one output to compare, or a comparison where its form decides.
+
+    A tensor is one part, and a sequence has as many as `want`. The form decides where it or the
+    length of a sequence is wrong, where a sequence has no tensors, and where an optional has no
+    value.
+    """
     message = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":
         return [(want, got)]
@@ -732,7 +877,10 @@ def describe(wrong: Mask) -> str:
 
 
 def _product(mask: Mask, count: int) -> str:
-    """Describe the `count` true elements by a condition on each axis, "" if impossible."""
+    """Describe the `count` true elements by a condition on each axis, "" if impossible.
+
+    "" too if an axis has no simple condition, or more than four indices are to be listed.
+    """
     hits = _hits(mask)
     if count != np.prod([np.count_nonzero(hit) for hit in hits], dtype=object):
         return ""
@@ -741,7 +889,10 @@ def _product(mask: Mask, count: int) -> str:
 
 
 def _lines(wrong: Mask) -> str:
-    """Name the axes along which every line is all wrong or all right; "" without any."""
+    """Name the axes along which every line is all wrong or all right; "" without any.
+
+    Axes of length 1 do not count.
+    """
     long = (axis for axis, size in enumerate(wrong.shape) if size > 1)
     axes = [str(axis) for axis in long if np.array_equal(wrong.any(axis), wrong.all(axis))]
     if not axes:
@@ -751,7 +902,10 @@ def _lines(wrong: Mask) -> str:
 
 
 def _around(wrong: Mask) -> str:
-    """Describe the surroundings of wrong elements: patterns along axes, or else a box."""
+    """Describe the surroundings of wrong elements: patterns along axes, or else a box.
+
+    At least one is wrong.
+    """
     hits = _hits(wrong)
     terms = [_pattern(f"axis {axis}", hit) for axis, hit in enumerate(hits) if not hit.all()]
     if any(terms):
@@ -761,13 +915,16 @@ def _around(wrong: Mask) -> str:
 
 
 def _hits(mask: Mask) -> list[Mask]:
-    """For each axis, which of its indices hold a true element."""
+    """Return for each axis a mask of its indices that hold a true element."""
     axes = range(mask.ndim)
     return [np.asarray(mask.any(tuple(other for other in axes if other != axis))) for axis in axes]
 
 
 def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
-    """Describe the true indices of a vector by a condition on `name`, "" without a simple one."""
+    """Describe the true indices of a vector by a condition on `name`, "" without a simple one.
+
+    At least one is true. A condition is one index, a range, a step, or up to `listed` indices.
+    """
     size = hit.size
     count = int(np.count_nonzero(hit))
     first, last = _ends(hit)
@@ -788,18 +945,25 @@ def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
 
 
 def _slice(hit: Mask) -> str:
-    """Write the smallest range around the true indices as Python slices it."""
+    """Write the smallest range around the true indices as Python slices it; ":" if that is all.
+
+    At least one is true.
+    """
     first, last = _ends(hit)
     return ":" if hit.size == last + 1 - first else f"{first}:{last + 1}"
 
 
 def _ends(hit: Mask) -> tuple[int, int]:
-    """Return the first and the last true index of a vector."""
+    """Return the first and the last true index of a vector, which has at least one."""
     return int(hit.argmax()), hit.size - 1 - int(hit[::-1].argmax())
 
 
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
-    """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`."""
+    """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`.
+
+    Rows of cells are the last axis, and all others go downwards, up to 64 cells each way; an empty
+    output has none. Floats have counts by ULP; see `_ulps`.
+    """
     # The last axis to the right, all others downwards.
     columns = got.shape[-1] if got.shape else 1
     rows = prod(got.shape[:-1])
@@ -816,7 +980,10 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
 
 
 def _letter(share: float) -> str:
-    """Return the letter of a share: "." for 0, and the next letter for each doubling."""
+    """Return the letter of a share: "." for 0, and the next letter for each doubling.
+
+    "z" is for shares above 1/2 up to 1, "A" to "Y" for larger ones and "Z" for an infinite one.
+    """
     if share == 0:
         return "."
     if share == np.inf:
@@ -829,7 +996,11 @@ def _letter(share: float) -> str:
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Count elements by the bits of their distance in ULP, and unordered ones."""
+    """Return pairs of the bits of a distance in ULP and how many elements have such; and others.
+
+    There is no pair for a count of 0. Others are unordered: NaN next to another number. `dtype` is
+    floating; `want` may be wider, and is rounded to it.
+    """
     counts = np.zeros(_UNORDERED_BITS + 1, np.int64)
     powers = 1 << np.arange(64, dtype=np.uint64)
     for _, (wanted, actual) in elements.chunks(want, got):

@@ -87,7 +87,15 @@ def judge(
 ) -> Judgement:
     """Return the verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
-    `like` and `declared` are as in `compare`; `twin` is the outcome of a refused model's twin.
+    One answer or refusal of `admitted`, which is not empty, must be right. Under the rule `should`,
+    a failure or error is a warning. `like` and `declared` are as in `compare`; `twin` is the
+    outcome of a refused model's legal twin, None if it has none. A process that died after other
+    cases has the verdict on the same question asked `alone`, if that is a failure, an error or
+    unstable.
+
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
+    values that the wanted dtype cannot hold. A bound that is computed for the first time raises
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
@@ -126,7 +134,12 @@ def _judge_answer(
     like: Array | None,
     declared: Collection[str],
 ) -> Judgement:
-    """Return the verdict on outputs, of which some are admitted; arguments as in `judge`."""
+    """Return the verdict on outputs, of which some are admitted; arguments as in `judge`.
+
+    A second answer to the same data is judged too. A right answer that contradicts what the backend
+    declared of it fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted
+    values that the wanted dtype cannot hold, and what a formula raises in a tier.
+    """
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     names = [str(answer.name) for answer in admitted]
 
@@ -154,7 +167,9 @@ def _judge_both_runs(
 ) -> Judgement:
     """Return the verdict on two runs on the same data with other outputs, each judged by itself.
 
-    They contradict each other unless both are right, or right but for a poorer arithmetic.
+    They contradict each other unless both are right, or right but for a poorer arithmetic; so they
+    do if their errors scatter too differently for one arithmetic. Otherwise it is the worse
+    verdict, `irreproducible`. Raises AssertionError if there is no second answer.
     """
     assert outcome.again is not None
     failures = (first.failure, second.failure)
@@ -170,7 +185,11 @@ def _judge_both_runs(
 
 
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
-    """Describe how the outputs contradict the backend's declaration, or ""."""
+    """Describe how the outputs contradict the backend's declaration, or "".
+
+    It declares their number, dtypes and shapes, or nothing. `names` are those of the outputs. What
+    is not a tensor is left out, and so is a dtype that is none of ONNX's.
+    """
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
     for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
@@ -193,6 +212,7 @@ def without_own_text(
     """Return `outcome` without declarations that only repeat what the model states of its outputs.
 
     Those are sizes that the model states too, and a rank that is the model's and not the answer's.
+    As it is if `stated` has not as many outputs as were declared.
     """
     if len(stated) != len(outcome.declared):
         return outcome
@@ -203,6 +223,10 @@ def without_own_text(
 def _beyond_the_text(
     declared: question.Declared, stated: question.Declared, output: Array | question.Foreign
 ) -> question.Declared:
+    """Return what is declared of an output without what `stated` has of it; see `without_own_text`.
+
+    As it is if either has no shape, if their ranks differ, or if the output is not a tensor.
+    """
     if declared.shape is None or stated.shape is None or isinstance(output, question.Foreign):
         return declared
     if len(declared.shape) != len(stated.shape):
@@ -214,7 +238,10 @@ def _beyond_the_text(
 
 
 def needs_expected(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
-    """Return True if the verdict depends on the expected answer: for answers and refusals."""
+    """Return True if the verdict depends on the expected answer: for answers and refusals.
+
+    So it does not for an unstable or unusable answer, nor for an exception in a later run.
+    """
     match outcome:
         case question.Produced(unstable=contradiction):
             return contradiction is None
@@ -225,7 +252,12 @@ def needs_expected(outcome: question.Outcome) -> TypeGuard[question.Produced | q
 
 
 def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
-    """Return the verdict on an outcome that does not depend on the expected answer."""
+    """Return the verdict on an outcome that does not depend on the expected answer.
+
+    Of an exception after the first answer it is "unstable". An answer that cannot be used is an
+    error, or a warning under the rule `should`. Other answers and refusals are not for this
+    function: see `needs_expected`.
+    """
     match outcome:
         case question.NotRun(reason):
             return Judgement(Verdict.NOT_RUN, reason)
@@ -249,7 +281,11 @@ def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
 
 
 def judge_without_oracle(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
-    """Return "not run", for this reason `why`, unless the outcome fails whatever the answer is."""
+    """Return "not run", for this reason `why`, unless the outcome fails whatever the answer is.
+
+    It is "not run" too if the backend declined the case. Other verdicts are those of
+    `judge_without_expected`.
+    """
     if needs_expected(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
     return judge_without_expected(rule, outcome)
@@ -262,7 +298,7 @@ def is_right(result: LiveResult | Judgement) -> bool:
 
 
 def unstable(contradiction: str) -> Judgement:
-    """Return the verdict on runs that contradict each other, whatever the rule."""
+    """Return the verdict "unstable" on runs that contradict each other, whatever the rule."""
     return Judgement(Verdict.UNSTABLE, contradiction, "unstable")
 
 
@@ -271,7 +307,10 @@ def _judge_outputs(
 ) -> Judgement:
     """Return the verdict on outputs, compared with each admitted answer, which may have a name.
 
-    `names` are those of all answers and refusals that are admitted.
+    The first answer without a problem passes. Otherwise that of the nearest answer counts: "bad
+    case" if it is undecided but for the arithmetic, a warning if all that is wrong is the
+    arithmetic, else a failure, or a warning under the rule `should`. `names` are those of all
+    answers and refusals that are admitted. There is at least one attempt.
     """
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):
@@ -291,7 +330,10 @@ def _judge_outputs(
 
 
 def failure(broken: Sequence[Comparison]) -> Failure | None:
-    """Return the first way in which outputs fail, other than by a poorer arithmetic."""
+    """Return the first way in which outputs fail, other than by a poorer arithmetic.
+
+    Raises IndexError if there is none.
+    """
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
 
@@ -299,7 +341,13 @@ def failure(broken: Sequence[Comparison]) -> Failure | None:
 def _judge_refusal(
     rule: Rule, refusals: Sequence[Refusal], raised: question.Raised, twin: question.Outcome | None
 ) -> Judgement:
-    """Return the verdict on a refusal, which must spare the model's legal twin."""
+    """Return the verdict on a refusal, which must spare the model's legal twin.
+
+    It is an error if no refusal is admitted, or if the twin is refused too; a failure if the twin's
+    outputs are wrong in number, type, dtype or shape; a pass without a twin, and unsupported with
+    one that the backend declined. A twin that crashes or is unstable decides itself. Its values are
+    not judged. Under the rule `should`, an error or a failure is a warning.
+    """
     if not refusals:
         message = f"raised on a legal model: {raised}"
         return downgrade_should(rule, Verdict.ERROR, message, "raised")
@@ -330,13 +378,17 @@ def _judge_refusal(
 def downgrade_should(
     rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """Return this judgement, or a warning in place of its verdict if the rule is `should`."""
+    """Return a judgement of `verdict`, or of a warning in its place if the rule is `should`.
+
+    `kind` is how it fails, None for no failure.
+    """
     if rule == "should":
         verdict = Verdict.WARN
     return Judgement(verdict, reason, kind, comparisons=comparisons)
 
 
 def _is_structural(comparison: Comparison) -> bool:
+    """Return True for a problem with the number, type, dtype or shape of outputs."""
     return comparison.problem in ("count", "type", "dtype", "shape")
 
 
@@ -349,7 +401,10 @@ def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, 
 
 
 def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
-    """Describe a mismatch in a few words; `how` elements of a wrong value are."""
+    """Describe a mismatch in a few words; wrong elements are called `how`, such as "differ".
+
+    The comparison has a problem.
+    """
     problem = comparison.problem
     wrong = comparison.wrong
     total = f"of {comparison.total} elements"
@@ -377,8 +432,10 @@ def judge_among(
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
     outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
-    to differ; to refuse what no backend answers is an error. A single answer is not judged. `like`
-    is as in `judge`.
+    to differ; to refuse what no backend answers is an error. Under the rule `should`, either is a
+    warning. A single answer is not judged. `like` is as in `judge`.
+
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds.
     """
     judgements: dict[str, Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
@@ -405,7 +462,11 @@ def judge_among(
 
 
 def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
-    """Return the verdict on an answer with wrong types or declarations, None if they are right."""
+    """Return the verdict on an answer with wrong types or declarations, None if they are right.
+
+    The case knows the number of outputs, and some of their dtypes. Wrong types are a warning under
+    the rule `should`.
+    """
     wrong = schema_violation(outcome.outputs, case.outputs)
     if wrong:
         reason = what_is_wrong(wrong)
@@ -417,13 +478,22 @@ def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
 
 
 def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
-    """Return a backend's outputs as the ones that others are expected to give."""
+    """Return a backend's outputs as the ones that others are expected to give.
+
+    Raises ValueError if there are not as many as the case has, WrongOperator if the file of the
+    operator's formula is wrong.
+    """
     pairs = zip(case.outputs, got, strict=True)
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Outcome:
-    """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance."""
+def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.Outcome:
+    """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance.
+
+    An outcome without outputs or a second answer, and outputs of a wrong number or type, are
+    returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
+    kinds.
+    """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome
     if schema_violation(outcome.outputs, case.outputs):
@@ -434,7 +504,10 @@ def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Out
 
 
 def schema_violation(answer: Outputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
-    """Return a mistake in the number, types or known dtypes of outputs, None if there is none."""
+    """Return a mistake in the number, types or known dtypes of outputs, None if there is none.
+
+    Shapes and values are not looked at.
+    """
     given = chain(answer, repeat(_NO_TENSOR))
     tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)
     wants = [Want(it.name, it.dtype, one) for it, one in zip(outputs, tensors, strict=False)]
@@ -456,6 +529,13 @@ class _Meeting:
     compared: Mapping[tuple[str, str], Comparisons]
 
     def judgement(self, name: str) -> Judgement:
+        """Return the verdict on one backend of the meeting, by its name.
+
+        An error if it refuses and no backend answers; not run if it is alone. A pass, or a bad case
+        where the tolerance admits a constant, if it agrees with the majority; without one, if it
+        agrees with all others and none refuses. Otherwise it differs. Under the rule `should`, an
+        error or a difference is a warning.
+        """
         if not self.wants:
             reason = f"raised, and nobody answers: {self.refusals[name]}"
             return downgrade_should(self.case.rule, Verdict.ERROR, reason, "raised")
@@ -484,7 +564,10 @@ class _Meeting:
 
     @cached_property
     def majority(self) -> tuple[str, ...]:
-        """The largest group that agrees with each other, if it is more than half and unique."""
+        """The largest group that agrees with each other, if it is more than half and unique.
+
+        Empty otherwise. Groups of more than 12 are not looked for.
+        """
         for size in range(min(len(self.wants), _MOST_AGREEING), len(self.everybody) // 2, -1):
             of_size = combinations(self.wants, size)
             groups = [g for g in of_size if all(self._agree(*two) for two in combinations(g, 2))]
@@ -493,10 +576,15 @@ class _Meeting:
         return ()
 
     def _agree(self, one: str, other: str) -> bool:
+        """Return True if each of two answers is right where the other is expected."""
         return not _broken(self.compared[one, other]) and not _broken(self.compared[other, one])
 
     def _differing(self, name: str, others: Sequence[str], unlike: tuple[str, ...]) -> Judgement:
-        """Return the verdict on an answer that some `others` do not share or refuse to give."""
+        """Return the verdict on an answer that some `others` do not share or refuse to give.
+
+        `unlike` are those of `others` that answer otherwise. The verdict is "differ", or a warning
+        under the rule `should`.
+        """
         reasons = []
         compared: Comparisons = ()
         kind: Failure | None = "accepted"
@@ -520,13 +608,16 @@ class _Meeting:
 
 
 def _broken(comparisons: Comparisons) -> list[Comparison]:
+    """Return the comparisons that have a problem."""
     return [comparison for comparison in comparisons if comparison.problem]
 
 
 def _names(names: Sequence[str]) -> str:
+    """Join names in a sentence, such as "a, b and c"; there is at least one."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def _verb(verb: str, names: Sequence[str]) -> str:
+    """Return a verb for as many subjects: "differs" for one, "differ" for several."""
     return f"{verb}s" if len(names) == 1 else verb

@@ -93,7 +93,10 @@ class Expected:
         return np.clip(rest, -_LARGEST_FLOAT64, _LARGEST_FLOAT64)
 
     def rounded(self) -> Array:
-        """Return the values rounded to the output's dtype, to nearest, ties to even."""
+        """Return the values rounded once to the output's dtype, to nearest, ties to even.
+
+        Raises ValueError for a type of integers that does not hold a value.
+        """
         # Nothing but −0 leaves a −0 what it is.
         rest = -0.0 if self.rest is None else np.where(self.rest == 0, -0.0, self.rest)
         with np.errstate(over="ignore"):
@@ -115,7 +118,16 @@ class Expected:
         sound = [first]
         sound += [t for t in others if not t.remark and t.arithmetic == first.arithmetic]
         sound += [t for t in others if t.arithmetic.half is not None]
-        for tier in sound:
+        yield from self._deviations_of(sound, cut)
+
+    def deviations_without_casts(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the same of implementations that leave out a graph's casts to 16 bits."""
+        without = [tier for tier in self.tiers() if tier.arithmetic.keeps_casts]
+        yield from self._deviations_of(without)
+
+    def _deviations_of(self, tiers: Sequence[Tier], cut: float = 0.0) -> Iterator[tuple[Any, Any]]:
+        """Yield how far each of these tiers is from the values, and its scatter."""
+        for tier in tiers:
             arithmetic = replace(tier.arithmetic, scatters=True, cut=cut)
             try:
                 outputs = self.evaluation.outputs(replace(tier, arithmetic=arithmetic))
@@ -138,7 +150,10 @@ class Expected:
         return max(tier.arithmetic.floor, expected(self.dtype).floor)
 
     def certain(self, tier: Tier) -> float:
-        """Return a relative error that a tier allows every element, known without its bound."""
+        """Return a relative error that a tier allows every element, known without its bound.
+
+        It is 0 of outputs other than numbers.
+        """
         output = self.evaluation.outputs(tier)[self.place]
         if not isinstance(output, Bounded):
             return 0.0
@@ -159,6 +174,11 @@ class Expected:
         return self._rooms[tier]
 
     def _room(self, tier: Tier) -> Room:
+        """Return what `room` returns, without a cache.
+
+        A comparison admits both of what is unsure, and an index all that it lists; numbers have
+        errors.
+        """
         output = self.evaluation.outputs(tier)[self.place]
         if isinstance(output, Truth):
             both = np.stack([output.v, output.v ^ output.unsure], axis=-1)
@@ -191,7 +211,8 @@ class Expected:
             if output.k and k == output.k and output.grid.step:
                 own += output.grid.step
             own += self._error_of_flushing(tier, output, own)
-        if tier.formula is not None and output.v is not self.output.v:
+        is_other = tier.formula is not None or tier.arithmetic.keeps_casts
+        if is_other and output.v is not self.output.v:
             own = own + np.abs(minus(output.v, self.output.v))
         return own
 
@@ -269,7 +290,10 @@ class Drawn:
         return quantiles
 
     def rounded(self) -> Array:
-        """Return such numbers, others each time unless there is a seed."""
+        """Return such numbers, others each time unless there is a seed.
+
+        Raises what the formula raises on these inputs.
+        """
         return self.answer()[self.place]
 
 
@@ -278,5 +302,5 @@ Outputs: TypeAlias = tuple[Array | Expected | Drawn, ...]
 
 
 def rounded(output: Array | Expected | Drawn) -> Array:
-    """Return an output as an array of its dtype."""
+    """Return an output as an array of its dtype; one that is drawn, other numbers each time."""
     return output if isinstance(output, np.ndarray) else output.rounded()

@@ -51,6 +51,6 @@ NAMES = frozenset(functions.__all__)
 if not TYPE_CHECKING:  # A type checker reports such a name itself.
 
     def __getattr__(name: str) -> NoReturn:
-        """Suggest functions with a similar name."""
+        """Raise AttributeError, for a name that the package lacks, with the nearest of `NAMES`."""
         nearest = ", ".join(get_close_matches(name, sorted(NAMES), n=4, cutoff=0))
         raise AttributeError(f"{__name__} has no function {name}; NAMES has {nearest} and others")

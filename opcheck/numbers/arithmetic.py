@@ -54,7 +54,10 @@ class Grid(NamedTuple):
 
 
 def grid(dtype: DType, *, subnormal: bool = True) -> Grid:
-    """Return the grid of a floating dtype; without subnormal numbers its `step` is 0."""
+    """Return the grid of a floating `dtype`; u is 2^−precision, `step` half the smallest subnormal.
+
+    Without subnormal numbers `step` is 0.
+    """
     step = 0.0
     if subnormal:
         step = ldexp(0.5, dtype.min_exponent)
@@ -80,6 +83,8 @@ class Arithmetic:
             not: see `bounded.astype`.
         everywhere: Stages for which the text states a wider type are computed in it too; see
             `bounded.astype`.
+        keeps_casts: A Cast to a 16-bit type within a graph may leave its rounding out; see
+            `bounded.movement.cast_to_half`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
             `bounded.array.VALUES`.
     """
@@ -94,28 +99,35 @@ class Arithmetic:
     cut: float = 0.0
     half: "Arithmetic | None" = None
     everywhere: bool = False
+    keeps_casts: bool = False
     values: int = 0
 
     def turned_into(self, other: "Arithmetic") -> "Arithmetic":
-        """Return `other` with what holds for all of a node, whatever type a part of it has."""
+        """Return `other` with what holds for all of a node, whatever type a part of it has.
+
+        That is `flushes`, `scatters`, `everywhere` and `keeps_casts` of this one, and the wider of
+        both `values`.
+        """
         return replace(
             other,
             flushes=self.flushes,
             scatters=self.scatters,
             values=max(other.values, self.values),
             everywhere=self.everywhere,
+            keeps_casts=self.keeps_casts,
         )
 
     @cached_property
     def u(self) -> float:
-        """Unit roundoff of every operation."""
+        """Unit roundoff of every operation, such as 2⁻²⁴ in float32."""
         return self.grid.u
 
     @cached_property
     def floor(self) -> float:
         """Limit of flushing to zero; in float32 and wider twice the smallest normal number.
 
-        One engine flushes up to that. In 16 bits it would be a notable part of usual numbers.
+        One engine flushes up to that. In 16 bits it would be a notable part of usual numbers, and
+        the limit is the smallest normal number itself.
         """
         is_half = self.grid.dtype.numpy.itemsize == _BYTES_OF_HALF
         return self.smallest if is_half else 2 * self.smallest
@@ -126,7 +138,11 @@ class Arithmetic:
         return max(self.largest, limits(self.grid.dtype)[1])
 
     def accuracy(self, name: str) -> Accuracy:
-        """Return the accuracy of a library function."""
+        """Return the accuracy of the library function of this array API name.
+
+        A function that is not in `LIBRARY` has `PLAIN`. `self.ulp`, unless it is None, replaces the
+        ULP of either, not the argument term.
+        """
         accuracy = LIBRARY.get(name, PLAIN)
         if self.ulp is None:
             return accuracy
@@ -134,7 +150,7 @@ class Arithmetic:
 
 
 def _arithmetic_of(dtype: DType) -> Arithmetic:
-    """Return the arithmetic whose operations round to a dtype."""
+    """Return the arithmetic whose operations round to a floating dtype, without flushing."""
     smallest = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
     # Subnormal rounding is not part of the grid of a wide type: it lies below the output's floor.
     is_wide = dtype.precision >= DTYPES["float32"].precision
@@ -148,17 +164,23 @@ EXACT = replace(FLOAT64, grid=Grid(DTYPES["float64"], 0.0), largest=inf, smalles
 
 
 def expected(dtype: DType) -> Arithmetic:
-    """Return the arithmetic expected of a tensor type: float64 for that, float32 for others."""
+    """Return the arithmetic expected of a tensor type: float64 for that, float32 for all others."""
     return FLOAT64 if dtype.name == "float64" else FLOAT32
 
 
 def stored(dtype: DType) -> Arithmetic:
-    """Return float32 arithmetic whose results are kept in a 16-bit type between operations."""
+    """Return float32 arithmetic whose results are kept in a 16-bit type between operations.
+
+    It flushes, and numbers beyond the range of `dtype` are lost.
+    """
     return replace(FLOAT32, stored=grid(dtype), largest=limits(dtype)[1], flushes=True)
 
 
 def narrow(dtype: DType) -> Arithmetic:
-    """Return arithmetic in a 16-bit type throughout; library functions are good to 1 ULP."""
+    """Return arithmetic in a 16-bit type throughout; library functions are good to 1 ULP.
+
+    It flushes: what is below the smallest normal number may become 0.
+    """
     return replace(_arithmetic_of(dtype), ulp=1.0, flushes=True)
 
 
@@ -182,7 +204,7 @@ class Kind:
 
     @classmethod
     def kind(cls) -> Any:
-        """Return the module with this kind's functions."""
+        """Return the module with this kind's functions; raises KeyError if it is not imported."""
         return sys.modules[cls.module]
 
 
@@ -206,6 +228,7 @@ class Number(Kind):
         return self.v.size
 
     def __getitem__(self, index: Any) -> Any:
+        """Raise NotImplementedError: each kind has its own."""
         raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
@@ -266,4 +289,5 @@ class Number(Kind):
         return self.kind().not_equal(self, other)
 
     def __bool__(self) -> bool:
+        """Raise TypeError: an array of numbers is neither true nor false, whatever its size."""
         raise TypeError("an array of numbers is neither true nor false; use xp.where")

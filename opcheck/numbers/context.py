@@ -50,7 +50,10 @@ _context: ContextVar[_Context] = ContextVar("context", default=_PLAIN)
 
 @contextmanager
 def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Give a context variable a value until the block ends."""
+    """Give a context variable a value until the block ends, also by an exception.
+
+    A context manager, which yields None. The value from before is restored.
+    """
     token = variable.set(value)
     try:
         yield
@@ -63,19 +66,27 @@ def lifting(
 ) -> AbstractContextManager[None]:
     """Evaluate a formula on the kind of numbers to which `lift` brings a plain array.
 
-    On plain and on faulty numbers, `faults` take the place of functions by their names, and `trace`
-    collects the names of those that the formula calls.
+    Returns a context manager: the kind is in force within its block, in this thread and task. On
+    plain and on faulty numbers, `faults` take the place of functions by their names (None for no
+    fault), and the names of those that the formula calls are added to the set `trace`; see
+    `_trace_call`.
     """
     return setting(_context, _Context(lift, faults or {}, trace))
 
 
 def lifted(array: Any) -> Tensor:
-    """Return a plain array as the kind of numbers in force has it."""
+    """Return a plain array as the kind of numbers in force has it.
+
+    Outside of `lifting` the array is returned as it is.
+    """
     return cast(Tensor, _context.get().lift(array))
 
 
 def real(x: float) -> Any:
-    """Return a number of the kind in force, so that Python rounds nothing computed from it."""
+    """Return `x` as a number of the kind in force, so that Python rounds nothing computed of it.
+
+    It has rank 0. Where that kind is plain, it is a Python float.
+    """
     number: Any = lifted(np.asarray(x, np.float64))
     if isinstance(number, np.ndarray):
         return float(x)
@@ -83,17 +94,21 @@ def real(x: float) -> Any:
 
 
 def if_known(x: Any) -> Any:
-    """Return the plain array of numbers that no rounding has touched; others as they are."""
+    """Return the plain array of numbers that no rounding has touched; anything else as it is.
+
+    That is a `Bounded` that is `exact`; the array has its dtype. Faulty numbers are never known.
+    """
     if isinstance(x, Number) and getattr(x, "exact", False):
         return x.v.astype(x.dtype)
     return x
 
 
 def parted(x: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Return the values of `x` as exact numbers, and zeros with its errors.
+    """Return the values of `x` as exact numbers, and zeros with its errors, both in its shape.
 
-    The second one is None for a kind without errors. Errors that a formula's own steps would let
-    grow can thus go on by themselves, multiplied by what the steps are together.
+    The second one is None for a kind without errors, and `x` itself is the first. Errors that a
+    formula's own steps would let grow can thus go on by themselves, multiplied by what the steps
+    are together.
     """
     if hasattr(x, "parted"):
         parts: tuple[Tensor, Tensor] = x.parted()
@@ -104,7 +119,8 @@ def parted(x: Tensor) -> tuple[Tensor, Tensor | None]:
 def kind_of(operands: Iterable[Any]) -> Any:
     """Return the module with the functions of the first operand that is not plain.
 
-    Lists and tuples are searched too. Without such an operand it is the module `plain`.
+    Lists and tuples are searched too, however deep. Without such an operand it is the module
+    `plain`.
     """
     for operand in operands:
         if isinstance(operand, Kind):
@@ -117,7 +133,14 @@ def kind_of(operands: Iterable[Any]) -> Any:
 
 
 def dispatch(name: str, *operands: Any, **options: Any) -> Tensor:
-    """Call the function `name` of the kind that the operands are of; see `kind_of`."""
+    """Call the function `name` of the kind that the operands are of; see `kind_of`.
+
+    On plain and on faulty operands a fault may take its place, and the call is traced; see
+    `called`.
+
+    Raises AttributeError if the kind has no such function, and whatever the function raises, such
+    as ValueError for shapes that do not broadcast.
+    """
     kind = kind_of(operands)
     function = getattr(kind, name)
     # Integers stay plain next to faulty floats, and functions of them go wrong too.
@@ -127,7 +150,11 @@ def dispatch(name: str, *operands: Any, **options: Any) -> Tensor:
 
 
 def called(name: str, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-    """Call a function of a formula, or the fault that takes its place; note it in the trace."""
+    """Call a function of a formula, or the fault that takes its place; return what that returns.
+
+    A fault is called with `function` and then the operands and options. If the context has a trace,
+    the call is added to it. Raises only what the function or the fault raises.
+    """
     context = _context.get()
     if context.trace is not None:
         _trace_call(context.trace, name, operands)
@@ -138,7 +165,7 @@ def called(name: str, function: Callable[..., Any], *operands: Any, **options: A
 
 
 def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
-    """Add a call to the trace: `add`; `add by tensors` if the second operand has axes.
+    """Add a call to `trace`, in place: `add`; also `add by tensors` if the second operand has axes.
 
     It is also `add of tensors` if the first operand has axes, too.
     """
@@ -152,7 +179,10 @@ def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
 
 
 def primitive(function: F) -> F:
-    """Let faults take the place of a helper that formulas share, as of the functions here."""
+    """Return the function in a form that is traced, and whose place faults can take; see `called`.
+
+    A decorator for helpers that formulas share.
+    """
 
     @wraps(function)
     def replaceable(*operands: Any, **options: Any) -> Any:
@@ -162,11 +192,13 @@ def primitive(function: F) -> F:
 
 
 def drawn(shape: Sequence[int], seed: float | None) -> NDArray[np.float64]:
-    """Return independent numbers, equally likely to be anywhere in [0, 1).
+    """Return independent float64 numbers of this shape, equally likely to be anywhere in [0, 1).
 
-    The same `seed` gives the same ones, None others each time.
+    The same `seed` gives the same ones, None others each time. Only its value in float32 counts.
+    Where `share` is set, all numbers are that one instead. The trace gets `drawn`.
 
-    Raises NotSupported in a graph, where other nodes would compute with them.
+    Raises NotSupported in a graph (`in_graph`), where other nodes would compute with them;
+    ValueError for a negative length.
     """
     decline(in_graph.get(), "what is computed of numbers drawn at random")
     trace = _context.get().trace

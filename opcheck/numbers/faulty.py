@@ -22,12 +22,20 @@ class Faulty(Number):
         self.dtype = v.dtype
 
     def __getitem__(self, index: Any) -> "Faulty":
+        """Return the elements at an index, faulty too; raises IndexError as NumPy does."""
         return Faulty(np.asarray(self.v[index]))
 
 
 @cache
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Return the function of plain numbers, or what takes its place, for faulty arrays."""
+    """Return the function of plain numbers, or what takes its place, for faulty arrays.
+
+    It takes faulty and plain arrays, and lists of them. Floating results of NumPy's own types are
+    faulty again, also in a tuple; booleans and integers are plain. It raises what the function
+    raises.
+
+    Raises AttributeError if neither `plain` nor NumPy has the function.
+    """
     function = getattr(plain, name)
 
     def of_faulty_arrays(*operands: Any, **options: Any) -> Any:
@@ -38,24 +46,36 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def values_of(x: Any) -> NDArray[np.float64]:
-    """Return the values of `x` in float64, as a plain array: formulas decide by them."""
+    """Return the values of `x`, faulty or plain, as a plain float64 array.
+
+    Formulas decide by them.
+    """
     return plain.values_of(bare(x))
 
 
 def bare(x: Any) -> Any:
-    """Return the plain array of a faulty one, or those in a list; anything else as it is."""
+    """Return the plain array of a faulty one, or those in a list or tuple; others as they are."""
     if isinstance(x, list | tuple):
         return type(x)(map(bare, x))
     return x.v if isinstance(x, Faulty) else x
 
 
 def seen(x: Any) -> Any:
-    """Return the values of `x` as a plain array, though rounding may have touched them."""
+    """Return the values of `x` as a plain array, though rounding may have touched them.
+
+    Those of bounded numbers are float64, longdouble or mpmath's, whatever the tensor's dtype. What
+    is not a `Number`, such as a plain array, a list, or booleans that are unsure, is returned as it
+    is.
+    """
     return x.v if isinstance(x, Number) else x
 
 
 def _wrapped(x: Any) -> Any:
-    """Return floating arrays, or those in a tuple, as faulty ones; others stay plain."""
+    """Return floating and complex arrays of NumPy's own types as faulty ones; others stay plain.
+
+    Others are indices and booleans, and bfloat16. Of a tuple, return a tuple of these. A plain
+    number becomes an array of rank 0.
+    """
     if isinstance(x, tuple):
         return tuple(map(_wrapped, x))
     array = np.asarray(x)

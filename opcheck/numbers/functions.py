@@ -113,52 +113,77 @@ Axes: TypeAlias = int | Integers | None
 
 
 def abs(x: Tensor) -> Tensor:
-    """Return the absolute value of each element, which rounds nothing."""
+    """Return |x|, which rounds nothing; NaN of NaN. The least signed integer has no other sign."""
     return dispatch("abs", x)
 
 
 def negative(x: Tensor) -> Tensor:
-    """Return −x, which rounds nothing."""
+    """Return −x, which rounds nothing. Integers wrap around; TypeError for booleans."""
     return dispatch("negative", x)
 
 
 def add(a: Operand, b: Operand) -> Tensor:
-    """Return a + b, rounded once."""
+    """Return a + b, rounded once; integers wrap around.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("add", a, b)
 
 
 def subtract(a: Operand, b: Operand) -> Tensor:
-    """Return a − b, rounded once."""
+    """Return a − b, rounded once; integers wrap around.
+
+    Raises ValueError for shapes that do not broadcast, and TypeError for two booleans.
+    """
     return dispatch("subtract", a, b)
 
 
 def multiply(a: Operand, b: Operand) -> Tensor:
-    """Return a·b, rounded once."""
+    """Return a·b, rounded once; integers wrap around, and 0·∞ is NaN.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("multiply", a, b)
 
 
 def divide(a: Operand, b: Operand) -> Tensor:
-    """Return a/b, which an implementation may compute as a·(1/b)."""
+    """Return a/b, which an implementation may compute as a·(1/b).
+
+    A division by 0 gives an infinity, or NaN for 0/0; two integers give a float. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return dispatch("divide", a, b)
 
 
 def remainder(a: Operand, b: Operand) -> Tensor:
-    """Return the remainder of a/b with the sign of `b`."""
+    """Return the remainder of a/b with the sign of `b`; `a` or `b` itself where `b` is infinite.
+
+    NaN where `a` is infinite or `b` is 0, but 0 for an integer divided by 0. Raises ValueError for
+    shapes that do not broadcast.
+    """
     return dispatch("remainder", a, b)
 
 
 def fmod(a: Operand, b: Operand) -> Tensor:
-    """Return the remainder of a/b with the sign of `a`, as C's fmod; beyond the standard."""
+    """Return the remainder of a/b with the sign of `a`, as C's fmod; beyond the standard.
+
+    NaN where `a` is infinite or `b` is 0, but 0 for an integer divided by 0; `a` itself where `b`
+    is infinite. Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("fmod", a, b)
 
 
 def pow(x: Operand, p: Operand) -> Tensor:
-    """Return x^p."""
+    """Return x^p; x^0 and 1^p are 1 even for NaN, and a fraction as power of x < 0 gives NaN.
+
+    Integers wrap around. Raises ValueError for shapes that do not broadcast, and for integers with
+    a negative power.
+    """
     return dispatch("pow", x, p)
 
 
 def sqrt(x: Tensor) -> Tensor:
-    """Return the square root of each element, rounded once."""
+    """Return the square root of each element, rounded once; NaN below 0, −0 of −0."""
     return dispatch("sqrt", x)
 
 
@@ -166,87 +191,90 @@ def sqrt(x: Tensor) -> Tensor:
 
 
 def exp(x: Tensor) -> Tensor:
-    """Return e^x."""
+    """Return e^x, 0 of −∞ and ∞ of large elements; NaN of NaN."""
     return dispatch("exp", x)
 
 
 def expm1(x: Tensor) -> Tensor:
-    """Return e^x − 1, accurate for small `x` too."""
+    """Return e^x − 1, accurate for small `x` too; −1 of −∞, NaN of NaN."""
     return dispatch("expm1", x)
 
 
 def log(x: Tensor) -> Tensor:
-    """Return the natural logarithm."""
+    """Return the natural logarithm; −∞ of 0, and NaN below 0."""
     return dispatch("log", x)
 
 
 def log1p(x: Tensor) -> Tensor:
-    """Return ln(1 + x), accurate for small `x` too."""
+    """Return ln(1 + x), accurate for small `x` too; −∞ of −1, and NaN below −1."""
     return dispatch("log1p", x)
 
 
 def sin(x: Tensor) -> Tensor:
-    """Return the sine of `x` in radians."""
+    """Return the sine of `x` in radians; NaN of infinities."""
     return dispatch("sin", x)
 
 
 def cos(x: Tensor) -> Tensor:
-    """Return the cosine of `x` in radians."""
+    """Return the cosine of `x` in radians; NaN of infinities."""
     return dispatch("cos", x)
 
 
 def tan(x: Tensor) -> Tensor:
-    """Return the tangent of `x` in radians."""
+    """Return the tangent of `x` in radians; NaN of infinities."""
     return dispatch("tan", x)
 
 
 def asin(x: Tensor) -> Tensor:
-    """Return the inverse sine in radians, from −π/2 to π/2."""
+    """Return the inverse sine in radians, from −π/2 to π/2; NaN beyond [−1, 1]."""
     return dispatch("asin", x)
 
 
 def acos(x: Tensor) -> Tensor:
-    """Return the inverse cosine in radians, from 0 to π."""
+    """Return the inverse cosine in radians, from 0 to π; NaN beyond [−1, 1]."""
     return dispatch("acos", x)
 
 
 def atan(x: Tensor) -> Tensor:
-    """Return the inverse tangent in radians, from −π/2 to π/2."""
+    """Return the inverse tangent in radians, from −π/2 to π/2, which infinities have."""
     return dispatch("atan", x)
 
 
 def sinh(x: Tensor) -> Tensor:
-    """Return the hyperbolic sine."""
+    """Return the hyperbolic sine; infinities of infinities and of large elements."""
     return dispatch("sinh", x)
 
 
 def cosh(x: Tensor) -> Tensor:
-    """Return the hyperbolic cosine."""
+    """Return the hyperbolic cosine; ∞ of infinities and of large elements."""
     return dispatch("cosh", x)
 
 
 def tanh(x: Tensor) -> Tensor:
-    """Return the hyperbolic tangent."""
+    """Return the hyperbolic tangent, −1 and 1 of infinities."""
     return dispatch("tanh", x)
 
 
 def asinh(x: Tensor) -> Tensor:
-    """Return the inverse hyperbolic sine."""
+    """Return the inverse hyperbolic sine; infinities of infinities."""
     return dispatch("asinh", x)
 
 
 def acosh(x: Tensor) -> Tensor:
-    """Return the inverse hyperbolic cosine."""
+    """Return the inverse hyperbolic cosine; NaN below 1."""
     return dispatch("acosh", x)
 
 
 def atanh(x: Tensor) -> Tensor:
-    """Return the inverse hyperbolic tangent."""
+    """Return the inverse hyperbolic tangent; infinities of −1 and 1, and NaN beyond."""
     return dispatch("atanh", x)
 
 
 def erf(x: Tensor) -> Tensor:
-    """Return the error function 2/√π · ∫₀ˣ e^(−t²) dt; beyond the standard."""
+    """Return the error function 2/√π · ∫₀ˣ e^(−t²) dt, which is beyond the standard.
+
+    −1 and 1 of infinities; NaN of NaN.
+    """
     return dispatch("erf", x)
 
 
@@ -254,27 +282,33 @@ def erf(x: Tensor) -> Tensor:
 
 
 def sign(x: Tensor) -> Tensor:
-    """Return −1, 0 or 1 by the sign of each element."""
+    """Return −1, 0 or 1 by the sign of each element; 0 of −0, and NaN of NaN."""
     return dispatch("sign", x)
 
 
 def floor(x: Tensor) -> Tensor:
-    """Return the largest integer not above each element, in the type of `x`."""
+    """Return the largest integer not above each element, in the type of `x`.
+
+    Infinities and NaN stay.
+    """
     return dispatch("floor", x)
 
 
 def ceil(x: Tensor) -> Tensor:
-    """Return the smallest integer not below each element, in the type of `x`."""
+    """Return the smallest integer not below each element, in the type of `x`.
+
+    Infinities and NaN stay.
+    """
     return dispatch("ceil", x)
 
 
 def trunc(x: Tensor) -> Tensor:
-    """Return each element without its fraction, in the type of `x`."""
+    """Return each element without its fraction, in the type of `x`; infinities and NaN stay."""
     return dispatch("trunc", x)
 
 
 def round(x: Tensor) -> Tensor:
-    """Return the nearest integer, ties to even, in the type of `x`."""
+    """Return the nearest integer, ties to even, in the type of `x`; infinities and NaN stay."""
     return dispatch("round", x)
 
 
@@ -282,95 +316,120 @@ def round(x: Tensor) -> Tensor:
 
 
 def less(a: Operand, b: Operand) -> Booleans:
-    """Return a < b."""
+    """Return a < b, False for NaN. Raises ValueError for shapes that do not broadcast."""
     return dispatch("less", a, b)
 
 
 def less_equal(a: Operand, b: Operand) -> Booleans:
-    """Return a ≤ b."""
+    """Return a ≤ b, False for NaN. Raises ValueError for shapes that do not broadcast."""
     return dispatch("less_equal", a, b)
 
 
 def greater(a: Operand, b: Operand) -> Booleans:
-    """Return a > b."""
+    """Return a > b, False for NaN. Raises ValueError for shapes that do not broadcast."""
     return dispatch("greater", a, b)
 
 
 def greater_equal(a: Operand, b: Operand) -> Booleans:
-    """Return a ≥ b."""
+    """Return a ≥ b, False for NaN. Raises ValueError for shapes that do not broadcast."""
     return dispatch("greater_equal", a, b)
 
 
 def equal(a: Operand, b: Operand) -> Booleans:
-    """Return a = b."""
+    """Return a = b, False for NaN, True for zeros of either sign.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("equal", a, b)
 
 
 def not_equal(a: Operand, b: Operand) -> Booleans:
-    """Return a ≠ b."""
+    """Return a ≠ b, True for NaN, False for zeros of either sign.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("not_equal", a, b)
 
 
 def isnan(x: Operand) -> NDArray[np.bool_]:
-    """Return True for each element that is NaN."""
+    """Return True for each element whose value is NaN: plain booleans in the shape of `x`."""
     return cast(NDArray[np.bool_], dispatch("isnan", x))
 
 
 def isinf(x: Operand) -> NDArray[np.bool_]:
-    """Return True for each element that is infinite."""
+    """Return True for each element whose value is infinite: plain booleans in the shape of `x`."""
     return cast(NDArray[np.bool_], dispatch("isinf", x))
 
 
 def isfinite(x: Operand) -> NDArray[np.bool_]:
-    """Return True for each element that is neither infinite nor NaN."""
+    """Return True for each element whose value is neither infinite nor NaN, as plain booleans."""
     return cast(NDArray[np.bool_], dispatch("isfinite", x))
 
 
 def logical_not(x: Booleans) -> Booleans:
-    """Return not x, for booleans."""
+    """Return not x, for booleans; of numbers 0 alone is false."""
     return dispatch("logical_not", x)
 
 
 def logical_and(a: Booleans, b: Booleans) -> Booleans:
-    """Return a and b, for booleans."""
+    """Return a and b, for booleans. Raises ValueError for shapes that do not broadcast."""
     return dispatch("logical_and", a, b)
 
 
 def logical_or(a: Booleans, b: Booleans) -> Booleans:
-    """Return a or b, for booleans."""
+    """Return a or b, for booleans. Raises ValueError for shapes that do not broadcast."""
     return dispatch("logical_or", a, b)
 
 
 def logical_xor(a: Booleans, b: Booleans) -> Booleans:
-    """Return either a or b but not both, for booleans."""
+    """Return either a or b but not both, for booleans.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("logical_xor", a, b)
 
 
 def where(condition: Booleans, a: Operand, b: Operand) -> Tensor:
-    """Return `a` where `condition` holds, else `b`."""
+    """Return `a` where `condition` holds, else `b`, in the shape that all three broadcast to.
+
+    Where errors leave the condition open, the result admits both. Raises ValueError for shapes that
+    do not broadcast, and TypeError for an open condition between two plain arrays.
+    """
     return dispatch("where", condition, a, b)
 
 
 def maximum(a: Operand, b: Operand) -> Tensor:
-    """Return the larger element of two; NaN if one is."""
+    """Return the larger element of two; NaN if one is.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("maximum", a, b)
 
 
 def minimum(a: Operand, b: Operand) -> Tensor:
-    """Return the smaller element of two; NaN if one is."""
+    """Return the smaller element of two; NaN if one is.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("minimum", a, b)
 
 
 def clip(x: Tensor, low: Operand, high: Operand) -> Tensor:
-    """Return min(max(x, low), high)."""
+    """Return min(max(x, low), high): `high` where it is below `low`, NaN where one of the three is.
+
+    Neither limit may be None. Raises ValueError for shapes that do not broadcast.
+    """
     return dispatch("clip", x, low, high)
 
 
 def top_k(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Places]:
     """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
-    Of equal elements the one with the lower index comes first; NaN counts as the largest. Beyond
-    the standard.
+    Both have the shape of `x`, but length `k` along `axis`. Of equal elements the one with the
+    lower index comes first; NaN counts as the largest. Where errors leave more than one order, the
+    indices are `Indices`. Beyond the standard.
+
+    Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """
     return cast(tuple[Tensor, Places], dispatch("top_k", x, k, axis, largest))
 
@@ -379,63 +438,112 @@ def top_k(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Places]:
 
 
 def sum(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the sum over `axis`, in the type of `x`."""
+    """Return the sum over `axis`, in the type of a floating `x`; 0 of no elements.
+
+    Plain integers and booleans are added up in 64 bits, and wrap around. `keepdims` leaves the axes
+    in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an
+    axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
+    """
     return dispatch("sum", x, axis=axis, keepdims=keepdims)
 
 
 def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the sum over `axis` divided by the number of its elements; NaN of none."""
+    """Return the sum over `axis` divided by the number of its elements; NaN of none.
+
+    It has the type of a floating `x`; of plain integers it loses the fraction. `keepdims` leaves
+    the axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded
+    numbers an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
+    """
     return dispatch("mean", x, axis=axis, keepdims=keepdims)
 
 
 def prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the product over `axis`, in the type of `x`."""
+    """Return the product over `axis`, in the type of a floating `x`; 1 of no elements.
+
+    Plain integers and booleans are multiplied in 64 bits, and wrap around. `keepdims` leaves the
+    axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers
+    an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
+    """
     return dispatch("prod", x, axis=axis, keepdims=keepdims)
 
 
 def max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the largest element over `axis`; NaN if there is one."""
+    """Return the largest element over `axis`; NaN if there is one.
+
+    `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
+    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
+    modulo the rank; at rank 0 it raises ZeroDivisionError.
+    """
     return dispatch("max", x, axis=axis, keepdims=keepdims)
 
 
 def min(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Return the smallest element over `axis`; NaN if there is one."""
+    """Return the smallest element over `axis`; NaN if there is one.
+
+    `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
+    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
+    modulo the rank; at rank 0 it raises ZeroDivisionError.
+    """
     return dispatch("min", x, axis=axis, keepdims=keepdims)
 
 
 def argmax(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places:
-    """Return the index of the first maximum along `axis`, of all elements if it is None.
+    """Return the index of the first maximum along `axis`, of all elements in C order if it is None.
 
-    The first NaN counts as the maximum.
+    The first NaN counts as the maximum. Where errors leave several open, the result is `Indices`.
+
+    Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
+    lacks.
     """
     return dispatch("argmax", x, axis=axis, keepdims=keepdims)
 
 
 def argmin(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places:
-    """Return the index of the first minimum along `axis`, of all elements if it is None.
+    """Return the index of the first minimum along `axis`, of all elements in C order if it is None.
 
-    The first NaN counts as the minimum.
+    The first NaN counts as the minimum. Where errors leave several open, the result is `Indices`.
+
+    Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
+    lacks.
     """
     return dispatch("argmin", x, axis=axis, keepdims=keepdims)
 
 
 def cumulative_sum(x: Tensor, axis: int = 0) -> Tensor:
-    """Return the running sums along `axis`, in the shape of `x`."""
+    """Return the running sums along `axis`, each with its own element, in the shape of `x`.
+
+    They have the type of a floating `x`; plain integers are added up in 64 bits, and wrap around.
+    Raises IndexError, of plain numbers AxisError, which is one, for an axis that `x` lacks.
+    """
     return dispatch("cumulative_sum", x, axis=axis)
 
 
 def cumulative_prod(x: Tensor, axis: int = 0) -> Tensor:
-    """Return the running products along `axis`, in the shape of `x`."""
+    """Return the running products along `axis`, each with its own element, in the shape of `x`.
+
+    They have the type of a floating `x`; plain integers are multiplied in 64 bits, and wrap around.
+    Raises IndexError, of plain numbers AxisError, which is one, for an axis that `x` lacks.
+    """
     return dispatch("cumulative_prod", x, axis=axis)
 
 
 def matmul(a: Operand, b: Operand) -> Tensor:
-    """Return the matrix product of the last two axes: (…, m, k) and (…, k, n) give (…, m, n)."""
+    """Return the matrix product of the last two axes: (…, m, k) and (…, k, n) give (…, m, n).
+
+    Other axes broadcast. An operand of rank 1 is a row on the left and a column on the right, whose
+    axis the result lacks. It is 0 where k is 0. Raises ValueError for lengths that do not fit, and
+    ValueError, or IndexError for bounded numbers, for an operand of rank 0.
+    """
     return dispatch("matmul", a, b)
 
 
 def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[Sequence[int]] = 2) -> Tensor:
-    """Return the sum of products over `axes`, as NumPy's function."""
+    """Return the sum of products over `axes`, as NumPy's function.
+
+    These are the last axes of `a` and the first of `b`, as many as an integer says; or those of `a`
+    and those of `b` in two sequences. The result has the other axes of `a` and then those of `b`.
+    Raises ValueError for lengths that differ, and IndexError for axes that there are not.
+    """
     return dispatch("tensordot", a, b, axes=axes)
 
 
@@ -450,7 +558,8 @@ def bilinear(
 
     Each element of `product(a, b)` is a sum of at most `terms` products of an element of `a` and
     one of `b`, such as a matrix product or a convolution. `product` must be bilinear: it is called
-    with errors and magnitudes too.
+    with errors and magnitudes too. `addend` broadcasts to the result. Raises what `product` raises,
+    and ValueError for an addend that does not broadcast.
     """
     return dispatch("bilinear", a, b, product, terms, addend)
 
@@ -458,7 +567,9 @@ def bilinear(
 def sums(x: Tensor, add_up: Callable[[Any], Any], terms: int | NDArray[Any]) -> Tensor:
     """Return `add_up(x)`, each element of which is a sum of elements of `x`; beyond the standard.
 
-    `terms`, an integer or an array that broadcasts to the output, is the number of these elements.
+    `add_up` must be linear: it is called with errors and magnitudes too. `terms`, an integer or an
+    array that broadcasts to the output, is the number of elements that each output adds up. Raises
+    what `add_up` raises.
     """
     return dispatch("sums", x, add_up, terms)
 
@@ -467,22 +578,38 @@ def sums(x: Tensor, add_up: Callable[[Any], Any], terms: int | NDArray[Any]) -> 
 
 
 def broadcast_to(x: Tensor, shape: Integers) -> Tensor:
-    """Return `x` repeated along axes of length 1, and along new ones in front."""
+    """Return `x` repeated along axes of length 1, and along new ones in front.
+
+    Raises ValueError for a shape to which `x` does not broadcast.
+    """
     return dispatch("broadcast_to", x, shape)
 
 
 def concat(arrays: Sequence[Operand], axis: int = 0) -> Tensor:
-    """Return the arrays one after the other along an axis that they have."""
+    """Return the arrays one after the other along an axis that they have.
+
+    Other axes have equal lengths; the types become NumPy's common one. Raises ValueError for no
+    array, for rank 0 and for lengths or ranks that differ, and AxisError for an axis that they
+    lack.
+    """
     return dispatch("concat", arrays, axis=axis)
 
 
 def expand_dims(x: Tensor, axis: int | Integers) -> Tensor:
-    """Return `x` with new axes of length 1, at these places of the result."""
+    """Return `x` with new axes of length 1, at these places of the result.
+
+    Places below 0 count from the end. Raises AxisError for a place that the result lacks, and
+    ValueError for a place that is repeated.
+    """
     return dispatch("expand_dims", x, axis=axis)
 
 
 def flip(x: Tensor, axis: Axes = None) -> Tensor:
-    """Return `x` with the order of its elements reversed along `axis`."""
+    """Return `x` with the order of its elements reversed along `axis`; None means all axes.
+
+    Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts modulo
+    the rank; at rank 0 it raises ZeroDivisionError.
+    """
     return dispatch("flip", x, axis=axis)
 
 
@@ -491,42 +618,77 @@ def pad(
     widths: int | Integers | Sequence[Sequence[int]],
     constant_values: float = 0,
 ) -> Tensor:
-    """Return `x` with constants around it, as NumPy's function; beyond the standard."""
+    """Return `x` with constants around it, as NumPy's function; beyond the standard.
+
+    `widths` are the numbers of elements before and after: one integer for all, one pair, or a pair
+    for each axis. Raises ValueError for widths below 0 and for a wrong number of them, and
+    OverflowError for a constant that an integer type of `x` lacks.
+    """
     return dispatch("pad", x, widths, constant_values=constant_values)
 
 
 def permute_dims(x: Tensor, axes: Integers) -> Tensor:
-    """Return `x` with its axes in the order `axes`."""
+    """Return `x` with its axes in the order `axes`.
+
+    Raises ValueError if these are not all axes of `x`, each once; some may be counted from the end.
+    """
     return dispatch("permute_dims", x, axes=axes)
 
 
 def reshape(x: Tensor, shape: int | Integers) -> Tensor:
-    """Return the elements of `x` in another shape; one length may be −1, which is computed."""
+    """Return the elements of `x` in C order in another shape.
+
+    One length may be −1, which is computed. Raises ValueError if the number of elements does not
+    fit.
+    """
     return dispatch("reshape", x, shape)
 
 
 def squeeze(x: Tensor, axis: Axes = None) -> Tensor:
-    """Return `x` without these axes, which have length 1."""
+    """Return `x` without these axes, or without all of length 1 if `axis` is None.
+
+    Raises ValueError for an axis of another length, and AxisError for one that `x` lacks.
+    """
     return dispatch("squeeze", x, axis=axis)
 
 
 def stack(arrays: Sequence[Operand], axis: int = 0) -> Tensor:
-    """Return arrays of one shape side by side along a new axis."""
+    """Return arrays of one shape side by side along a new axis, at this place of the result.
+
+    The types become NumPy's common one. Raises ValueError for no array and for shapes that differ,
+    and AxisError for a place that the result lacks.
+    """
     return dispatch("stack", arrays, axis=axis)
 
 
 def take(x: Tensor, index: Any, axis: int) -> Tensor:
-    """Return the elements at `index`, of any shape, along `axis`."""
+    """Return the elements at `index` along `axis`, which the axes of `index` replace.
+
+    Indices below 0 count from the end. Where an index of bounded numbers is open, the result admits
+    each element that it may mean. Raises IndexError for an index beyond the axis, and AxisError for
+    an axis that `x` lacks.
+    """
     return dispatch("take", x, index, axis=axis)
 
 
 def take_along_axis(x: Tensor, index: Any, axis: int) -> Tensor:
-    """Return the elements at `index`, which has the shape of `x` but along `axis`."""
+    """Return the elements at `index`, in its shape, which is that of `x` but along `axis`.
+
+    Other axes broadcast, too. Indices below 0 count from the end. Where an index of bounded numbers
+    is open, the result admits each element that it may mean.
+
+    Raises ValueError for another rank, IndexError for an index beyond the axis and for other axes
+    that do not broadcast, and AxisError for an axis that `x` lacks.
+    """
     return dispatch("take_along_axis", x, index, axis=axis)
 
 
 def tile(x: Tensor, repetitions: Integers) -> Tensor:
-    """Return `x` repeated as a whole along each axis."""
+    """Return `x` repeated as a whole along each axis, as often as `repetitions` says for it.
+
+    With fewer of these, they are for the last axes; with more, `x` gets new axes in front. Raises
+    ValueError for a number below 0.
+    """
     return dispatch("tile", x, repetitions)
 
 
@@ -534,7 +696,10 @@ def tile(x: Tensor, repetitions: Integers) -> Tensor:
 
 
 def full_like(x: Tensor, value: Any) -> Tensor:
-    """Return a constant in the shape and type of `x`."""
+    """Return a constant in the shape and type of `x`; of floats it is exact.
+
+    Raises OverflowError for a number that an integer type lacks; a fraction is cut off.
+    """
     return dispatch("full_like", x, value)
 
 
@@ -544,10 +709,16 @@ def zeros_like(x: Tensor) -> Tensor:
 
 
 def astype(x: Operand, dtype: Any, *, computes: bool = False) -> Tensor:
-    """Return `x` in another type; floats that a formula makes of integers are of the kind in force.
+    """Return `x`, an array or a number, in another type.
+
+    Floats that a formula makes of plain numbers are of the kind in force. A float loses its
+    fraction in an integer type; one that the type cannot hold becomes an arbitrary integer of plain
+    numbers, and is lost of bounded ones.
 
     What follows is computed in float32 where that is a 16-bit type, as in all tensors of such
     types. It is computed in that type itself if it `computes`, as where the text requires it.
+
+    Raises TypeError for bounded numbers and a type that is neither boolean, integer nor floating.
     """
     if isinstance(x, Kind):
         return cast(Tensor, x.kind().astype(x, dtype, computes=computes))
@@ -560,17 +731,25 @@ def astype(x: Operand, dtype: Any, *, computes: bool = False) -> Tensor:
 def inexact(x: Tensor, roundoffs: Any, deviation: Any = None) -> Tensor:
     """Return `x` with an error of `roundoffs` unit roundoffs for an implementation's own reasons.
 
-    `deviation` is that of errors like these, in unit roundoffs of 1, where it is known. Both
-    broadcast to the shape of `x`.
+    A roundoff is u times the element. `deviation` is that of errors like these, in unit roundoffs
+    of 1, or None where it is not known. Both broadcast to the shape of `x`. Plain and faulty
+    numbers are returned as they are.
     """
     return dispatch("inexact", x, roundoffs, deviation)
 
 
 def at_most_1(x: Tensor) -> Tensor:
-    """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1."""
+    """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1.
+
+    Bounded numbers keep their values, and their errors shrink to little more than 1. Others are
+    returned as they are.
+    """
     return dispatch("at_most_1", x)
 
 
 def values_of(x: Tensor) -> NDArray[np.float64]:
-    """Return the values of `x` in float64, as a plain array without errors."""
+    """Return the values of `x` in float64, as a plain array without errors, in its shape.
+
+    Formulas decide by them. Values beyond float64's range are infinite.
+    """
     return cast(NDArray[np.float64], dispatch("values_of", x))

@@ -23,17 +23,26 @@ _RANK_OF_MATRIX = 2
 
 
 def __getattr__(name: str) -> Any:
-    """Return NumPy's function."""
+    """Return NumPy's function of this name; raises AttributeError if NumPy has none."""
     return getattr(np, name)
 
 
 def astype(x: Any, dtype: Any, *, computes: bool = False) -> Array:
-    """Return `x` in another type."""
+    """Return `x`, an array or a number, in another type: itself if it has that type already.
+
+    Casts are NumPy's: a float loses its fraction in an integer type, and one that is too large,
+    infinite or NaN becomes an arbitrary integer. `computes` is for other kinds of numbers and has
+    no effect.
+    """
     return np.asarray(x).astype(dtype, copy=False)
 
 
 def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the place of the first maximum, which the first NaN is."""
+    """Return the index of the first maximum along `axis`, of the flat array if that is None.
+
+    The first NaN counts as the maximum. `keepdims` leaves the axis in, with length 1. Raises
+    ValueError if there is no element along the axis.
+    """
     is_half = x.dtype.kind not in "biuO" and x.dtype.itemsize == _BYTES_OF_HALF
     if is_half:
         x = widened(x)  # NumPy is slow with 16 bits.
@@ -41,12 +50,22 @@ def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def erf(x: Array) -> Array:
-    """Return the error function, computed in float64, in the dtype of `x`."""
+    """Return the error function, computed in float64, in the shape and dtype of `x`; NaN of NaN.
+
+    An integer type cuts the fraction off.
+    """
     return np.asarray(_erf(x.astype(np.float64)), x.dtype)
 
 
 def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
-    """Return the sum over `axis`, divided by the count; NaN of none, without a warning."""
+    """Return the sum over `axis`, an int or a tuple, divided by the number of its elements.
+
+    None means all axes. Floats keep their dtype; integers and booleans are added up in 64 bits as
+    `np.sum` does, and the mean loses its fraction. The mean of no elements is NaN, without
+    `np.mean`'s warning.
+
+    Raises AxisError, which is a ValueError, for an axis that `x` lacks.
+    """
     total = np.sum(x, axis=axis, keepdims=keepdims)
     axes: Sequence[int]
     if axis is None:
@@ -60,17 +79,21 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def inexact(x: Array, roundoffs: Any, deviation: Any = None) -> Array:
-    """Return `x`: an allowance of unit roundoffs changes no plain number."""
+    """Return `x` itself: an allowance of unit roundoffs changes no plain number."""
     return x
 
 
 def at_most_1(x: Array) -> Array:
-    """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1."""
+    """Return `x` itself: numbers from 0 to 1 that no implementation computes as more than 1."""
     return x
 
 
 def matmul(a: Any, b: Any) -> Any:
-    """Return NumPy's matrix product; of longdouble by einsum, which is three times as fast."""
+    """Return NumPy's matrix product; of longdouble by einsum, which is three times as fast.
+
+    Raises ValueError as `np.matmul` does: for operands of rank 0, for inner lengths that differ and
+    for other axes that do not broadcast.
+    """
     has_vector = min(a.ndim, b.ndim) < _RANK_OF_MATRIX
     if a.dtype != np.longdouble or has_vector:
         return np.matmul(a, b)
@@ -78,13 +101,17 @@ def matmul(a: Any, b: Any) -> Any:
 
 
 def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, addend: Any = None) -> Any:
-    """Return `product(a, b)`, sums of `terms` products of both, or that plus `addend`."""
+    """Return `product(a, b)`, sums of `terms` products of both, or that plus `addend`.
+
+    `terms` is for other kinds of numbers and has no effect. Raises what `product` raises, and
+    ValueError for an addend that does not broadcast.
+    """
     y = product(a, b)
     return y if addend is None else y + addend
 
 
 def values_of(x: Array) -> NDArray[np.float64]:
-    """Return the values of `x` in float64."""
+    """Return a copy of `x` in float64, to which integers beyond 2⁵³ are rounded."""
     return x.astype(np.float64)
 
 
@@ -92,14 +119,19 @@ def sums(x: Array, add_up: Callable[[Array], Array], terms: Any) -> Array:
     """Return `add_up(x)`, which adds up some elements of `x` for each of its outputs.
 
     `terms`, an integer or an array that broadcasts to the output, is the number of these elements.
+    It is for other kinds of numbers and has no effect.
     """
     return add_up(x)
 
 
 def top_k(x: Array, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
-    """Return the `k` largest or smallest elements along `axis` in order, and their indices.
+    """Return the `k` largest or smallest elements along `axis` in order, and their int64 indices.
 
-    Of equal elements the one with the lower index comes first; NaN counts as the largest.
+    Both have the shape of `x`, but length `k` along `axis`. Of equal elements, of several NaN and
+    of zeros of either sign the one with the lower index comes first. NaN counts as the largest.
+
+    Raises IndexError if `k` is larger than the axis, and AxisError, which is a ValueError, if there
+    is no such axis. A `k` of 0 or less gives no element.
     """
     # NumPy cannot sort NaN of ml_dtypes' types.
     key = x if x.dtype.kind in _REAL_KINDS else x.astype(np.float32)

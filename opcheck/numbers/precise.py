@@ -38,7 +38,11 @@ digits: Callable[[int], AbstractContextManager[Any]] = _mp.workprec
 
 
 def objects(x: Any) -> Objects:
-    """Return plain numbers as mpmath's, exactly."""
+    """Return plain numbers, an array or one, as mpmath's in an array of objects, exactly.
+
+    The array has the shape of `x`. Infinities and NaN stay, −0 becomes 0, booleans become 0 and 1.
+    mpmath's own numbers stay as they are. Raises TypeError for texts.
+    """
     array = np.asarray(x)
     if array.dtype.kind == "V":  # ml_dtypes
         array = array.astype(np.float64)
@@ -47,14 +51,20 @@ def objects(x: Any) -> Objects:
 
 
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
-    """Return mpmath's numbers within float64's range in longdouble, rounded in two steps."""
+    """Return mpmath's numbers within float64's range in longdouble, rounded in two steps.
+
+    NaN for infinities, and for numbers beyond that range.
+    """
     high = x.astype(np.float64)
     return np.asarray(high.astype(np.longdouble) + (x - high).astype(np.float64))
 
 
 @cache
 def _series_of_erf() -> NDArray[np.longdouble]:
-    """Return the Taylor coefficients of erf at 0, 1/16, 2/16 … 7, of shape (places, terms + 1)."""
+    """Return the Taylor coefficients of erf at 0, 1/16, 2/16 … 7, of shape (places, terms + 1).
+
+    They are computed once, and the same array is returned each time.
+    """
     rows = []
     with digits(WORKING_DIGITS):
         for place in range(_LAST_UNIT * _PLACES_A_UNIT + 1):
@@ -68,7 +78,11 @@ def _series_of_erf() -> NDArray[np.longdouble]:
 
 
 def erf_of_longdoubles(x: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
-    """Return the error function, to some 2⁻⁶³ of it, by the series at the nearest place below."""
+    """Return the error function in the shape of `x`, to some 2⁻⁶³ of it.
+
+    It is the series at the nearest place below |x|. ±1 from ±7 on, infinities included; NaN of NaN;
+    −0 of −0.
+    """
     size = np.minimum(np.abs(x), np.longdouble(_LAST_UNIT))
     place = np.where(np.isnan(x), 0, size * _PLACES_A_UNIT).astype(np.intp)
     h = size - place / np.longdouble(_PLACES_A_UNIT)
@@ -80,17 +94,18 @@ def erf_of_longdoubles(x: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
 
 
 def finite(x: Objects) -> NDArray[np.bool_]:
-    """Mask finite numbers of mpmath."""
+    """Mask the numbers of mpmath that are neither infinite nor NaN, in their shape."""
     return np.asarray(_is_finite(x), np.bool_)
 
 
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
-    """Return a number rounded once to a dtype, to nearest, ties to even; None if it is uncertain.
+    """Return a number rounded once to `dtype`, to nearest, ties to even; None if it is uncertain.
 
-    It was computed as `x` with `bits` binary digits and as `y` with `more`. Half of the digits of y
-    count as right if it confirms half of those of x. If these are the `last` digits, what they do
-    not distinguish from a midpoint of two numbers is that midpoint. NaN where it is infinite or
-    NaN.
+    `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more`. Half
+    of the digits of y count as right if it confirms half of those of x; otherwise y is as uncertain
+    as both are apart. If these are the `last` digits, what they confirm but do not distinguish from
+    a midpoint of two numbers is that midpoint. NaN where y is infinite or NaN, and an infinity for
+    a finite number beyond the dtype's range.
     """
     if not _mp.isfinite(y):
         return float("nan")
@@ -110,7 +125,10 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
 
 
 def _nearest(number: Any, dtype: DType) -> float:
-    """Return the number of a dtype nearest to mpmath's, ties to even; infinite beyond its range."""
+    """Return the number of a floating `dtype` nearest to a finite one of mpmath's, ties to even.
+
+    Infinite beyond the dtype's range; 0.0 or −0.0 for less than half the smallest subnormal number.
+    """
     is_negative, mantissa, exponent, length = number._mpf_
     # How many of the last bits the dtype has no room for; all of a number below half its least.
     shift = max(length - dtype.precision, dtype.min_exponent - exponent)
@@ -132,18 +150,23 @@ def _nearest(number: Any, dtype: DType) -> float:
 
 
 def _absolute(x: Any) -> Any:
+    """Return |x|."""
     return -x if x < 0 else x
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """Return a/b; of a division by 0, NaN or an infinity of the sign of a."""
+    """Return a/b; of a division by 0, NaN for 0/0 or an infinity of the sign of a."""
     if b != 0:
         return a / b
     return _NAN if a == 0 else a * _INF
 
 
 def _power(x: Any, p: Any) -> Any:
-    """Return x^p, with IEEE's special cases (IEEE 754-2019, section 9.2.1) but for signs of 0."""
+    """Return x^p, with IEEE's special cases (IEEE 754-2019, section 9.2.1) but for signs of 0.
+
+    So x^0 and 1^p are 1, even for NaN; 0^p is +∞ for p < 0; and (−1)^±∞ is 1. A complex number for
+    a negative base and a fraction as exponent.
+    """
     if p == 0 or x == 1:
         return _mp.mpf(1)
     if p != p or x != x:
@@ -160,7 +183,10 @@ def _power(x: Any, p: Any) -> Any:
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """Return the remainder of a/b with the sign of b; NaN where it is not defined."""
+    """Return the remainder of a/b with the sign of b; a itself or b if b is infinite.
+
+    NaN if a is infinite or NaN, or b is 0.
+    """
     if not _mp.isfinite(a) or b == 0:
         return _NAN
     if _mp.isinf(b):
@@ -170,20 +196,26 @@ def _remainder(a: Any, b: Any) -> Any:
 
 
 def _fmod(a: Any, b: Any) -> Any:
-    """Return the remainder of a/b with the sign of a."""
+    """Return the remainder of a/b with the sign of a; a itself if b is infinite.
+
+    NaN if a is infinite or NaN, or b is 0.
+    """
     sign = -1 if a < 0 else 1
     return sign * _remainder(abs(a), abs(b))
 
 
 def _trunc(x: Any) -> Any:
+    """Return x without its fraction; infinities stay."""
     return _mp.ceil(x) if x < 0 else _mp.floor(x)
 
 
 def _maximum(a: Any, b: Any) -> Any:
+    """Return the larger of two numbers that are not NaN."""
     return a if a >= b else b
 
 
 def _minimum(a: Any, b: Any) -> Any:
+    """Return the smaller of two numbers that are not NaN."""
     return a if a <= b else b
 
 
@@ -206,9 +238,13 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 @cache
 def of_objects(name: str) -> Callable[..., Any]:
-    """Return the function `name` of arrays of mpmath's numbers.
+    """Return the function `name` of arrays of mpmath's numbers, which broadcast as in NumPy.
 
-    It is NaN where the function of real numbers is not defined.
+    It returns an array of objects, and raises nothing of a number: it is NaN where the function of
+    real numbers is not defined, and where an operand is NaN, but for NaN^0 and 1^NaN. Poles are
+    infinite.
+
+    Raises AttributeError if neither this module nor mpmath has the function.
     """
     function = _FUNCTIONS.get(name) or getattr(_mp, name)
 

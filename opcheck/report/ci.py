@@ -146,5 +146,5 @@ def _data(text: str, also: str = "") -> str:
     return re.sub(f"[%\r\n{also}]", _percent_escape, plain_text.clean(text))
 
 
-def _percent_escape(found: re.Match[str]) -> str:
-    return f"%{ord(found[0]):02X}"
+def _percent_escape(match: re.Match[str]) -> str:
+    return f"%{ord(match[0]):02X}"

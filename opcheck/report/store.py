@@ -10,7 +10,9 @@ import dataclasses
 import gzip
 import json
 import math
+import os
 import re
+import stat
 import typing
 import zlib
 from collections import Counter
@@ -18,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack
 from datetime import datetime
 from functools import cache, reduce
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from operator import or_
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Generic, Literal, NoReturn, TypeAlias, TypeVar, cast
@@ -56,9 +58,18 @@ _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fal
 FORMAT = 4
 #: One more with each field that is added to the lines of a format.
 MINOR = 1
-#: Fields added in a minor format that decide nothing, such as "result.peak_memory": the header
-#: names them, so that a reader of an earlier minor format leaves them out.
+#: Fields added in a minor format that decide nothing, such as "result.peak_memory", by their paths
+#: below a line's type. The header names them, so that a reader of an earlier minor format leaves
+#: them out. A file of that minor format lacks them: here they have their class's default.
 NOT_DECIDING = ("header.environment.machine", "header.environment.remarks")
+#: The paths of the kinds of objects in `ADDED`.
+_PATHS = {
+    "header": "header",
+    "result": "result",
+    "comparison": "result.comparisons",
+    "picture": "result.comparisons.picture",
+    "footer": "footer",
+}
 #: Fields of a run by the format from which they are required; earlier files lack them.
 ADDED: Mapping[str, Mapping[int, str]] = {
     "header": {
@@ -72,6 +83,7 @@ ADDED: Mapping[str, Mapping[int, str]] = {
         4: "against beyond irreproducible oracle verdicts",
     },
     "comparison": {2: "picture"},
+    "picture": {},
     "footer": {2: "accidents partings seconds"},
 }
 #: The time at which a run of format 1 began, which its file does not tell.
@@ -96,9 +108,38 @@ def line(fields: dict[str, Any], plain: Callable[[Any], Any] | None = None) -> s
     return _ESCAPE.sub(_whole_escape, text) if "\\ud" in text else text
 
 
-def _whole_escape(found: re.Match[str]) -> str:
+def _whole_escape(match: re.Match[str]) -> str:
     """Return an escape as it is, but for half of a surrogate pair."""
-    return found[1] or r"\ufffd"
+    return match[1] or r"\ufffd"
+
+
+class _NamedPipe(FileIO):
+    """A named pipe, opened without waiting for a process that writes to it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+        #: True once a read has found no data and no process that could still write some.
+        self.is_over = False
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read into the buffer; return the number of bytes, None if there are none yet."""
+        size: int | None = super().readinto(buffer)
+        self.is_over = size == 0
+        return size
+
+
+def opened(path: Path) -> "BufferedReader[Any]":
+    """Open a file to read its bytes. Raises OSError, also for a named pipe without a writer."""
+    if not stat.S_ISFIFO(path.stat().st_mode):
+        return path.open("rb")
+    pipe = _NamedPipe(path)
+    stream: BufferedReader[Any] = BufferedReader(pipe)
+    stream.peek(1)  # keeps what it reads
+    if pipe.is_over:
+        stream.close()
+        raise OSError("it is a pipe that no process writes to: start that process first")
+    os.set_blocking(pipe.fileno(), True)
+    return stream
 
 
 def unpacked(stream: BufferedReader) -> BinaryIO:
@@ -124,8 +165,8 @@ def stored(cls: type, make: Any = None, optional: Collection[str] = (), /, **typ
         names = read.model_fields_set - {"type_", "format_", "minor_", "not_deciding_"}
         return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-    found = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
-    return Annotated[found, AfterValidator(made)]
+    read_as = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
+    return Annotated[read_as, AfterValidator(made)]
 
 
 _FieldPath: TypeAlias = Annotated[str, pydantic.StringConstraints(pattern=r"^\w+(\.\w+)+$")]
@@ -179,7 +220,7 @@ class Reading(Generic[Head, Line, Result]):
         """Contents of the file, or of a stream; raises CaseFileError with the first problem."""
         with ExitStack() as stack:
             try:
-                stream = stream or unpacked(stack.enter_context(Path(self.file).open("rb")))
+                stream = stream or unpacked(stack.enter_context(opened(Path(self.file))))
             except (OSError, ValueError) as error:
                 message = getattr(error, "strerror", None) or error
                 self.fail(0, f"this file cannot be read: {message}")
@@ -220,19 +261,23 @@ class Reading(Generic[Head, Line, Result]):
         if reading.is_wide(data):
             self.fail(number, reading.WIDE, "save it as UTF-8, as `--report json=FILE` does")
         try:
-            found = _Format.model_validate_json(data)
+            first_fields = _Format.model_validate_json(data)
         except ValidationError:
             self.fail(number, f"this is no stored {self.name}", self.hint)
-        if found.type != self.begins:
-            hint = "`opcheck report` shows it" if found.type in ("header", "bench") else self.hint
+        if first_fields.type != self.begins:
+            hint = (
+                "`opcheck report` shows it"
+                if first_fields.type in ("header", "bench")
+                else self.hint
+            )
             self.fail(number, f"this is no stored {self.name}", hint)
-        if not 1 <= found.format <= self.format:
-            newer = "a newer opcheck reads it" if found.format > self.format else None
+        if not 1 <= first_fields.format <= self.format:
+            newer = "a newer opcheck reads it" if first_fields.format > self.format else None
             known = f"1 to {self.format}" if self.format > 1 else "1"
-            message = f"this file has format {found.format}; this opcheck reads {known}"
+            message = f"this file has format {first_fields.format}; this opcheck reads {known}"
             self.fail(number, message, newer)
-        self._use_format(found.format)
-        self.not_deciding = frozenset(found.not_deciding)
+        self._use_format(first_fields.format)
+        self.not_deciding = frozenset(first_fields.not_deciding)
         return cast(Head, self._validated(self.head, self.begins, number, data))
 
     def _items(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, Line]]:
@@ -415,9 +460,9 @@ def footer(
 ) -> str:
     """The last line: totals, the run's end, and diagnoses `revised` after lines were written."""
     fields = {"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)}
-    for one in revised:
-        diagnoses = [*map(dataclasses.asdict, one.diagnoses)]
-        pair = {"case": one.case, "backend": one.backend, "diagnoses": diagnoses}
+    for result in revised:
+        diagnoses = [*map(dataclasses.asdict, result.diagnoses)]
+        pair = {"case": result.case, "backend": result.backend, "diagnoses": diagnoses}
         fields.setdefault("revised", []).append(pair)
     return line(fields)
 
@@ -432,10 +477,12 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    found: dict[str, dict[str, int]] = {}
-    for (name, verdict), count in Counter((one.backend, one.verdict) for one in results).items():
-        found.setdefault(name, {})[verdict.value] = count
-    return found
+    counts: dict[str, dict[str, int]] = {}
+    for (name, verdict), count in Counter(
+        (result.backend, result.verdict) for result in results
+    ).items():
+        counts.setdefault(name, {})[verdict.value] = count
+    return counts
 
 
 def _number(value: float | None) -> float | str | None:
@@ -443,10 +490,15 @@ def _number(value: float | None) -> float | str | None:
 
 
 def _missing(kind: str, format: int) -> frozenset[str]:
-    """The fields of a line that files of a format may lack."""
-    return frozenset(
-        name for since, names in ADDED[kind].items() if format < since for name in names.split()
-    )
+    """Return the fields of a kind in `ADDED` that files of a format may lack.
+
+    These are the fields that a later format added, and those in `NOT_DECIDING`.
+    """
+    later = {
+        name for since, names in ADDED[kind].items() if since > format for name in names.split()
+    }
+    paths = (path.rpartition(".") for path in NOT_DECIDING)
+    return frozenset(later | {name for parent, _, name in paths if parent == _PATHS[kind]})
 
 
 def json_schema() -> dict[str, Any]:
@@ -498,7 +550,9 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             "cells": Annotated[tuple[_Cells, ...], Field(max_length=64)],
         }
         shape = tuple[_Count, ...]
-        picture = stored(model.Picture, _picture, shape=shape, unordered=_Count, **drawn)
+        picture = stored(
+            model.Picture, _picture, missing["picture"], shape=shape, unordered=_Count, **drawn
+        )
         counts: dict[str, Any] = dict.fromkeys(("wrong", "total", "unjudged"), _Count)
         counts |= {"max_ulp": _Count | None, "used": _Share}
         comparison = stored(
@@ -537,7 +591,10 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             if isinstance(fields, model.Record):
                 self._add(number, fields)
                 continue
-            revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
+            revised = {
+                (revision["case"], revision["backend"]): revision
+                for revision in fields.pop("revised", ())
+            }
             counted = fields.pop("totals")
             ending = model.Ending(**fields)
             if counted != totals(self.records.values()):

@@ -102,7 +102,9 @@ def _show_answer(console: Console, result: Record) -> None:
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
     counts = result.verdicts
     if counts:
-        by_verdict = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
+        by_verdict = ", ".join(
+            f"{counts[verdict]:,} {verdict}" for verdict in Verdict if verdict in counts
+        )
         _line(console, "times", f"{sum(counts.values()):,}: {by_verdict}")
 
 
@@ -206,7 +208,7 @@ def ledger_note(result: Record) -> str:
     has_way = result.failure and result.failure != str(result.verdict)
     came = f"{result.verdict} ({result.failure})" if has_way else f"{result.verdict}"
     if " that looks like " in known.expected:
-        mistakes = [one.mistake for one in result.diagnoses if one.mistake]
+        mistakes = [diagnosis.mistake for diagnosis in result.diagnoses if diagnosis.mistake]
         came += f" that looks like {next(iter(mistakes), 'no known mistake')}"
     return f"{listed}, but it fails otherwise: {came}"
 
@@ -390,10 +392,10 @@ class Pretty:
     def _show_reasons(self) -> None:
         """Print why ledgers are wrong, and why cases were not run, unsupported or warned of."""
         # Without -v, only for backends that are judged on nothing.
-        judged = set()
+        with_verdict = set()
         if not self.verbose:
-            judged = {result.backend for result in self.results if is_judged(result)}
-        idle = [result for result in self.results if result.backend not in judged]
+            with_verdict = {result.backend for result in self.results if is_judged(result)}
+        idle = [result for result in self.results if result.backend not in with_verdict]
         warnings = "Warnings (in full with -vv, red with --strict unless listed)"
         put_all(
             self.console,
@@ -425,9 +427,9 @@ class Pretty:
 
     def _open_answers(self) -> Table:
         answers = Counter(
-            (f"{one.op.name}/{one.name}", self.names[one.backend], str(one.alternative))
-            for one in self.results
-            if one.alternative and one.verdict in (Verdict.PASS, Verdict.WARN)
+            (f"{result.op.name}/{result.name}", self.names[result.backend], str(result.alternative))
+            for result in self.results
+            if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN)
         )
         title = "Where the text leaves it open, the answer each backend gives"
         rows = (
@@ -467,21 +469,27 @@ class Pretty:
         return table
 
     def _unjudged(self) -> Iterator[str]:
-        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.unjudged]
+        passed = [
+            result for result in self.results if result.verdict is Verdict.PASS and result.unjudged
+        ]
         for name, mine in self._named(passed):
             some = sum(result.unjudged for result in mine)
             yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
 
     def _judged_in_part(self) -> Iterator[str]:
-        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.op == GRAPH]
-        for name, mine in self._named(one for one in passed if one.unjudged):
+        passed = [
+            result
+            for result in self.results
+            if result.verdict is Verdict.PASS and result.op == GRAPH
+        ]
+        for name, mine in self._named(result for result in passed if result.unjudged):
             passes = plain_text.plural(len(mine), "pass", "passes")
             some = sum(result.unjudged for result in mine)
             left = f"{plain_text.plural(some, 'element')} of outputs unjudged"
             yield f"{name}: {passes} judged in part, {left} (-v), in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
-        for name, mine in self._named(one for one in self.results if one.irreproducible):
+        for name, mine in self._named(result for result in self.results if result.irreproducible):
             count = plain_text.plural(len(mine), "result")
             message = f"{count} not reproducible to the bit (red with --require-reproducible)"
             yield f"{name}: {message}, in {_where(mine)}"
@@ -490,8 +498,10 @@ class Pretty:
         self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
         rows: list[tuple[str, str, str]] = []
-        for name, mine in self._named(one for one in results if before_ledgers(one) is verdict):
-            reasons = (self._reason(one, by_name=by_name) for one in mine)
+        for name, mine in self._named(
+            result for result in results if before_ledgers(result) is verdict
+        ):
+            reasons = (self._reason(result, by_name=by_name) for result in mine)
             rows += ((name, *kind) for kind in _kinds(reasons))
         return grouped(["backend", Numbers("cases"), "reason"], rows, title)
 

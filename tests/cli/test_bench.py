@@ -250,7 +250,7 @@ def test_a_case_may_be_timed_in_several_sizes(bench):
         (["--workers", "2"], 2, "2 is not in the range"),
         (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),
         (["--compare", "a", "b"], 2, "--compare measures nothing: leave PATH out"),
-        (["-k", "nothing"], 5, "no case matches"),
+        (["-k", "nothing"], 5, "no bench case matches"),
         (["-b", "nobody"], 2, "nobody"),
     ],
 )
@@ -258,6 +258,24 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
     found = bench(*(["-b", "numpy"] if "-b" not in words else []), *words, code=code)
     assert said in found.stderr
     assert "GB/s" not in found.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--op", "Relu"],
+        ["--op", "Sofmax"],
+        ["--case", "Relu/nan"],
+        ["--case", "Softmax/nothing"],
+        ["--opset", "3"],
+    ],
+)
+def test_what_no_bench_list_has_is_an_error(run, words, wording):
+    assert run("bench", *words, code=2).stderr == wording
+
+
+def test_bench_cases_of_a_file_are_named_where_an_operator_has_none(bench, wording):
+    assert bench("--op", "Softmax", code=2).stderr == wording
 
 
 def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, monkeypatch):

@@ -389,7 +389,27 @@ def test_a_mistake_that_nobody_knows_is_told(tmp_path, op, name, wording):
     assert said == wording
 
 
-def test_all_is_told_at_once(tmp_path):
-    one = ledger(tmp_path, entry("[{op: Hardmx}]"), entry("[{op: Hardmax, name: tie}]"))
+def test_all_problems_of_all_ledgers_are_told_at_once(tmp_path):
+    """A name of no backend, of no operator, of no case, and a mistake that nothing looks like."""
+    mine = ledger(
+        tmp_path,
+        entry("[{op: Hardmx}]"),
+        entry("[{op: Hardmax, name: tie, opset: 12, dtype: float64}]", looks="last_of_tie"),
+        backend="acne",
+    )
     other = ledger(tmp_path, entry("[{op: Hardmax, opset: 1}]"), name="other.yaml")
-    assert len(told(one, other)) == 3
+    assert [line.partition(": ")[0] for line in told(mine, other)] == [
+        "mine.yaml:1:10",
+        "mine.yaml:3:66",
+        "mine.yaml:4:60",
+        "mine.yaml:4:101",
+        "mine.yaml:4:113",
+        "mine.yaml:4:124",
+        "other.yaml:3:82",
+    ]
+
+
+def test_names_of_no_operators_are_told_next_to_malformed_entries(tmp_path):
+    entries = entry(verdict="pass"), entry("[{op: Hardmx}]"), entry("[{op: Hardmax, nmae: ties}]")
+    problems = error_of(CaseFileError, ledger, tmp_path, *entries).problems
+    assert [(problem.line, problem.column) for problem in problems] == [(3, 13), (4, 66), (5, 75)]

@@ -54,7 +54,8 @@ class Machine:
     def kept(self, values: Any) -> Any:
         """A result as it is kept."""
         values = self.store(np.asarray(values))
-        return ar.flush(values) if self.flushes and values.dtype.itemsize > 2 else values
+        is_wide_float = values.dtype.kind == "f" and values.dtype.itemsize > 2
+        return ar.flush(values) if self.flushes and is_wide_float else values
 
     def signs(self, shape: tuple[int, ...]) -> Any:
         """In which directions functions err: together, or each as it happens."""

@@ -1,6 +1,7 @@
 """Comparisons, selections and steps admit what the errors leave open, and nothing else."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from opcheck.numbers.arithmetic import FLOAT32
 from opcheck.numbers.bounded import Bounded
 from opcheck.numbers.bounded.array import Errors
 from opcheck.numbers.bounded.choice import Indices, Truth, truth_parts
+from opcheck.numbers.bounded.movement import cast_to_half
 from tests.examples import examples
 from tests.wording import Wording
 
@@ -106,6 +108,30 @@ def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     with pytest.raises(TypeError) as raised:
         xp.astype(about([1.0], 0.1), np.str_)
     assert raised.value == wording
+
+
+def test_a_cast_to_16_bits_gives_a_number_of_the_type() -> None:
+    """Next to 2,049 float16 has even numbers alone; 65,520 is the least that is infinite."""
+    x = about([2048.9, 2049.02, 65519.9, 70000.0, -70000.0, 1e-9], [0.05, 0.05, 0.5, 1, 1, 1e-12])
+    cast = cast_to_half(xp.astype(x, np.float16))
+    assert cast.v.tolist() == [2048, 2050, 65504, np.inf, -np.inf, 0]
+    assert (cast.k, cast.e.tolist()) == (0, [0, 2, 0, 0, 0, 0])
+    assert cast.lost.tolist() == [False, False, True, False, False, False]
+    assert cast_to_half(xp.astype(about([2048.9, 70000.0], 0.05), np.float16)).exact
+
+
+def test_an_error_as_large_as_the_value_decides_no_overflow() -> None:
+    cast = cast_to_half(xp.astype(about([1000.0], [100_000.0]), np.float16))
+    assert cast.lost is None
+    assert hull(cast) == [(-99_000, 101_000)]
+
+
+def test_a_cast_that_is_left_out_rounds_nothing_but_what_is_too_large() -> None:
+    arithmetic = replace(FLOAT32, keeps_casts=True)
+    x = replace(about([2048.9, 70000.0], 0.05), arithmetic=arithmetic)
+    cast = cast_to_half(xp.astype(x, np.float16))
+    assert cast.v.tolist() == [2048.9, np.inf]
+    assert cast.with_rounding().e[0] == pytest.approx(0.05 + 2048.95 * 2.0**-11)
 
 
 def admitted(found: Any) -> list[list[int]]:

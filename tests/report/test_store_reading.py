@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import os
 import time
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -88,6 +90,24 @@ def test_a_file_may_be_packed(file, wording):
     assert store.read(path) == RUN
     path.write_bytes(gzip.compress(b""))
     assert complaint(path) == [wording]
+
+
+def test_a_named_pipe_is_read_once_its_writer_writes(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)  # of both ends, or it would wait for the reader
+
+    def write() -> None:
+        os.write(writer, "\n".join(LINES).encode())
+        os.close(writer)
+
+    Timer(0.2, write).start()
+    assert store.read(pipe) == RUN
+
+
+def test_a_named_pipe_without_a_writer_is_refused_at_once(tmp_path, wording):
+    os.mkfifo(tmp_path / "pipe")
+    assert complaint(tmp_path / "pipe") == wording
 
 
 @pytest.mark.parametrize("end", [-1, -9, 40, 11, 3])

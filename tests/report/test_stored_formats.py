@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,58 @@ def test_a_file_of_today_has_every_field_of_today(kind):
             del fields[name]
             lines = [*LINES[: number - 1], json.dumps(fields), *LINES[number:]]
             assert f"run.jsonl:{number}:1: {name}: " in refusal(lines)
+
+
+#: Fields of every kind of object, taken for ones that a minor format has just added: the path, the
+#: line that has it in `4.jsonl`, and the default of its class.
+JUST_ADDED = [
+    ("header.seed", 1, None),
+    ("header.environment.packages", 1, {}),
+    ("result.printed", 3, ""),
+    ("result.comparisons.remark", 3, ""),
+    ("result.comparisons.picture.unordered", 3, 0),
+    ("footer.partings", 10, ()),
+]
+
+
+@pytest.fixture
+def just_added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Makes the reader one whose opcheck has just added these fields."""
+    monkeypatch.setattr(store, "NOT_DECIDING", [path for path, _, _ in JUST_ADDED])
+    store._RunReading.types.cache_clear()
+    yield
+    store._RunReading.types.cache_clear()
+
+
+def without(number: int, path: str) -> list[str]:
+    """Return the lines without one field, as an opcheck wrote them that did not have it."""
+    fields = inner = json.loads(LINES[number - 1])
+    _, *parents, name = path.split(".")
+    for parent in parents:
+        inner = inner[parent]
+        inner = inner[0] if isinstance(inner, list) else inner
+    del inner[name]
+    return [*LINES[: number - 1], json.dumps(fields), *LINES[number:]]
+
+
+def value_at(value: Any, path: str) -> Any:
+    """Return a field of a line's object; of a tuple on the way, that of its first item."""
+    for name in path.split(".")[1:]:
+        value = getattr(value[0] if isinstance(value, tuple) else value, name)
+    return value
+
+
+@pytest.mark.usefixtures("just_added")
+@pytest.mark.parametrize(("path", "number", "default"), JUST_ADDED)
+def test_a_file_from_before_a_field_that_decides_nothing_has_its_default(path, number, default):
+    run = read(without(number, path))
+    line = {1: run.header, 3: run.records[1], 10: run.ending}[number]
+    assert value_at(line, path) == default
+
+
+@pytest.mark.usefixtures("just_added")
+def test_only_fields_that_decide_nothing_may_be_missing():
+    assert "run.jsonl:3:1: reason: " in refusal(without(3, "result.reason"))
 
 
 def test_the_schema_is_that_of_every_line_that_is_written():

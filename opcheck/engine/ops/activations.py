@@ -12,37 +12,53 @@ ThresholdedRelu"""
 
 
 def sigmoid(x: Tensor) -> Tensor:
-    """Sigmoid: "y = 1 / (1 + exp(-x))"."""
+    """Sigmoid: "y = 1 / (1 + exp(-x))", never more than 1; NaN of NaN."""
     return xp.at_most_1(1 / (1 + xp.exp(-x)))
 
 
 def celu(X: Tensor, *, alpha: float) -> Tensor:
-    """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))"."""
+    """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))".
+
+    Of NaN, max and min are NaN or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
+    """
     return maximum(X, 0) + minimum(alpha * (xp.exp(X / alpha) - 1), 0)
 
 
 def elu(X: Tensor, *, alpha: float) -> Tensor:
-    """Elu: "f(x) = alpha * (exp(x) - 1.) for x < 0, f(x) = x for x >= 0."."""
+    """Elu: "f(x) = alpha * (exp(x) - 1.) for x < 0, f(x) = x for x >= 0."; of NaN, NaN or 0.
+
+    The ruling is NAN_ON_NO_SIDE.
+    """
     return of_either_side(X, xp.where(xp.less(X, 0), alpha * (xp.exp(X) - 1), X))
 
 
 def leaky_relu(X: Tensor, *, alpha: float) -> Tensor:
-    """LeakyRelu: "f(x) = alpha * x for x < 0, f(x) = x for x >= 0"."""
+    """LeakyRelu: "f(x) = alpha * x for x < 0, f(x) = x for x >= 0"; of NaN, NaN or 0.
+
+    The ruling is NAN_ON_NO_SIDE.
+    """
     return of_either_side(X, xp.where(xp.less(X, 0), alpha * X, X))
 
 
 def selu(X: Tensor, *, alpha: float, gamma: float) -> Tensor:
-    """Selu: "y = gamma * (alpha * e^x - alpha) for x <= 0, y = gamma * x for x > 0"."""
+    """Selu: "y = gamma * (alpha * e^x - alpha) for x <= 0, y = gamma * x for x > 0".
+
+    Of NaN it is NaN or 0: NAN_ON_NO_SIDE.
+    """
     return of_either_side(X, gamma * xp.where(xp.greater(X, 0), X, alpha * xp.exp(X) - alpha))
 
 
 def selu_by_expm1(X: Tensor, *, alpha: float, gamma: float) -> Tensor:
-    """Selu with alpha * (e^x - 1), which does not cancel."""
+    """Selu with alpha * (e^x - 1), which does not cancel; of NaN, NaN or 0: NAN_ON_NO_SIDE."""
     return of_either_side(X, gamma * xp.where(xp.greater(X, 0), X, alpha * xp.expm1(X)))
 
 
 def shrink(input: Tensor, *, lambd: float, bias: float) -> Tensor:
-    """Shrink: "If x < -lambd, y = x + bias; If x > lambd, y = x - bias; Otherwise, y = 0."."""
+    """Shrink: "If x < -lambd, y = x + bias; If x > lambd, y = x - bias; Otherwise, y = 0.".
+
+    NaN gives 0. Where a negative `lambd` makes both conditions true, the first one counts. Raises
+    NotSupported for integers with a `bias` other than 0.
+    """
     if input.dtype.kind in "iu" and bias:
         raise_unspecified("how a float is added to integers")
     added = bias or xp.zeros_like(input)
@@ -51,68 +67,86 @@ def shrink(input: Tensor, *, lambd: float, bias: float) -> Tensor:
 
 
 def thresholded_relu(X: Tensor, *, alpha: float) -> Tensor:
-    """ThresholdedRelu: "y = x for x > alpha, y = 0 otherwise"."""
+    """ThresholdedRelu: "y = x for x > alpha, y = 0 otherwise", and so of NaN."""
     return xp.where(xp.greater(X, alpha), X, xp.zeros_like(X))
 
 
 def clipped(x: Tensor, high: float) -> Tensor:
-    """max(0, min(high, x))."""
+    """Return max(0, min(high, x)).
+
+    Of NaN, min and max are NaN or the other number: NAN_IN_MINIMUM, NAN_IN_MAXIMUM.
+    """
     return maximum(minimum(x, high), 0)
 
 
 def hard_sigmoid(X: Tensor, *, alpha: float, beta: float) -> Tensor:
-    """HardSigmoid: "y = max(0, min(1, alpha * x + beta))"."""
+    """HardSigmoid: "y = max(0, min(1, alpha * x + beta))".
+
+    Of NaN, min and max are NaN or the other number: NAN_IN_MINIMUM, NAN_IN_MAXIMUM.
+    """
     return clipped(alpha * X + beta, 1)
 
 
 def hard_swish(X: Tensor) -> Tensor:
-    """HardSwish: "y = x * max(0, min(1, alpha * x + beta))" with alpha = 1/6 and beta = 0.5."""
+    """HardSwish: "y = x * max(0, min(1, alpha * x + beta))" with alpha = 1/6 and beta = 0.5.
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * clipped(X / 6 + 0.5, 1), xp.zeros_like(X))
 
 
 def hard_swish_divided_last(X: Tensor) -> Tensor:
-    """HardSwish as x * max(0, min(6, x + 3)) / 6."""
+    """HardSwish as x * max(0, min(6, x + 3)) / 6; infinity and NaN as in `hard_swish`."""
     return with_limit(X, X * clipped(X + 3, 6) / 6, xp.zeros_like(X))
 
 
 def hard_swish_by_a_sixth(X: Tensor) -> Tensor:
-    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6))."""
+    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6)); infinity and NaN as in `hard_swish`."""
     return with_limit(X, X * (clipped(X + 3, 6) * (1 / 6)), xp.zeros_like(X))
 
 
 def hard_swish_of_a_sixth(X: Tensor) -> Tensor:
-    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5))."""
+    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5)); infinity and NaN as in `hard_swish`."""
     return with_limit(X, X * clipped(X * (1 / 6) + 0.5, 1), xp.zeros_like(X))
 
 
 def hard_swish_as_the_body(X: Tensor) -> Tensor:
-    """HardSwish as its function body, which has 1/6 as an attribute, in float32."""
+    """HardSwish as its function body, which has 1/6 as an attribute, in float32.
+
+    Infinity and NaN are as in `hard_swish`.
+    """
     sixth = float(np.float32(1 / 6))
     return with_limit(X, X * clipped(X * sixth + 0.5, 1), xp.zeros_like(X))
 
 
 def literal_softplus(X: Tensor) -> Tensor:
-    """Softplus: "y = ln(exp(x) + 1)", which overflows."""
+    """Softplus: "y = ln(exp(x) + 1)", which overflows to infinity for large `x`."""
     return xp.log(xp.exp(X) + 1)
 
 
 def softplus(X: Tensor) -> Tensor:
-    """Softplus without overflow: max(x, 0) + ln(1 + exp(-|x|))."""
+    """Softplus without overflow: max(x, 0) + ln(1 + exp(-|x|)); NaN of NaN."""
     return xp.maximum(X, 0) + xp.log1p(xp.exp(-xp.abs(X)))
 
 
 def mish(X: Tensor) -> Tensor:
-    """Mish: "mish(x) = x * tanh(softplus(x))"; its limit at -infinity is 0."""
+    """Mish: "mish(x) = x * tanh(softplus(x))".
+
+    Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY.
+    """
     return with_limit(X, X * xp.tanh(literal_softplus(X)), xp.zeros_like(X))
 
 
 def softsign(input: Tensor) -> Tensor:
-    """Softsign: "x/(1+|x|)"; its limits are 1 and -1."""
+    """Softsign: "x/(1+|x|)"; of an infinity, NaN or its limit 1 or -1: LIMIT_AT_INFINITY."""
     return with_limit(input, input / (1 + xp.abs(input)), xp.sign(input))
 
 
 def swish(X: Tensor, *, alpha: float) -> Tensor:
-    """Swish: "y = x * sigmoid(alpha * x)"; its limit at -infinity is 0."""
+    """Swish: "y = x * sigmoid(alpha * x)".
+
+    Of -infinity, with an `alpha` above 0, it is NaN or its limit 0: LIMIT_AT_INFINITY.
+    """
     return with_limit(X, X * sigmoid(alpha * X), xp.zeros_like(X))
 
 

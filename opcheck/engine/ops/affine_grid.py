@@ -32,10 +32,11 @@ FROM_THE_FIRST_CORNER = {"first": 0, "middle": 1, "last": 2}
 
 
 def in_steps(number: Array, length: int, align_corners: bool) -> Array:
-    """Return the places from -1 to 1, the first one and so many steps.
+    """Return the places of elements from -1 to 1: that of the first one, plus so many steps.
 
-    With align_corners, "-1 and 1 refer to the centers of the corner pixels", else "to the outer
-    edge of the corner pixels".
+    number: any of 0 to `length` - 1, as floats. With align_corners, "-1 and 1 refer to the centers
+    of the corner pixels", else "to the outer edge of the corner pixels". The only element of an
+    axis is at -1 with align_corners, and at 0 without.
     """
     if align_corners:
         return number * (xp.real(2.0) / max(length - 1, 1)) - 1
@@ -43,7 +44,11 @@ def in_steps(number: Array, length: int, align_corners: bool) -> Array:
 
 
 def scaled(number: Array, length: int, align_corners: bool) -> Array:
-    """Return the places between corners, brought nearer to each other for those between edges."""
+    """Return the places of `in_steps` in another way, which rounds elsewhere.
+
+    Without align_corners, they are those with it, times (length - 1) / length. An axis of length 0
+    counts as 1 in the divisor.
+    """
     aligned = in_steps(number, length, True)
     if align_corners:
         return aligned
@@ -51,7 +56,7 @@ def scaled(number: Array, length: int, align_corners: bool) -> Array:
 
 
 def doubled(number: Array, length: int, align_corners: bool) -> Array:
-    """Return each place as a whole number that is divided once."""
+    """Return the places of `in_steps`, each as a whole number that is divided once."""
     if align_corners:
         return number * 2 / max(length - 1, 1) - 1
     return (number * 2 + 1) / max(length, 1) - 1
@@ -76,7 +81,7 @@ class Geometry:
 
 
 def unchanged(geometry: Geometry) -> Geometry:
-    """Return what the grid is computed from as it is."""
+    """Return `geometry` itself: the formula's own, where a mutant changes something."""
     return geometry
 
 
@@ -97,8 +102,14 @@ class Grid:
 def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) -> Array:
     """Return the positions in the output space: theta times (x, y, z, 1) of each element.
 
-    theta: (N, 2, 3) or (N, 3, 4); size: (N, C, H, W) or (N, C, D, H, W); the grid: (N, H, W, 2) or
-    (N, D, H, W, 3). C changes nothing. Raises InvalidNode for other shapes.
+    theta: (N, 2, 3) or (N, 3, 4); size: a list (N, C, H, W) or (N, C, D, H, W), in which C changes
+    nothing and 0 makes an empty grid. The grid: (N, H, W, 2) or (N, D, H, W, 3), in theta's type.
+
+    Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
+    of another shape; for align_corners other than 0 and 1 also, or takes it for one of them:
+    FLAG_OF_ANOTHER_NUMBER. Raises NotSupported, while judging, if theta without its last column
+    holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers. With align_corners,
+    CORNERS_OF_ONE_ELEMENT decides where the only element of an axis is.
     """
     stated = listed("size", size)
     n = len(stated) - 2
@@ -117,7 +128,12 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
 
 
 def homogeneous_positions(places: Places, geometry: Geometry, align_corners: bool) -> Array:
-    """Return a row of x, one of y, … and one of ones, with a column for each element."""
+    """Return a row of x, one of y, … and one of ones, with a column for each element.
+
+    `places` makes the places of elements along one axis of `geometry`. The elements are in
+    row-major order. The shape is (n + 1, elements); the type float64 if theta has it, else float32.
+    With align_corners, the only element of an axis is at -1, 0 or 1: CORNERS_OF_ONE_ELEMENT.
+    """
     lengths = geometry.lengths
     computed_in = np.float64 if geometry.theta.dtype == np.float64 else np.float32
     rows = []

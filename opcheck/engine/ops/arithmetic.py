@@ -34,10 +34,13 @@ OfPair: TypeAlias = Callable[[Array, Array], Tensor]
 
 
 def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
-    """Return B so that it broadcasts to A as the versions before 7 define it.
+    """Return B in a shape that broadcasts to A as the versions before 7 define it.
 
-    With `broadcast`, B is one element, or its axes are those of A from `axis` on, by default the
-    last ones. Raises InvalidNode for other shapes, NotSupported for a negative axis.
+    Without `broadcast` (0), the shapes are equal. With it, B is one element, whatever `axis` is, or
+    its axes are those of A from `axis` on; None: the last ones. A itself is never stretched.
+
+    Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
+    NotSupported for a negative `axis`.
     """
     if not broadcast:
         reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}, and no broadcast")
@@ -56,7 +59,11 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
 
 
 def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
-    """Return `function` of two tensors that broadcast to each other."""
+    """Return `function` of two tensors that broadcast to each other, in their common shape.
+
+    Raises InvalidNode for shapes that do not broadcast, and what `function` raises: division raises
+    NotSupported for integers divided by 0 or out of range, the others nothing.
+    """
     common_shape(A.shape, B.shape)
     return function(A, B)
 
@@ -64,14 +71,27 @@ def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
 def of_aligned_pair(
     function: OfPair, A: Tensor, B: Tensor, *, broadcast: int, axis: int | None
 ) -> Tensor:
-    """Return `function` of two tensors of which B alone is stretched."""
+    """Return `function` of two tensors, in the shape of A, before version 7.
+
+    Without `broadcast` (0), the shapes are equal. With it, B is one element, or its axes are those
+    of A from `axis` on; None: the last ones.
+
+    Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
+    NotSupported for a negative `axis`, and what `function` raises: division raises NotSupported for
+    integers divided by 0 or out of range.
+    """
     return function(A, aligned(A, B, broadcast, axis))
 
 
 def each_version_of_pair(
     name: str, function: OfPair, with_broadcast: Callable[..., Tensor] = of_pair
 ) -> Mapping[int, Formula]:
-    """Return the formula of each version of an operator of two tensors."""
+    """Return the formula of each version of an operator of two tensors, by the first opset of it.
+
+    `name` is the operator's, and `function` that of its two tensors. Those before 7 are
+    `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on are `with_broadcast`.
+    Each takes the schema's inputs.
+    """
     versions = opset.versions("", name)
     newest = versions[max(versions)]
     earlier: Any = partial(of_aligned_pair, function)
@@ -82,9 +102,11 @@ def each_version_of_pair(
 
 
 def divided(a: Array, b: Array) -> Array:
-    """Return a/b; integers are rounded towards zero.
+    """Return a/b; integers are rounded towards zero, and floats divided by 0 give infinity or NaN.
 
-    Raises NotSupported for quotients that no integer can hold: the text does not define them.
+    a and b broadcast and have one type. Raises NotSupported for integers where a divisor is 0 or
+    the least number is divided by -1: no integer holds the quotient, and the text does not define
+    it.
     """
     if a.dtype.kind not in "iu":
         return a / b
@@ -95,7 +117,10 @@ def divided(a: Array, b: Array) -> Array:
 
 
 def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
-    """Return `function` rounded to either neighbor, as where it is not the last operation."""
+    """Return `function` rounded to either neighbor, as where it is not the last operation.
+
+    Integers are exact.
+    """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
 
@@ -120,7 +145,11 @@ def quotients_rounded_down(a: Array, b: Array) -> Array:
 
 
 def of_many(function: Callable[..., Tensor], is_broadcasting: bool, *data_0: Tensor) -> Tensor:
-    """Return `function` of tensors; before version 8 they have one shape."""
+    """Return `function` of tensors, of which there is at least one.
+
+    From version 8 on (`is_broadcasting`) they broadcast to each other. Raises InvalidNode for
+    shapes that do not, and before version 8 for any two shapes that differ.
+    """
     if not is_broadcasting and len({x.shape for x in data_0}) > 1:
         raise InvalidNode("the shapes differ, and nothing is stretched before version 8")
     common_shape(*(x.shape for x in data_0))
@@ -128,27 +157,33 @@ def of_many(function: Callable[..., Tensor], is_broadcasting: bool, *data_0: Ten
 
 
 def largest(*data: Tensor) -> Tensor:
-    """Max: the larger one of the first two, of that and the third, and so on."""
+    """Max: the larger one of the first two, of that and the third, and so on.
+
+    Of NaN and a number it is either one: NAN_IN_MAXIMUM. One tensor is returned as it is.
+    """
     return reduce(maximum, data)
 
 
 def smallest(*data: Tensor) -> Tensor:
-    """Min: the smaller one of the first two, of that and the third, and so on."""
+    """Min: the smaller one of the first two, of that and the third, and so on.
+
+    Of NaN and a number it is either one: NAN_IN_MINIMUM. One tensor is returned as it is.
+    """
     return reduce(minimum, data)
 
 
 def sum_in_order(*data: Tensor) -> Tensor:
-    """Sum, added up from the first tensor to the last."""
+    """Sum, added up from the first tensor to the last; one tensor is returned as it is."""
     return reduce(xp.add, data)
 
 
 def sum_in_any_order(*data: Tensor) -> Tensor:
-    """Sum, added up in any order."""
+    """Sum, added up in any order; raises InvalidNode for shapes that do not broadcast."""
     return xp.sum(xp.stack(broadcast(*data)), axis=0)
 
 
 def divided_by(x: Tensor, count: int) -> Tensor:
-    """Return x / count, in the type of x."""
+    """Return x / count, in the type of x, which is a float; `count` is 1 or more."""
     return x / np.full((1,) * x.ndim, count, x.dtype)
 
 
@@ -158,17 +193,26 @@ def mean_in_order(*data: Tensor) -> Tensor:
 
 
 def mean_in_any_order(*data: Tensor) -> Tensor:
-    """Mean: the sum in any order, divided by the number of tensors."""
+    """Mean: the sum in any order, divided by the number of tensors.
+
+    Raises InvalidNode for shapes that do not broadcast.
+    """
     return divided_by(sum_in_any_order(*data), len(data))
 
 
 def mean_of_shares(*data: Tensor) -> Tensor:
-    """Mean: the sum of the tensors, each divided by their number."""
+    """Mean: the sum of the tensors, each divided by their number.
+
+    Raises InvalidNode for shapes that do not broadcast.
+    """
     return sum_in_any_order(*(divided_by(x, len(data)) for x in data))
 
 
 def running_mean(*data: Tensor) -> Tensor:
-    """Mean: that of the tensors so far, moved towards each further one."""
+    """Mean: that of the tensors so far, moved towards each further one.
+
+    Infinities may give NaN where the sum would not: infinity minus infinity.
+    """
     mean = data[0]
     for count, x in enumerate(data[1:], start=2):
         mean = mean + divided_by(x - mean, count)

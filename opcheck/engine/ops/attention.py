@@ -63,8 +63,8 @@ MASK_OF_ONE_KEY = Ruling(
 def split_heads(x: Array, count: int | None) -> Array:
     """Return [batch, count, tokens, elements of a head] of [batch, tokens, all elements].
 
-    A tensor of four axes is returned as it is. Raises InvalidNode unless `count` divides the last
-    axis.
+    A tensor of four axes is returned as it is, whatever `count` is. Of three axes, raises
+    InvalidNode unless `count` is a number above 0 that divides the last axis.
     """
     if x.ndim == 4:
         return x
@@ -134,7 +134,11 @@ class Heads:
 
 
 def attended(heads: Heads) -> Array:
-    """Return a mask of the keys that each query attends, [batch, head, query, key]."""
+    """Return a mask of the keys that each query attends, [batch, head, query, key]; read-only.
+
+    Hidden are keys after the query if `is_causal`, outside of its windows, in the padding, and
+    where attn_mask hides them. A query may have no key left.
+    """
     attributes = heads.attributes
     queries = np.arange(heads.q.shape[2]).reshape(-1, 1)
     keys = np.arange(heads.k.shape[2])
@@ -153,9 +157,15 @@ def attended(heads: Heads) -> Array:
 def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple[Array, Array]:
     """Return the keys that a mask shows, and what it adds to scores; None for either missing.
 
-    shape: that of the scores; least: the keys that are no padding, which a mask may not end before.
-    Raises InvalidNode for a mask that does not broadcast to the scores, NotSupported for one that
-    adds NaN or infinity. Integers are added, or refused: INTEGER_MASK.
+    mask: booleans, or numbers of which -inf hides a key and others are added; None for no mask.
+    shape: that of the scores, to which both results broadcast; of numbers, the second is 0 at
+    hidden keys. least: the keys that are no padding, before which a mask may not end. Since version
+    24 a mask of fewer keys than the scores is padded with hidden ones; a mask of one key may be
+    broadcast: MASK_OF_ONE_KEY.
+
+    Raises InvalidNode for a mask that does not broadcast to the scores or ends before `least`,
+    NotSupported for one that adds NaN or +infinity. Integers are added, or raise InvalidNode:
+    INTEGER_MASK.
     """
     if mask is None:
         return None, None
@@ -177,8 +187,11 @@ def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple
 def padded_mask(mask: Array, keys: int, least: int) -> Array:
     """Return a mask of all keys: "padded to `total_sequence_length` with negative infinity".
 
-    A mask of one key may be broadcast instead: MASK_OF_ONE_KEY. Raises InvalidNode if the mask is
-    shorter than what is no padding.
+    A mask of booleans is padded with False. One without axes or with `keys` keys or more is
+    returned as it is, and so may be a mask of one key, which is then broadcast: MASK_OF_ONE_KEY.
+
+    Raises InvalidNode for a mask to be padded that has fewer keys than `least`, which are no
+    padding.
     """
     if not mask.ndim or mask.shape[-1] >= keys:
         return mask
@@ -200,7 +213,10 @@ Compute: TypeAlias = Callable[[Heads], tuple[Array, Array]]
 
 
 def root_of_scale(heads: Heads) -> Any:
-    """Return sqrt(scale), where the default of scale is "1/sqrt(head_size)"."""
+    """Return sqrt(scale) as a number of the kind in force.
+
+    scale is "1/sqrt(head_size)" by default. It may be 0, of which the root is 0.
+    """
     scale = heads.attributes.scale
     real = xp.real(heads.q.shape[3] if scale is None else scale)
     root: Array = xp.sqrt(1 / xp.sqrt(real) if scale is None else real)
@@ -208,23 +224,36 @@ def root_of_scale(heads: Heads) -> Any:
 
 
 def all_digits(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a result as it is: nothing is rounded between two operations."""
+    """Return `x` as it is: nothing is rounded between two operations."""
     return x
 
 
 def capped_by_tanh(scores: Array, softcap: float, keep: Keep) -> Array:
-    """Return softcap * tanh(scores / softcap)."""
+    """Return softcap * tanh(scores / softcap), each result as `keep` leaves it.
+
+    `softcap` is not 0.
+    """
     return keep(keep(xp.tanh(keep(scores / softcap))) * softcap)
 
 
 def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
-    """Return Softmax(x) and its product with `v`; 0 for queries without a key, where `is_empty`."""
+    """Return Softmax(x) along the keys and its product with `v`; 0 for queries without a key.
+
+    x: [batch, head, query, key]; is_empty: a mask of queries without a key, of the same shape but
+    one key; v: [batch, head, key, element]. `keep` is what is kept of a result until the next
+    operation.
+    """
     p = xp.where(is_empty, 0.0, keep(softmax.plain(x, -1)))
     return p, xp.matmul(xp.at_most_1(p), v)
 
 
 def shares_in_blocks(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Array]:
-    """Return the same, divided at the end, as where blocks of keys come one after the other."""
+    """Return Softmax(x) along the keys and its product with `v`; 0 for queries without a key.
+
+    Both are divided at the end, as where keys come block by block. x: [batch, head, query, key];
+    is_empty: a mask of queries without a key, of the same shape but one key; v: [batch, head, key,
+    element]. `keep` is what is kept of a result until the next operation.
+    """
     _, e, total = softmax.terms_in_blocks(x, -1)
     e = xp.where(is_empty, 0.0, e)
     return e / total, xp.matmul(keep(e), v) / total
@@ -251,7 +280,15 @@ class Steps:
 
 
 def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
-    """Return Y, [batch, head, query, element], and what qk_matmul_output_mode asks for."""
+    """Return Y, [batch, head, query, element], and what qk_matmul_output_mode asks for.
+
+    `steps` is what alternatives and mutants do otherwise. What the mode asks for is [batch, head,
+    query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask and -inf for keys that the
+    query does not attend, 3 the shares. Both have the type of Q. A query without a key has zeros in
+    Y and in the shares.
+
+    Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
+    """
     attributes = heads.attributes
     dtype = heads.q.dtype
 
@@ -305,8 +342,23 @@ def run(
 ) -> tuple[Array, ...]:
     """Return Y, present_key, present_value and qk_matmul_output of a node.
 
-    The outputs of the node are those `used`. Raises InvalidNode for what the text forbids,
-    NotSupported for what it leaves undefined.
+    The outputs of the node are those `used`, by their places. Y has three axes if Q has. `since` is
+    23, or 24 for later versions too: their masks may have fewer keys than the scores.
+
+    Raises InvalidNode for
+    - ranks that are not all 3 or all 4; numbers of heads that do not divide the last axis, or not
+      each other; shapes that contradict each other;
+    - past_key or past_value alone; nonpad_kv_seqlen together with past or present, or of a shape
+      other than [batch];
+    - a mask that does not broadcast to the scores, or ends before the padding does begin;
+    - a mode other than 0 to 3, a softmax_precision that is none of `PRECISIONS`.
+
+    Raises NotSupported for no keys at all, a head of no elements, float64 mixed with other types, a
+    negative or infinite scale or softcap, a window below -1, is_causal other than 0 and 1, lengths
+    that no keys have, and a mask that adds NaN or infinity. While judging, also where past comes
+    without present or the reverse, and for NaN or infinity next to hidden keys.
+
+    Rulings answer or refuse: INTEGER_MASK, NUMBERS_OF_HEADS, MASK_OF_ONE_KEY.
     """
     Q = tensors.Q
     check_use(tensors, attributes, used)
@@ -343,8 +395,13 @@ def run(
 def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -> None:
     """Raise InvalidNode for ranks, or inputs and outputs together, that the text forbids.
 
+    Those are ranks that differ or are not 3 or 4, past_key or past_value alone, and
+    nonpad_kv_seqlen together with past or present. Numbers of heads with four axes are ignored, or
+    raise InvalidNode: NUMBERS_OF_HEADS.
+
     "They shall be used together, and not allowed to use only one of them": whether that is said of
-    past and present, or of keys and values, is open, and declined.
+    past and present, or of keys and values, is open. Raises NotSupported, while judging, if one
+    present output is used without the other, or past without present, or the reverse.
     """
     Q, K, V = tensors.Q, tensors.K, tensors.V
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
@@ -364,10 +421,11 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
 def checked_heads(
     tensors: Tensors, attributes: Attributes, split: Split
 ) -> tuple[Array, Array, Array]:
-    """Return the heads of queries, keys and values; see `split_heads`.
+    """Return the heads of queries, keys and values: [batch, heads, tokens, elements of a head].
 
-    Raises InvalidNode where shapes contradict each other, and unless q_num_heads is a multiple of
-    kv_num_heads.
+    `split` makes them of tensors of three axes. Raises InvalidNode for numbers of heads that do not
+    divide the last axis, where shapes contradict each other, and unless q_num_heads is a multiple
+    of kv_num_heads and both are above 0.
     """
     q = split(tensors.Q, attributes.q_num_heads)
     k = split(tensors.K, attributes.kv_num_heads)
@@ -380,7 +438,12 @@ def checked_heads(
 
 
 def with_past(tensors: Tensors, k: Array, v: Array) -> tuple[Array, Array]:
-    """Return keys and values behind those of the past: present_key and present_value."""
+    """Return keys and values behind those of the past: present_key and present_value.
+
+    Without past_key they are returned as they are. Raises InvalidNode for past tensors whose shape
+    differs from k or v in more than the tokens, and for a past_key and past_value of different
+    lengths.
+    """
     past_key, past_value = tensors.past_key, tensors.past_value
     if past_key is None:
         return k, v
@@ -392,7 +455,7 @@ def with_past(tensors: Tensors, k: Array, v: Array) -> tuple[Array, Array]:
 
 
 def check_numbers(attributes: Attributes) -> None:
-    """Raise InvalidNode for a mode or a precision that does not exist."""
+    """Raise InvalidNode for a mode other than 0 to 3, or a precision not among `PRECISIONS`."""
     mode = attributes.qk_matmul_output_mode
     precision = attributes.softmax_precision
     reject(
@@ -401,7 +464,11 @@ def check_numbers(attributes: Attributes) -> None:
 
 
 def check_limits(attributes: Attributes) -> None:
-    """Raise NotSupported for scales, limits and windows below what has a meaning, and for flags."""
+    """Raise NotSupported for numbers that the text gives no meaning.
+
+    Those are a scale or softcap that is negative, infinite or NaN, a window below -1, and is_causal
+    other than 0 and 1. A scale of None or 0 passes, and so does a softcap of 0.
+    """
     limits = (
         attributes.scale or 0.0,
         attributes.softcap,
@@ -413,10 +480,10 @@ def check_limits(attributes: Attributes) -> None:
 
 
 def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
-    """Return the number of keys that are no padding in each batch; None if all are.
+    """Return the number of keys that are no padding in each batch, [batch_size]; None if all are.
 
-    Raises InvalidNode for another shape than [batch_size], NotSupported for lengths that no keys
-    have.
+    nonpad_kv_seqlen: integers, [batch_size], or None. keys: how many there are. Raises InvalidNode
+    for another shape than [batch_size], NotSupported for a length below 0 or above `keys`.
     """
     lengths = nonpad_kv_seqlen
     if lengths is None:
@@ -447,7 +514,24 @@ def attention_23(
     used: Collection[int] = (0,),
     split: Split = split_heads,
 ) -> tuple[Array, ...]:
-    """Return the outputs of version 23; see `run`."""
+    """Return Y, present_key, present_value and qk_matmul_output of version 23.
+
+    `compute` makes Y and qk_matmul_output of heads, which `split` makes of tensors of three axes.
+    Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
+    numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys]; past
+    tensors have four axes. None stands for what is left out; `used` are the places of the node's
+    outputs.
+
+    Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
+    or past_value alone, a mask that does not broadcast, a mode other than 0 to 3, and a
+    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK and NUMBERS_OF_HEADS may refuse
+    too.
+
+    Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
+    negative or infinite scale or softcap, is_causal other than 0 and 1, and a mask that adds NaN or
+    +infinity; while judging, also where past comes without present or the reverse, and for NaN or
+    infinity where keys are hidden.
+    """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
     attributes = Attributes(
         is_causal=is_causal,
@@ -484,7 +568,25 @@ def attention_24(
     used: Collection[int] = (0,),
     split: Split = split_heads,
 ) -> tuple[Array, ...]:
-    """Return the outputs of versions 24 and 25, which alone has windows; see `run`."""
+    """Return Y, present_key, present_value and qk_matmul_output of versions 24 and 25.
+
+    `compute` makes Y and qk_matmul_output of heads, which `split` makes of tensors of three axes.
+    Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
+    numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys], or has
+    fewer keys; past tensors have four axes; nonpad_kv_seqlen: [batch]. None stands for what is left
+    out, -1 for no window, which version 25 alone has; `used` are the places of the node's outputs.
+
+    Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
+    or past_value alone, nonpad_kv_seqlen together with past or present, a mask that does not
+    broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision that is
+    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and MASK_OF_ONE_KEY may refuse or decide
+    too.
+
+    Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
+    negative or infinite scale or softcap, windows below -1, is_causal other than 0 and 1, lengths
+    below 0 or beyond the keys, and a mask that adds NaN or +infinity; while judging, also where
+    past comes without present or the reverse, and for NaN or infinity where keys are hidden.
+    """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(
         is_causal=is_causal,
@@ -501,17 +603,17 @@ def attention_24(
 
 
 def attention(compute: Compute, split: Split = split_heads) -> Mapping[int, Formula]:
-    """Return the formula of each version."""
+    """Return the formula of each version: 23, 24 and 25."""
     return {**attention_23(compute, split=split), **attention_24(compute, split=split)}
 
 
 def in_type(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return a result as a tensor of a 16-bit type keeps it."""
+    """Return a result rounded to `dtype` if that is a 16-bit type; others as they are."""
     return xp.astype(xp.astype(x, np.float32), dtype) if dtype.itemsize == 2 else x
 
 
 def root_in_float32(heads: Heads) -> Any:
-    """Return the root as the function body has it, in float32 also of tensors of float64."""
+    """Return sqrt(scale) as the function body has it, in float32 also of tensors of float64."""
     if heads.q.dtype != np.float64:
         return root_of_scale(heads)
     scale = heads.attributes.scale
@@ -568,7 +670,7 @@ def own_key_hidden(heads: Heads) -> tuple[Array, Array]:
 
 
 def with_scale(heads: Heads, scale: Any) -> Heads:
-    """Return the heads with another scale."""
+    """Return the heads with another scale; None for the default."""
     return replace(heads, attributes=replace(heads.attributes, scale=scale))
 
 

@@ -81,7 +81,10 @@ _OUTPUTS_BEFORE_14 = (1, 5)
 
 
 def updated(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
-    """Return old * momentum + new * (1 - momentum), as the text writes it."""
+    """Return the running statistics: old * momentum + new * (1 - momentum), as the text writes it.
+
+    `count`, the number of elements that each new statistic is of, changes nothing.
+    """
     rest = 1 - xp.real(momentum)
     return Statistics(
         old.mean * momentum + new.mean * rest,
@@ -90,7 +93,10 @@ def updated(old: Statistics, new: Statistics, momentum: float, count: int) -> St
 
 
 def moved(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
-    """Return the same by how far each moves: old - (1 - momentum) * (old - new)."""
+    """Return the running statistics by how far each moves: old - (1 - momentum) * (old - new).
+
+    `count` changes nothing.
+    """
     rest = 1 - xp.real(momentum)
     return Statistics(
         old.mean - rest * (old.mean - new.mean),
@@ -159,7 +165,7 @@ class Batch:
         return self.X.size // prod(self.shape)
 
     def broadcast(self, x: Tensor) -> Tensor:
-        """Return scale, B, mean or var in a shape that broadcasts to X."""
+        """Return scale, B, mean or var, of `shape`, in a shape that broadcasts to X."""
         shape = self.shape if self.per_activation else (-1, *[1] * (self.X.ndim - 2))
         return xp.reshape(x, shape)
 
@@ -168,9 +174,10 @@ class Batch:
         return Statistics(self.broadcast(self.mean), self.broadcast(self.var))
 
     def check(self, *, training: bool) -> None:
-        """Raise InvalidNode for a shape that does not fit.
+        """Raise InvalidNode unless scale, B, mean and var have `shape`.
 
-        Raises NotSupported for types of which one is float64, and for statistics of no elements.
+        Raises NotSupported for several types of which one is float64 (B's type does not count), and
+        in `training` for an X without elements.
         """
         check_shape("scale", self.scale, self.shape)
         check_shape("B", self.B, self.shape)
@@ -184,7 +191,11 @@ class Batch:
 
 
 def normalized(steps: Steps, batch: Batch, statistics: Statistics, epsilon: float) -> Tensor:
-    """Return Y, in the shape and type of X."""
+    """Return Y, in the shape and type of X.
+
+    The statistics broadcast to X; `steps` make the root and scale. A variance below -epsilon gives
+    NaN.
+    """
     y = steps.scaling(
         batch.X,
         statistics.mean,
@@ -196,7 +207,11 @@ def normalized(steps: Steps, batch: Batch, statistics: Statistics, epsilon: floa
 
 
 def in_inference(steps: Steps, batch: Batch, epsilon: float) -> tuple[Tensor]:
-    """Return Y alone, normalized by mean and var."""
+    """Return Y alone, normalized by mean and var.
+
+    Raises InvalidNode unless scale, B, mean and var have the batch's shape, NotSupported for
+    float64 mixed with other types. An empty X gives an empty Y.
+    """
     batch.check(training=False)
     return (normalized(steps, batch, batch.statistics(), epsilon),)
 
@@ -206,7 +221,11 @@ def in_training(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return Y, the running mean and variance, and those of the batch.
 
-    Statistics have the shape and type of `batch.mean`.
+    Statistics have the shape and type of `batch.mean`. The variance of the batch is that of the
+    population.
+
+    Raises InvalidNode unless scale, B, mean and var have the batch's shape, NotSupported for
+    float64 mixed with other types and for an X without elements.
     """
     batch.check(training=True)
     old = batch.statistics()
@@ -243,8 +262,17 @@ def before_14(
 ) -> tuple[Tensor, ...]:
     """Return "Y (test mode)", or "Y, mean, var, saved_mean, saved_var (training mode)".
 
-    Shapes are those of `Batch`. Raises InvalidNode where they do not fit, NotSupported for other
-    numbers of outputs, and for `spatial` 0 in training before version 7.
+    X: (N, C, D1, …, Dn), since version 9 also (N); scale, B, mean and var, and outputs with
+    statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
+    element has its own statistics. The node is in training with more than one of its `outputs`, and
+    up to version 6 also unless `is_test` is set.
+
+    Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
+    version 1, 2 or more in 6 and 7, 1 or more in 9.
+
+    Raises NotSupported for other numbers of outputs than 1 and 5, a `spatial` other than 0 and 1,
+    `spatial` 0 in training before version 7, float64 mixed with other types, and an empty X in
+    training; while judging, also for 5 outputs, as the text does not say which variance is kept.
     """
     training = outputs > 1 or (since <= _LAST_WITH_IS_TEST and not is_test)
     if outputs not in _OUTPUTS_BEFORE_14:
@@ -280,8 +308,14 @@ def since_14(
 ) -> tuple[Tensor, ...]:
     """Return "Y, running_mean, running_var (training_mode=True)", or "Y (training_mode=False)".
 
-    Shapes are those of `Batch`. Raises InvalidNode where they do not fit, and: "When
-    training_mode=False, extra outputs are invalid."
+    X: (N, C, D1, …, Dn), or (N); the other inputs, and outputs with statistics: (C), or (1) for
+    (N).
+
+    Raises InvalidNode for other shapes, for an X of rank 0, and: "When training_mode=False, extra
+    outputs are invalid."
+
+    Raises NotSupported for float64 mixed with other types, and for an X without elements in
+    training; while judging, also if training_mode is neither 0 nor 1, which counts as 1 otherwise.
     """
     if training_mode not in (0, 1):
         leave_open("nothing is said of training_mode other than 0 and 1")
@@ -296,7 +330,7 @@ def since_14(
 
 
 def batch_normalization(steps: Steps) -> Mapping[int, Formula]:
-    """Return the formula of each version."""
+    """Return the formula of each version, by the first opset of it."""
     return {**since_14(steps), **before_14(steps)}
 
 

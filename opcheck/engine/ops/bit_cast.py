@@ -12,7 +12,11 @@ OP = operator("BitCast", exact=True)
 
 @OP.formula(26)
 def bit_cast(input: Tensor, *, to: int) -> Tensor:
-    """Return the bits of `input` in the type `to`, an ONNX code; refuse another width."""
+    """Return the bits of `input` in the type `to`, an ONNX code, in the same shape.
+
+    It may be a view of the input, or the input itself if it has that type. Raises InvalidNode for a
+    type of another width, NotSupported from or to booleans and texts.
+    """
     dtype = not_none(dtypes.named(to))
     own = not_none(dtypes.of(bare(input)))
     if dtype == own:

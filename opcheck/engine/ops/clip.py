@@ -28,7 +28,9 @@ DEFAULT_BOUNDS = Ruling(
 def within_defaults(x: Tensor, is_beyond: Any) -> Tensor:
     """Return `x`, whose elements `is_beyond` may be cut off at a bound that is left out.
 
-    `is_beyond` masks infinities, and in the first versions what is too large for float32.
+    `is_beyond` masks infinities, and in the first versions what is too large for float32. These
+    elements stay, or become the largest number of their own type or of float32 with their sign:
+    DEFAULT_BOUNDS. In a narrower type, that of float32 is infinite.
     """
     if not np.any(is_beyond):
         return x
@@ -45,14 +47,22 @@ def within_defaults(x: Tensor, is_beyond: Any) -> Tensor:
 
 
 def beyond(x: Tensor, *, below: bool, above: bool, largest: float) -> Any:
-    """Mask the elements of `x` that lie beyond ±`largest`, on the sides that are asked for."""
+    """Return a mask of the elements of `x` beyond ±`largest`, on the sides that are asked for.
+
+    `below` and `above` ask for the sides. No integer and no NaN is beyond.
+    """
     values = xp.values_of(x) if x.dtype.kind not in "biu" else np.zeros(x.shape)
     return (below & (values < -largest)) | (above & (values > largest))
 
 
 @OP.formula(13)
 def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    """Return `input` within [min, max]; "When 'min' is greater than 'max'", all is `max`."""
+    """Return `input` within [min, max]; "When 'min' is greater than 'max'", all is `max`.
+
+    min, max: tensors of rank 0; None for no bound, where infinities are kept or cut off:
+    DEFAULT_BOUNDS. Of NaN, in the input or as a bound, either number results: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM. Raises InvalidNode for a bound of rank 1 or more.
+    """
     for bound in (min, max):
         if bound is not None and bound.ndim:
             raise InvalidNode(f"a bound of shape {list(bound.shape)}; allowed: scalars")
@@ -62,7 +72,7 @@ def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) ->
 
 
 def finite_limit(x: Tensor) -> float:
-    """Return the largest finite number of a tensor's type; infinity for integers."""
+    """Return the largest finite number of a tensor's type; infinity for other types than floats."""
     dtype = dtypes.of(np.empty(0, x.dtype))
     if dtype is None or dtype.kind != "float":
         return np.inf
@@ -70,7 +80,10 @@ def finite_limit(x: Tensor) -> float:
 
 
 def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
-    """Return `x` within [low, high], where None is no bound; `high` counts more."""
+    """Return `x` within [low, high], where None is no bound; a `low` above `high` gives `high`.
+
+    Of NaN and a bound either one results: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
+    """
     if low is not None:
         x = maximum(x, low)
     if high is not None:
@@ -80,7 +93,15 @@ def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
 
 @OP.formula(11, 12)
 def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
-    """The same, where the text does not define what a `min` above `max` means."""
+    """Return `input` within [min, max], in versions 11 and 12.
+
+    min, max: tensors of rank 0; None for no bound, where infinities are kept or cut off:
+    DEFAULT_BOUNDS. Of NaN, in the input or as a bound, either number results: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM.
+
+    Raises InvalidNode for a bound of rank 1 or more, NotSupported for a `min` above `max`, which
+    the text does not define.
+    """
     clipped = clip(input, min, max)
     if min is not None and max is not None and bare(min) > bare(max):
         raise_unspecified("min above max")
@@ -89,7 +110,12 @@ def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None)
 
 @OP.formula(1, 6)
 def clip_1(input: Tensor, *, min: float | None, max: float | None) -> Tensor:
-    """The same with attributes as bounds, whose defaults may be those of float32 for all types."""
+    """Return `input` within [min, max], which are attributes in versions 1 and 6.
+
+    None is no bound, nor is the default of version 6, the lowest or largest number of float32.
+    There, elements beyond float32's numbers may be cut off: DEFAULT_BOUNDS. Of NaN either number
+    results: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. Raises NotSupported for a `min` above `max`.
+    """
     low = None if min in (None, -LARGEST_FLOAT32) else min
     high = None if max in (None, LARGEST_FLOAT32) else max
     largest = np.minimum(finite_limit(input), LARGEST_FLOAT32)

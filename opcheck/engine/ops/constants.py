@@ -42,7 +42,7 @@ TYPES_OF_VALUES: Mapping[str, Any] = {
 
 @CONSTANT.formula(1, 9)
 def constant(*, value: Array) -> Array:
-    """Return "the value for the elements of the output tensor", which is a tensor."""
+    """Return `value`, "the value for the elements of the output tensor", as it is."""
     return value
 
 
@@ -50,8 +50,9 @@ def constant(*, value: Array) -> Array:
 def constant_of_any_kind(**values: Any) -> Array:
     """Return the one value that is given: "Exactly one of the provided attributes … will be used".
 
-    A number or a text has rank 0, a list rank 1. Raises InvalidNode for another count of values,
-    and NotSupported for a sparse tensor.
+    values: every attribute of the schema by name, None if it is not stated. A tensor is returned as
+    it is; a number or a text has rank 0, a list rank 1, in the types of TYPES_OF_VALUES. Raises
+    InvalidNode for no value and for several, NotSupported for a sparse tensor.
     """
     decline(values["sparse_value"] is not None, "opcheck has no sparse tensors")
     given = {name: value for name, value in values.items() if value is not None}
@@ -77,8 +78,10 @@ CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
 def constant_of_shape(input: Array, *, value: Array) -> Array:
     """Return a tensor of the shape `input` filled with `value`, by default with 0.0 of float32.
 
-    input: a list of sizes; empty for a scalar. value: "a one-element tensor". Raises InvalidNode
-    for other ones, and for a negative size.
+    input: a list of sizes; empty for a scalar. value: "a one-element tensor" of any rank.
+
+    Raises InvalidNode for other ones, and for a negative size; NotSupported for more than 64 axes,
+    MemoryError for more than 2^28 elements.
     """
     sizes = listed("input", input)
     reject(any(size < 0 for size in sizes), f"shape {sizes} has negative sizes")
@@ -107,8 +110,9 @@ EYE_LIKE = operator("EyeLike", exact=True, of_shapes=True)
 def eye_like(input: Array, *, dtype: int | None, k: int) -> Array:
     """Return a matrix of the shape of `input` with ones where the column is the row plus `k`.
 
-    dtype: "If 'dtype' is not specified, then the type of input tensor is used." Raises InvalidNode
-    unless the input is a matrix: "input T1 must be of rank 2".
+    Without such places it is all zeros. dtype: an ONNX code; "If 'dtype' is not specified, then the
+    type of input tensor is used." Raises InvalidNode unless the input is a matrix: "input T1 must
+    be of rank 2".
     """
     reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     named = dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)
@@ -126,7 +130,10 @@ CLOSE_TO_WHOLE = Fraction(1, 1 << 10)
 
 
 def count_of_integers(start: int, limit: int, delta: int) -> int:
-    """Return max(ceil((limit - start) / delta), 0); NotSupported for a delta of 0."""
+    """Return max(ceil((limit - start) / delta), 0).
+
+    Raises NotSupported for a delta of 0, MemoryError for more than 2^28 numbers.
+    """
     if not delta:
         raise_unspecified("a delta of 0")
     count = max(0, -((start - limit) // delta))
@@ -135,10 +142,10 @@ def count_of_integers(start: int, limit: int, delta: int) -> int:
 
 
 def count_of_floats(start: Array, limit: Array, delta: Array) -> int:
-    """Return max(ceil((limit - start) / delta), 0) of floats.
+    """Return max(ceil((limit - start) / delta), 0) of floats, of rank 0.
 
     Raises NotSupported for NaN, infinity and a delta of 0, and where the count depends on how the
-    quotient is rounded.
+    quotient is rounded; MemoryError for more than 2^28 numbers.
     """
     ends = [float(xp.values_of(x)) for x in (start, limit, delta)]
     if not all(map(math.isfinite, ends)) or not ends[2]:
@@ -159,7 +166,11 @@ def count_of_floats(start: Array, limit: Array, delta: Array) -> int:
 
 
 def range_of_integers(start: Array, limit: Array, delta: Array) -> Array:
-    """Return start + i * delta in integers, modulo 2^64 so that none of the steps overflows."""
+    """Return start + i * delta in integers, in the type of `start`.
+
+    They are computed modulo 2^64, so that none of the steps overflows. Raises NotSupported for a
+    delta of 0, MemoryError for more than 2^28 numbers.
+    """
     count = count_of_integers(int(start), int(limit), int(delta))
     first = np.uint64(int(start) % (1 << 64))  # two's complement
     step = np.uint64(int(delta) % (1 << 64))
@@ -172,8 +183,13 @@ def range_by(
 ) -> Array:
     """Return the numbers from `start` on, before `limit`, by `steps` if they are floats.
 
-    start, limit, delta: scalars; InvalidNode for others. Numbers of 16 bits are computed in
-    float32, which is the only `stash_type` defined for them.
+    start, limit, delta: scalars of one type, which is that of the result. Where `delta` leads away
+    from `limit` there are none. Numbers of 16 bits are computed in float32, which is the only
+    `stash_type` (1) defined for them.
+
+    Raises InvalidNode for operands of rank 1 or more. Raises NotSupported for a delta of 0; for
+    floats also for NaN, infinity, another stash_type in 16 bits, and where rounding decides how
+    many numbers there are. Raises MemoryError for more than 2^28 numbers.
     """
     reject(any(x.ndim for x in (start, limit, delta)), "start, limit and delta are scalars")
     if start.dtype.kind in "iu":
@@ -189,13 +205,16 @@ def range_by(
 
 @RANGE.formula(build=range_by)
 def by_products(start: Array, delta: Array, count: int) -> Array:
-    """Return start + i * delta."""
+    """Return start + i * delta for i below `count`: a vector, empty for a count of 0."""
     return start + xp.astype(np.arange(count), start.dtype) * delta
 
 
 @RANGE.alternative("", build=range_by)
 def by_running_sums(start: Array, delta: Array, count: int) -> Array:
-    """Return the running sums of start, delta, delta and so on, as the function body does."""
+    """Return the running sums of start, delta, delta and so on, as the function body does.
+
+    There are `count` of them, which may be 0.
+    """
     if not count:
         return by_products(start, delta, count)
     steps = xp.broadcast_to(xp.reshape(delta, (1,)), (count - 1,))

@@ -51,9 +51,10 @@ MAX_ITERATIONS = 1_000
 
 
 def truth_of(name: str, condition: Array) -> bool:
-    """Return a condition of one element as Python's own.
+    """Return a condition of one element, a boolean, as Python's own; `name` is for messages.
 
-    Raises NotSupported where rounding decides it, InvalidNode for other than one element.
+    Raises NotSupported where rounding decides it, InvalidNode for no or several elements. One
+    element of rank 1 or more is taken, or refused so: ONE_ELEMENT_AS_A_SCALAR.
     """
     if isinstance(condition, np.ndarray) or np.isscalar(condition):
         return bool(scalar(name, np.asarray(condition)))
@@ -63,7 +64,11 @@ def truth_of(name: str, condition: Array) -> bool:
 def stacked(elements: Values, axis: int = 0) -> Array:
     """Return a scan output: the elements of all iterations, along a new axis.
 
-    "It is an error if the dimensions … of these scan_outputs change across loop iterations."
+    elements: one or more. axis: in [-r-1, r] for elements of rank r.
+
+    Raises InvalidNode for an axis out of range, and for shapes that differ: "It is an error if the
+    dimensions … of these scan_outputs change across loop iterations." Raises NotSupported for
+    elements that are sequences.
     """
     if any(isinstance(element, list) for element in elements):
         raise_unspecified("scan outputs that are no tensors")
@@ -83,7 +88,8 @@ class Iteration(NamedTuple):
 def iteration_of(body: Subgraph, states: Values, outputs: Values) -> Iteration:
     """Return the outputs of a body as its "(loop state variables..., scan_output_elts...)".
 
-    Raises InvalidNode for fewer outputs than states.
+    The first are as many as `states`, the others elements of scan outputs. Raises InvalidNode for
+    fewer outputs than states.
     """
     if len(outputs) < len(states):
         raise InvalidNode(f"a body of {len(body.body.outputs)} outputs for {len(states)} states")
@@ -91,7 +97,7 @@ def iteration_of(body: Subgraph, states: Values, outputs: Values) -> Iteration:
 
 
 def by_scan_output(rows: Sequence[Values]) -> list[Values]:
-    """Return the elements of each scan output, from those of each iteration."""
+    """Return the elements of each scan output, from those of each iteration; [] of no iteration."""
     return [[*elements] for elements in zip(*rows, strict=True)]
 
 
@@ -105,9 +111,11 @@ Choose: TypeAlias = Callable[[Array, Subgraph, Subgraph], Values]
 def if_versions(
     choose: Choose, cond: Array, *, then_branch: Subgraph, else_branch: Subgraph
 ) -> Values:
-    """Return the outputs of a branch.
+    """Return the outputs of the branch that `choose` takes.
 
-    "The number of outputs must match": raises InvalidNode for branches that differ in it.
+    "The number of outputs must match": raises InvalidNode for branches that differ in it, and for a
+    cond of no or several elements; NotSupported where rounding decides cond. A branch raises what
+    its nodes do.
     """
     numbers = [len(branch.body.outputs) for branch in (then_branch, else_branch)]
     reject(numbers[0] != numbers[1], f"branches of {numbers} outputs")
@@ -117,7 +125,8 @@ def if_versions(
 def chosen(cond: Array, then_branch: Subgraph, else_branch: Subgraph) -> Values:
     """Return the outputs of then_branch if `cond` is true, else of else_branch.
 
-    cond: of any rank; "The tensor must contain a single element."
+    cond: of any rank; "The tensor must contain a single element." Raises InvalidNode for no or
+    several elements, NotSupported where rounding decides cond, and what the branch's nodes raise.
     """
     reject(cond.size != 1, f"cond has {cond.size} elements; allowed: 1")
     if truth_of("cond", xp.reshape(cond, ())):
@@ -174,12 +183,16 @@ def loop_versions(
 ) -> Values:
     """Return the final loop-carried values, then the scan outputs.
 
-    M and cond: scalars. The body has the inputs (iteration_num, condition, loop carried
-    dependencies...) and the outputs (condition, loop carried dependencies..., scan_outputs...).
+    M and cond: scalars, or None; an M below 1 runs no iteration. The body has the inputs
+    (iteration_num, condition, loop carried dependencies...) and the outputs (condition, loop
+    carried dependencies..., scan_outputs...).
 
-    Raises InvalidNode for a body of too few outputs, and for scan outputs whose shape changes;
-    NotSupported for a loop that nothing ends, and for scan outputs of no iteration, whose shape
-    nothing decides.
+    Raises InvalidNode for an M or a condition of no or several elements, a body of too few outputs
+    or of another number of inputs, and scan outputs whose shape changes. Raises NotSupported for a
+    node without M and cond, for more than MAX_ITERATIONS iterations, where rounding decides the
+    number of iterations, for scan outputs that are sequences, and for scan outputs of no iteration,
+    whose shape nothing decides. One element of rank 1 or more is a scalar or refused:
+    ONE_ELEMENT_AS_A_SCALAR. The body raises what its nodes do.
     """
     trip_count: int | None = None if M is None else scalar("M", M)
     has_cond = cond is not None
@@ -214,7 +227,7 @@ Position: TypeAlias = Callable[[int, int, bool], int]
 
 
 def position_of(sequence_length: int, t: int, is_reverse: bool) -> int:
-    """Return the position along the scan axis of iteration `t`'s element."""
+    """Return the position along the scan axis of iteration `t`'s element; both count from 0."""
     return sequence_length - 1 - t if is_reverse else t
 
 
@@ -244,14 +257,17 @@ class ScanInput(NamedTuple):
 
 
 def part_of(x: Array, position: int, axis: int = 0) -> Array:
-    """Return the part of a tensor at a position of an axis, without that axis."""
+    """Return the part of a tensor at a position of an axis, without that axis.
+
+    A negative position counts from the back.
+    """
     return xp.squeeze(xp.take(x, [position], axis=axis), axis=axis)
 
 
 def states_and_scan_inputs(inputs: Values, num_scan_inputs: int) -> tuple[Values, Values]:
     """Return the "N state variables" and the "M scan_inputs" that follow them.
 
-    Raises InvalidNode unless M is from 1 to the number of inputs.
+    Raises InvalidNode unless M, which is `num_scan_inputs`, is from 1 to the number of inputs.
     """
     N = len(inputs) - num_scan_inputs
     reject(num_scan_inputs < 1 or N < 0, f"num_scan_inputs {num_scan_inputs} of {len(inputs)}")
@@ -259,9 +275,10 @@ def states_and_scan_inputs(inputs: Values, num_scan_inputs: int) -> tuple[Values
 
 
 def flags_of(name: str, flags: Sequence[int] | None, length: int) -> list[bool]:
-    """Return a list of flags as booleans, all False if it is omitted or empty.
+    """Return a list of flags as booleans, all False if it is None or empty.
 
-    Raises InvalidNode for another length, and for a number other than 0 and 1.
+    `name` is for messages. Raises InvalidNode for another length, and for a number other than 0 and
+    1.
     """
     listed = flags or [0] * length
     reject(len(listed) != length, f"{name} {list(listed)}; allowed: {length} numbers")
@@ -273,10 +290,11 @@ def flags_of(name: str, flags: Sequence[int] | None, length: int) -> list[bool]:
 def axes_of(
     name: str, axes: Sequence[int] | None, ranks: Sequence[int], counted: CountedAxis
 ) -> list[int]:
-    """Return a list of axes, one of each rank, counted from the front.
+    """Return a list of axes, one for a tensor of each rank, counted from the front by `counted`.
 
     "If omitted, 0 will be used"; so it is if the list is empty. Raises InvalidNode for another
-    length, and for an axis that does not exist.
+    length, and for an axis that does not exist. In version 9 a negative one is refused or counts
+    from the back: NEGATIVE_AXIS.
     """
     listed = axes or [0] * len(ranks)
     reject(len(listed) != len(ranks), f"{name} {list(listed)}; allowed: {len(ranks)} axes")
@@ -286,7 +304,7 @@ def axes_of(
 def scan_inputs_of(
     tensors: Values, axes: Sequence[int], directions: Sequence[bool]
 ) -> list[ScanInput]:
-    """Return the scan inputs, from their tensors, axes and directions."""
+    """Return the scan inputs, from their tensors, axes and directions: True for reverse."""
     return [
         ScanInput(tensor, axis, is_reverse)
         for tensor, axis, is_reverse in zip(tensors, axes, directions, strict=True)
@@ -298,9 +316,14 @@ def scanned(
 ) -> tuple[Values, list[Values]]:
     """Return the final states of a scan from `states`, and the elements of each scan output.
 
-    "scan_i.shape[axis_i] is required to be equal to scan_j.shape[axis_j] for all i,j": raises
-    InvalidNode otherwise; NotSupported for scan outputs of no iteration, whose shape nothing
-    decides.
+    The elements are a list for each output, with one of each iteration, in their order. `position`
+    gives the position that an iteration reads. The body has the states, then an element of each of
+    `scan_inputs`, of which there is one or more: "scan_i.shape[axis_i] is required to be equal to
+    scan_j.shape[axis_j] for all i,j".
+
+    Raises InvalidNode otherwise, and for a body of fewer outputs than states or another number of
+    inputs; NotSupported for scan outputs of no iteration, whose shape nothing decides. The body
+    raises what its nodes do.
     """
     lengths = {scan_input.length for scan_input in scan_inputs}
     reject(len(lengths) > 1, f"scan inputs of lengths {sorted(lengths)}")
@@ -335,9 +358,18 @@ def scan_versions(
 ) -> Values:
     """Return the final states, then the scan outputs; there are no batches since version 9.
 
-    The body has the inputs (loop state variables..., scan_input_elts...) and the outputs (loop
-    state variables..., scan_output_elts...). Version 9 does not mention negative axes, and later
-    ones count them from the back: `counted`.
+    Inputs are the initial states, then num_scan_inputs tensors. Each list has an entry for each
+    scan input or output; None, or an empty list, stands for axis 0 or direction 0. Direction 1
+    scans an input from the end, and puts each element of an output before the others. The body has
+    the inputs (loop state variables..., scan_input_elts...) and the outputs (loop state
+    variables..., scan_output_elts...). Version 9 does not mention negative axes (NEGATIVE_AXIS),
+    and later ones count them from the back: `counted`.
+
+    Raises InvalidNode for a num_scan_inputs below 1 or above the number of inputs; lists of axes or
+    directions of another length; axes out of range; directions other than 0 and 1; scan inputs of
+    different lengths; a body of another number of inputs, or of fewer outputs than states; and scan
+    outputs whose shape changes. Raises NotSupported for scan outputs of no iteration, and for those
+    that are sequences. The body raises what its nodes do.
     """
     first, tensors = states_and_scan_inputs(initial_state_and_scan_inputs, num_scan_inputs)
     ranks = [x.ndim for x in tensors]
@@ -368,11 +400,17 @@ def scan_8(
     num_scan_inputs: int,
     directions: Sequence[int] | None,
 ) -> Values:
-    """Version 8: return the final states, then the scan outputs, along an axis of batches.
+    """Return the final states, then the scan outputs, along an axis of batches: version 8.
 
-    sequence_lens: [batch_size]; states: [batch_size, …]; scan inputs: [batch_size,
-    max_sequence_length, …]. Raises NotSupported for what is behind the end of a sequence: "The
-    remaining values have an undefined value."
+    Inputs are the initial states, then num_scan_inputs tensors. directions: one for each of these,
+    of which 1 scans from the end; None for 0. sequence_lens: [batch_size], None for full lengths;
+    states: [batch_size, …]; scan inputs: [batch_size, max_sequence_length, …].
+
+    Raises InvalidNode for other shapes, lengths, num_scan_inputs and directions; a body of another
+    number of inputs, or of fewer outputs than states; and scan outputs or final states whose shape
+    changes between iterations or batches. Raises NotSupported for no batches, for scan outputs of
+    no iteration, and for scan outputs behind the end of a sequence: "The remaining values have an
+    undefined value." The body raises what its nodes do.
     """
     first, tensors = states_and_scan_inputs(initial_state_and_scan_inputs, num_scan_inputs)
     is_reverse = flags_of("directions", directions, len(tensors))
@@ -396,7 +434,10 @@ def scan_8(
 
 
 def batch_size_of(states: Values, scan_inputs: Values) -> int:
-    """Return the length of axis 0, "required to be" the same of all; raise InvalidNode if not."""
+    """Return the length of axis 0, "required to be" the same of all.
+
+    Raises InvalidNode if it is not, for a state of rank 0, and for a scan input of rank below 2.
+    """
     given = [*states, *scan_inputs]
     if min(x.ndim for x in given) < 1 or min(x.ndim for x in scan_inputs) < 2:
         raise InvalidNode("a tensor without the axis of batches, or that of its sequences")
@@ -406,7 +447,10 @@ def batch_size_of(states: Values, scan_inputs: Values) -> int:
 
 
 def max_sequence_length_of(scan_inputs: Values) -> int:
-    """Return the length of axis 1, "required to be" the same of all; raise InvalidNode if not."""
+    """Return the length of axis 1, "required to be" the same of all.
+
+    Raises InvalidNode if it is not.
+    """
     lengths = {x.shape[1] for x in scan_inputs}
     reject(len(lengths) > 1, f"scan inputs of lengths {sorted(lengths)}")
     return int(lengths.pop())
@@ -415,7 +459,8 @@ def max_sequence_length_of(scan_inputs: Values) -> int:
 def lengths_of(sequence_lens: Array, batch_size: int, max_sequence_length: int) -> Sequence[int]:
     """Return the length of each sequence, by default max_sequence_length.
 
-    Raises InvalidNode unless they are "sequences of length <= the maximum-sequence-length".
+    sequence_lens: [batch_size], or None. Raises InvalidNode unless they are "sequences of length <=
+    the maximum-sequence-length", and 0 or more.
     """
     if sequence_lens is None:
         return [max_sequence_length] * batch_size
@@ -435,7 +480,11 @@ Apply: TypeAlias = Callable[[Subgraph, Values, int, Values], Array]
 
 
 def applied(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
-    """Return what the body gives for sample `n` and the inputs that are no sequences."""
+    """Return what the body gives for sample `n` and the inputs that are no sequences.
+
+    `samples` are the sequence, `others` the other inputs. The body has one output. Raises what its
+    nodes raise.
+    """
     [result] = body(samples[n], *others)
     return result
 
@@ -457,9 +506,10 @@ class MapSteps:
 def sequence_map_versions(steps: MapSteps, *additional_inputs: Array, body: Subgraph) -> Values:
     """Return the sequence of what the body gives for each sample of the input sequence.
 
-    additional_inputs: the inputs besides the sequence, and after them the tensors of the sequence.
-    "The number of inputs and outputs, should match the one of the subgraph": raises InvalidNode
-    otherwise.
+    additional_inputs: the inputs besides the sequence, and after them the tensors of the sequence,
+    of which there may be none. "The number of inputs and outputs, should match the one of the
+    subgraph": raises InvalidNode otherwise, also for a body of several outputs. The body raises
+    what its nodes do.
     """
     number = len(body.body.inputs) - 1
     others = additional_inputs[:number]

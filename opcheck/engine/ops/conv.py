@@ -84,7 +84,9 @@ def check_filters(
 ) -> None:
     """Raise InvalidNode where X, W, B and the attributes contradict each other.
 
-    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn, or if it `is_transposed` C×M/group×k1×…×kn; B: [M].
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn, or if it `is_transposed` C×M/group×k1×…×kn; B: [M], or
+    None; kernel_shape: that of W, or None. Ranks are 3 or more, and a `group` of 1 or more divides
+    the first axis of W.
     """
     ranks = f"X of rank {X.ndim} and W of rank {W.ndim}; allowed: both 3 or more"
     reject(X.ndim < 3 or W.ndim != X.ndim, ranks)
@@ -100,9 +102,12 @@ def check_filters(
 def windows_of_filters(
     X: Array, W: Array, B: Array, attributes: Attributes, open_sizes: Collection[Ruling]
 ) -> Windows:
-    """Return the windows over X; raise InvalidNode for tensors and attributes that do not fit.
+    """Return the windows over X: "kernel_shape: If not present, should be inferred from input W."
 
-    "kernel_shape: If not present, should be inferred from input W."
+    Raises InvalidNode for X, W, B, kernel_shape and group that contradict each other; for strides,
+    dilations or pads of another length or out of range, an unknown auto_pad, and pads beside it;
+    and for a window that does not fit, unless `open_sizes` and their readings allow it. Raises
+    MemoryError for an output of more than 2^28 elements.
     """
     check_filters(X, W, B, attributes.kernel_shape, attributes.group)
     return windows_of(
@@ -135,9 +140,13 @@ def conv(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Array:
-    """Return Y by a convolution of the windows that the attributes describe.
+    """Return Y, N×M×O1×…×On, by a convolution of the windows that the attributes describe.
 
-    Raises InvalidNode for shapes and attributes that do not fit each other.
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], None for zeros; attributes: None for the defaults.
+
+    Raises InvalidNode for shapes and attributes that do not fit each other. Where no window fits
+    the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 SIZE_UNDER_SAME
+    decides sizes too. Raises MemoryError for an output of more than 2^28 elements.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -155,15 +164,16 @@ def conv(
 
 
 def of_channels(B: Array, axes: int) -> Array:
-    """Return B, [M], as M×1×…×1 for so many spatial axes; None if it is left out."""
+    """Return B, [M], as M×1×…×1 for so many spatial axes; None if it is None."""
     return None if B is None else xp.reshape(B, (-1, *[1] * axes))
 
 
 @CONV.formula(build=conv)
 def by_windows(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
-    """Return for each window and filter the sum of their products, and B.
+    """Return for each window and filter the sum of their products, and B: N×M×O1×…×On.
 
-    What an infinite weight makes of padding is open: INFINITE_WEIGHT_ON_PADDING.
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], or None. What an infinite weight, or NaN, makes of
+    padding is open: INFINITE_WEIGHT_ON_PADDING.
     """
     bias = of_channels(B, len(windows.axes))
     terms = prod(W.shape[1:])
@@ -192,7 +202,8 @@ def products(
 ) -> Array:
     """Return the sums without B: the filters of each group times the elements under windows.
 
-    w: M×C/group×k1×…×kn; x: N×C×D1×…×Dn; the result: N×M×O1×…×On.
+    w: M×C/group×k1×…×kn; x: N×C×D1×…×Dn, in which padding counts as 0; the result: N×M×O1×…×On.
+    `multiply` is a product of matrices.
     """
     batch, channels, *lengths = x.shape
     filters = w.shape[0]
@@ -214,8 +225,9 @@ def products_with_infinities(
 ) -> NDArray[np.float64]:
     """Return the sums of those products alone that have an infinite factor, or NaN.
 
-    `multiply` is `products` of windows: a sum of 0 and 1 counts products, none of them of padding.
-    The result holds infinities, NaN, and 0 where there is no such product.
+    w: the filters; x: the input, both in the shapes that `multiply` takes. The result has the shape
+    of the output. `multiply` is `products` of windows: a sum of 0 and 1 counts products, none of
+    them of padding. The result holds infinities, NaN, and 0 where there is no such product.
     """
 
     def number_of(is_w: NDArray[np.bool_], is_x: NDArray[np.bool_]) -> Array:
@@ -258,15 +270,18 @@ OUT = np.array([[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0
 
 
 def is_of_3(axis: AxisWindows) -> bool:
-    """Return True for windows of three neighbors, one beside the other."""
+    """Return True for windows of three neighbors that move by one element."""
     return (axis.kernel, axis.stride, axis.dilation) == (3, 1, 1)
 
 
 @CONV.alternative("where tiles are filtered by Winograd's F(4×4, 3×3)", build=conv)
 def by_tiles(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
-    """Return tiles of 4×4 elements, made of products of transforms of 6×6 elements.
+    """Return for each window and filter the sum of their products, and B: N×M×O1×…×On.
 
-    That goes with filters of 3×3, one place apart; others are computed as `by_windows` does.
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], or None. Filters of 3×3, with strides and
+    dilations of 1, are computed in tiles of 4×4 outputs, from transforms of 6×6 elements: an
+    infinity or NaN may reach all outputs of its tile. Others are computed by `by_windows`, where
+    the ruling INFINITE_WEIGHT_ON_PADDING counts.
     """
     axes = windows.axes
     if len(axes) != 2 or not all(map(is_of_3, axes)):
@@ -294,7 +309,10 @@ def by_tiles(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Arra
 
 
 def transformed(matrix: NDArray[Any], x: Array, axis: int) -> Array:
-    """Return M x M^T of each square x, whose elements lie along `axis`; the result's come first."""
+    """Return M x M^T of each square x, whose elements lie along `axis` in row-major order.
+
+    matrix: M, which need not be square. The elements of the result lie along its first axis.
+    """
     both = partial(np.tensordot, axes=([1], [axis]))
     return xp.bilinear(np.kron(matrix, matrix), x, both, 2 * matrix.shape[1])
 
@@ -307,7 +325,10 @@ OperandsChange: TypeAlias = Callable[[Array, Array, Array, int], Operands]
 
 
 def in_turns(x: Array, axis: int, group: int) -> Array:
-    """Return `x` with the channels along `axis` dealt to the groups in turns."""
+    """Return `x` with the channels along `axis` dealt to the groups in turns.
+
+    `group` divides the number of channels.
+    """
     shape = x.shape
     split = (*shape[:axis], group, shape[axis] // group, *shape[axis + 1 :])
     parts: Array = xp.reshape(x, split)
@@ -315,7 +336,7 @@ def in_turns(x: Array, axis: int, group: int) -> Array:
 
 
 def turned(W: Array) -> Array:
-    """Return filters with each spatial axis from its end to its beginning."""
+    """Return filters, M×C×k1×…×kn, with each spatial axis from its end to its beginning."""
     return xp.flip(W, axis=tuple(range(2, W.ndim)))
 
 
@@ -358,7 +379,7 @@ def first_bias_for_all(X: Array, W: Array, B: Array, group: int) -> Operands:
 
 
 def first_for_all(x: Array) -> Array:
-    """Return `x` with its first entry in place of all; None if it is left out."""
+    """Return `x` with its first entry in place of all; None if it is None."""
     return None if x is None else xp.broadcast_to(x[:1], x.shape)
 
 
@@ -386,7 +407,11 @@ OPERANDS: Mapping[str, tuple[str, OperandsChange]] = {
 def of_operands(
     convolution: Convolution, changes: Mapping[str, tuple[str, OperandsChange]]
 ) -> dict[str, tuple[str, Convolution]]:
-    """Return mutants that compute rightly with wrong operands: a text, and the convolution."""
+    """Return mutants, by name, that compute rightly with wrong operands.
+
+    `changes` has for each a text, and what makes X, W and B of these and the number of groups. Each
+    is a text and the convolution, as `mutant_table` takes them.
+    """
 
     def changed(
         change: OperandsChange, X: Array, W: Array, B: Array, windows: Windows, group: int
@@ -428,7 +453,9 @@ CONV.mutant_table(
 def over_time(x: Array, weight: Array, bias: Array) -> Array:
     """Return each channel's sums of products of its kernel and the elements under windows.
 
-    x: [batch_size, channels, k - 1 + L]; weight: [channels, 1, k]; the result has L elements.
+    x: [batch_size, channels, k - 1 + L]; weight: [channels, 1, k]; bias: [channels], or None; the
+    result: [batch_size, channels, L], empty where x is. There is no padding. Raises MemoryError for
+    more than 2^28 elements.
     """
     if not x.size:
         return x[..., weight.shape[2] - 1 :]
@@ -436,12 +463,15 @@ def over_time(x: Array, weight: Array, bias: Array) -> Array:
 
 
 def as_computed(y: Array, dtype: np.dtype[np.generic]) -> Array:
-    """Return the sums as they are."""
+    """Return the sums as they are; a step that an alternative does otherwise."""
     return y
 
 
 def stored(y: Array, dtype: np.dtype[np.generic]) -> Array:
-    """Return the sums as a tensor of the input's type holds them, between two operators."""
+    """Return the sums rounded to `dtype` if it has 16 bits, else as they are.
+
+    They are so kept between two operators.
+    """
     return xp.astype(xp.astype(y, np.float32), dtype) if dtype.itemsize == 2 else y
 
 
@@ -451,7 +481,10 @@ def swish(y: Array) -> Array:
 
 
 def last_elements(x: Array, length: int) -> Array:
-    """Return the next state: the last k - 1 elements of the state and an input of this length."""
+    """Return the next state: the last k - 1 elements of `x`, the state with the input behind it.
+
+    length: that of the input.
+    """
     return x[:, :, length:]
 
 
@@ -484,8 +517,11 @@ def causal_conv_with_state(
 ) -> tuple[Array, Array]:
     """Return the output, of the input's shape, and the next state, [batch_size, channels, k - 1].
 
-    input: [batch_size, channels, L]; weight: [channels, 1, k]; bias: [channels]; past_state as the
-    next one, zeros if it is left out. Raises InvalidNode for other shapes and activations.
+    input: [batch_size, channels, L]; weight: [channels, 1, k]; bias: [channels], None for zeros;
+    past_state as the next one, zeros if it is None. L may be 0: the state then stays.
+
+    Raises InvalidNode for other shapes, a k of 0, and an activation other than silu, swish and
+    none; MemoryError for an output of more than 2^28 elements.
     """
     kernel = weight.shape[-1] if weight.ndim == 3 else 0
     channels = input.shape[1:2]

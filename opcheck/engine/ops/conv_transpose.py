@@ -129,7 +129,7 @@ class Placement:
 
 
 def as_given(placement: Placement) -> Placement:
-    """Return the attributes as the node has them; mutants read them otherwise."""
+    """Return the attributes as the node has them, where a mutant reads them otherwise."""
     return placement
 
 
@@ -160,7 +160,18 @@ def conv_transpose(
 ) -> Array:
     """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, C×M/group×k1×…×kn.
 
-    Raises InvalidNode for shapes and attributes that do not fit each other.
+    B: [M], None for zeros; attributes: None for the defaults. `since` is 1 or 11. Where an infinite
+    weight meets no element of X, outputs are NaN or not: INFINITE_WEIGHT_BETWEEN_ELEMENTS.
+
+    Raises InvalidNode for shapes, kernel_shape or group that do not fit each other; an unknown
+    auto_pad, and pads beside it; lists of another length; strides and dilations below 1, other
+    numbers below 0; a size of the output below 0; an empty kernel; and an output_padding that is
+    too large. Some rulings refuse a node so too: BATCHES_IN_OUTPUT_SHAPE, PADDING_BELOW_0,
+    EMPTY_IMAGE, OUTPUT_PADDING_BELOW_THE_DILATION.
+
+    Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for more
+    than 2^28 elements. In version 1, SIZE_UNDER_SAME, SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING
+    decide sizes and places.
     """
     check_filters(X, W, B, kernel_shape, group, is_transposed=True)
     outer = X.shape[0], W.shape[1] * group
@@ -196,8 +207,12 @@ def spatial_sizes(
 ) -> Sequence[int]:
     """Return the sizes in `output_shape` without batches and channels.
 
-    "Note that the output_shape attribute value should not include dimensions for batch size and
-    channels" is of version 11; before: BATCHES_IN_OUTPUT_SHAPE.
+    outer: batches and channels of the output; axes: how many are spatial. "Note that the
+    output_shape attribute value should not include dimensions for batch size and channels" is of
+    version 11; before, a list of two more entries is cut off or left as it is:
+    BATCHES_IN_OUTPUT_SHAPE.
+
+    Raises InvalidNode where what is cut off differs from `outer`. No other length is checked here.
     """
     if since > 1 or len(output_shape) != axes + 2:
         return output_shape
@@ -211,7 +226,11 @@ def spatial_sizes(
 def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     """Return the windows over the output along spatial axis `n`, one for each element of X.
 
-    Raises InvalidNode for an output of a size below 0, and for what the text forbids.
+    `since` is 1, or 11 for later versions. Raises InvalidNode for an output of a size below 0, an
+    empty kernel, and an output_padding that is too large; PADDING_BELOW_0 and EMPTY_IMAGE may
+    refuse a size so too. Raises NotSupported while judging for auto_pad VALID beside output_shape.
+    OUTPUT_PADDING_BELOW_THE_DILATION decides what is too large. In version 1, SIZE_UNDER_SAME,
+    SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING decide sizes and places.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]
@@ -240,10 +259,11 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
 
 
 def check_output_padding(since: int, added: int, stride: int, dilation: int) -> None:
-    """Refuse an output_padding that is too large.
+    """Raise InvalidNode since version 11 for an output_padding that is too large.
 
-    "Each padding value in "output_padding" must be less than the corresponding stride/dilation
-    dimension", since version 11: OUTPUT_PADDING_BELOW_THE_DILATION.
+    added: the output_padding along an axis. "Each padding value in "output_padding" must be less
+    than the corresponding stride/dilation dimension": less than the larger of both, or than the
+    stride too: OUTPUT_PADDING_BELOW_THE_DILATION. Version 1 allows any.
     """
     if since == 1:
         return
@@ -256,7 +276,8 @@ def check_output_padding(since: int, added: int, stride: int, dilation: int) -> 
 def size_under_same(since: int, length: int, stride: int) -> int:
     """Return the size of the output: "output_shape[i] = input_shape[i] * strides[i]".
 
-    Version 1 has "the output spatial size match the input": SIZE_UNDER_SAME.
+    length: that of the input. In version 1 it may be `length` itself, as that has "the output
+    spatial size match the input": SIZE_UNDER_SAME.
     """
     is_open = since == 1 and length * stride != length
     if is_open and SIZE_UNDER_SAME.reading() == "size_of_the_input":
@@ -268,7 +289,8 @@ def padding_before(since: int, placement: Placement, total: int) -> int:
     """Return how much of the `total` padding is before the image; below 0 it is added there.
 
     Of an odd padding one more is before, but under SAME_UPPER; where a size is stated, version 1
-    has it the other way round, and contradicts itself beside SAME: SPLIT_BESIDE_SAME.
+    has it the other way round, and contradicts itself beside SAME: SPLIT_BESIDE_SAME. Where a
+    `total` below 0 is added is PADDING_BELOW_0's, which may raise InvalidNode instead.
     """
     is_first = since == 1 and placement.output_shape is not None
     more_before = placement.auto_pad != "SAME_UPPER" and not is_first
@@ -285,7 +307,7 @@ def padding_before(since: int, placement: Placement, total: int) -> int:
 
 
 def check_image(*sizes: int) -> None:
-    """Refuse an empty image if EMPTY_IMAGE is read so."""
+    """Raise InvalidNode if one of the sizes is 0 and EMPTY_IMAGE is read as refused."""
     if not all(sizes):
         reject(EMPTY_IMAGE.reading() == "refused", "an image without elements")
 
@@ -294,7 +316,11 @@ def check_image(*sizes: int) -> None:
 
 
 def added_up(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
-    """Return for each element the sum of those products that fall on it, and B."""
+    """Return for each element the sum of those products that fall on it, and B: N×M×O1×…×On.
+
+    `windows` lie over the output. X: N×C×D1×…×Dn; W: C×M/group×k1×…×kn; B: [M], or None. An element
+    that nothing falls on is 0, and B.
+    """
     terms = X.shape[1] // group * prod(map(most_taps, windows.axes))
     bias = of_channels(B, len(windows.axes))
     return xp.bilinear(W, X, partial(folded, windows, group), terms, bias)
@@ -308,7 +334,7 @@ def most_taps(axis: AxisWindows) -> int:
 def folded(windows: Windows, group: int, w: Array, x: Array) -> Array:
     """Return the products of each group's filters and elements, added up, without B.
 
-    w: C×M/group×k1×…×kn; x: N×C×D1×…×Dn; the result: N×M×O1×…×On.
+    w: C×M/group×k1×…×kn; x: N×C×D1×…×Dn; the result: N×M×O1×…×On. `windows` lie over the output.
     """
     batch, channels, *lengths = x.shape
     channels_of_group = channels // group
@@ -323,9 +349,9 @@ def folded(windows: Windows, group: int, w: Array, x: Array) -> Array:
 def has_lonely_weight(
     windows: Windows, group: int, is_infinite: NDArray[np.float64], shape: tuple[int, ...]
 ) -> NDArray[np.bool_]:
-    """Return True for each output, some infinite weight of which meets no element of X.
+    """Return a mask, N×M×O1×…×On, of outputs of which some infinite weight meets no element of X.
 
-    is_infinite: 1 for each weight that is infinite or NaN, else 0; shape: that of X.
+    is_infinite: 1 for each weight that is infinite or NaN, else 0, of W's shape; shape: that of X.
     """
     met = folded(windows, group, is_infinite, np.ones(shape))
     channels, filters_of_group = is_infinite.shape[:2]
@@ -382,7 +408,7 @@ def without_stride(axis: AxisWindows) -> AxisWindows:
 
 
 def elsewhere(change: Callable[[AxisWindows], AxisWindows]) -> Transposed:
-    """Return the transposed convolution with other windows along each axis."""
+    """Return the transposed convolution with the windows along each axis changed by `change`."""
 
     def convolution(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
         moved = replace(windows, axes=tuple(map(change, windows.axes)))
@@ -528,7 +554,14 @@ def col2im(
 ) -> Array:
     """Return the image, [N, C, *image_shape], of an input [N, C * the block's size, blocks].
 
-    Raises InvalidNode where there are more blocks, or fewer, than lie in the image.
+    image_shape, block_shape: lists of one length, 2 or more. Overlapping elements are added up by
+    `join`, and places that no block holds are 0.
+
+    Raises InvalidNode for other ranks or lengths; sizes, strides, dilations or pads out of range; a
+    block larger than the padded image by more than a stride; and where there are more blocks, or
+    fewer, than lie in the image. An image without elements or blocks may be refused so too:
+    EMPTY_IMAGE. Raises NotSupported for sums of texts or booleans, while judging also where
+    integers overflow or complex sums are rounded; MemoryError for more than 2^28 windows.
     """
     image = listed("image_shape", image_shape)
     block = listed("block_shape", block_shape)
@@ -550,7 +583,11 @@ def col2im(
 def put_back(columns: Array, windows: Windows) -> Array:
     """Return planes with the elements of blocks where they were, added up where they overlap.
 
-    No text defines sums of texts or of truth values.
+    columns: [N*C, *block, *blocks along each axis]; the result: [N*C, *image], 0 where no block is.
+
+    Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
+    judging also where a sum of integers overflows or one of complex numbers is rounded. `windows`
+    lie over the image.
     """
     over = number_of_blocks(columns, windows)
     kind = columns.dtype.kind
@@ -567,7 +604,7 @@ def put_back(columns: Array, windows: Windows) -> Array:
 
 
 def number_of_blocks(columns: Array, windows: Windows) -> NDArray[np.intp]:
-    """Return how many blocks hold each element of the image."""
+    """Return how many blocks hold each element of the image, in the image's shape."""
     ones = np.ones((1, *columns.shape[1:]), np.intp)
     counts: NDArray[np.intp] = windows.folded(ones)[0]
     return counts

@@ -44,7 +44,11 @@ class Accumulation:
     without: Callable[[Array, Array], Array]
 
     def scan(self, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-        """Return y, of x's shape; see the head."""
+        """Return what is accumulated along `axis`, of x's shape.
+
+        If `exclusive`, each element is left out of its own, and the first is `start`. In `reverse`,
+        it runs from the last element on. An empty `x` gives an empty result.
+        """
         y = self.accumulate(xp.flip(x, axis=axis) if reverse else x, axis=axis)
         if exclusive and y.size:
             first = xp.take(y, np.arange(1), axis=axis)
@@ -54,9 +58,12 @@ class Accumulation:
 
 
 def scanned(scan: Scan, x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
-    """Return `scan` along an axis in [-rank(x), rank(x)-1].
+    """Return `scan` along an axis in [-rank(x), rank(x)-1], of x's shape.
 
-    Raises InvalidNode for another axis; flags other than 0 and 1 are read by `rulings.flag`.
+    axis: a tensor of one element. Raises InvalidNode for an axis out of range, as any is for an `x`
+    of rank 0, and for more elements or none. One element of rank 1 or more is taken or refused:
+    ONE_ELEMENT_AS_A_SCALAR. A flag other than 0 and 1 counts as either or is refused:
+    FLAG_OF_ANOTHER_NUMBER.
     """
     counted = from_either_end(scalar("axis", axis), x.ndim)
     return scan(x, counted, flag("exclusive", exclusive), flag("reverse", reverse))
@@ -165,7 +172,7 @@ MUTANTS: Mapping[str, tuple[Any, ...]] = {
 
 
 def declare(name: str, accumulation: Accumulation) -> None:
-    """Declare an operator, whose versions have one formula, and its mutants."""
+    """Declare the operator `name`, whose versions have one formula, and its mutants."""
     op = operator(name, module=__name__)
     versions = formula_builder(*opset.versions("", name))(scanned)
     op.formula(build=versions)(accumulation.scan)

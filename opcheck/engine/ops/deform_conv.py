@@ -39,7 +39,7 @@ HALF_OUTSIDE = Ruling(
 def by_axis(offset: Array, groups: int, kernel: Sequence[int], sizes: Sequence[int]) -> list[Array]:
     """Return the offset along each axis, [N, offset_group, *kernel, *sizes of the output].
 
-    offset: [N, offset_group * places of the kernel * axes, *sizes].
+    offset: [N, offset_group * places of the kernel * axes, *sizes]; groups: offset_group.
     """
     axes = len(kernel)
     split = xp.reshape(offset, (offset.shape[0], groups, *kernel, axes, *sizes))
@@ -50,7 +50,11 @@ def by_axis(offset: Array, groups: int, kernel: Sequence[int], sizes: Sequence[i
 def places_of_samples(
     offsets: Sequence[Array], kernel: Sequence[int], windows: Windows
 ) -> list[Array]:
-    """Return the place of each sample in X along each axis, in the shapes of the offsets."""
+    """Return the place of each sample in X along each axis, in the shapes of the offsets.
+
+    kernel: its lengths; windows: those of the kernel over X. A place is a number of elements from
+    the first one of X, with a fraction; below 0 is before it.
+    """
     axes = len(kernel)
     # For each axis of the kernel and then of the output the numbers along it.
     numbers = np.ix_(*map(np.arange, (*kernel, *windows.shape[2:])))
@@ -66,7 +70,7 @@ def places_of_samples(
 
 
 def linear_share(place: Array, element: NDArray[np.float64]) -> Array:
-    """Return the share of an element in what lies at a place, by their distance along an axis."""
+    """Return the share of an element in what lies at a place: 1 - their distance, at least 0."""
     # No place is NaN: the formula declines such offsets.
     return xp.maximum(1.0 - xp.abs(place - element), 0.0)
 
@@ -84,9 +88,9 @@ def sampled(
 ) -> Array:
     """Return X at the places along each axis, and 0 outside of it.
 
-    X: [N, C, *lengths]; places: for each axis [N, groups, …]; pads: for each axis the padding at
-    both ends; the result: [N, groups, channels of each, places]. So many elements as `reach` have a
-    share on either side of a place. What is half outside is open: HALF_OUTSIDE.
+    X: [N, C, *lengths]; places: for each axis [N, groups, …], of finite numbers; pads: for each
+    axis the padding at both ends; the result: [N, groups, channels of each, places]. `reach`
+    elements on either side of a place have a share. What is half outside is open: HALF_OUTSIDE.
     """
     batch, channels, *lengths = X.shape
     groups = places[0].shape[1]
@@ -126,7 +130,11 @@ def sampled(
 
 
 def is_read(at: NDArray[np.float64], length: int, pad: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return False for places half outside an axis without padding, if HALF_OUTSIDE is so read."""
+    """Return a mask of the places `at` that are read, all unless HALF_OUTSIDE is read as zero.
+
+    Then places within one element outside of an axis are not read, on a side without padding.
+    length: that of the axis; pad: its padding at both ends.
+    """
     is_before = (at > -1) & (at < 0)
     is_after = (at > length - 1) & (at < length)
     is_open = (is_before & (pad[0] == 0)) | (is_after & (pad[1] == 0))
@@ -142,7 +150,7 @@ Operands: TypeAlias = tuple[Array, Array, Array]
 
 
 def as_given(X: Array, W: Array, mask: Array, group: int, offset_group: int) -> Operands:
-    """Return X, W and the mask as they are; mutants change them."""
+    """Return X, W and the mask as they are, where a mutant changes them."""
     return X, W, mask
 
 
@@ -177,11 +185,17 @@ def deform_conv(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Array:
-    """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, M×C/group×k1×…×kn.
+    """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, M×C/group×k1×…×kn, in X's type.
 
-    offset: N×(offset_group*k1*…*kn*n)×O1×…×On; mask: N×(offset_group*k1*…*kn)×O1×…×On.
-    Raises InvalidNode for shapes and attributes that do not fit each other; NotSupported for
-    offsets, and elements between which something lies, that are not finite.
+    HALF_OUTSIDE decides about samples half outside of X. offset:
+    N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
+    N×(offset_group*k1*…*kn)×O1×…×On, None for ones.
+
+    Raises InvalidNode for shapes and attributes that do not fit each other, for attributes out of
+    range, and for a kernel larger than the padded X by more than a stride; if it is larger by less,
+    Y is empty or that is raised: NO_WINDOW_FITS. Raises NotSupported if X or `offset` holds
+    infinity or NaN, and for a mask of offset's shape with several axes; MemoryError for more than
+    2^28 elements.
     """
     check_filters(X, W, B, kernel_shape, group)
     if offset_group < 1 or X.shape[1] % offset_group:
@@ -213,7 +227,8 @@ def deform_conv(
 def products(group: int, sizes: Sequence[int], w: Array, samples: Array) -> Array:
     """Return the filters of each group times the samples under each window, N×M×O1×…×On.
 
-    samples: [N, offset_group, channels of each, places of the kernel times those of the output].
+    w: M×C/group×k1×…×kn; sizes: O1, …, On. samples: [N, offset_group, channels of each, places of
+    the kernel times those of the output].
     """
     batch = samples.shape[0]
     filters = w.shape[0]

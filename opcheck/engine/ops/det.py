@@ -35,12 +35,12 @@ MOST_BITS = 1000
 
 
 def as_computed(y: Tensor) -> Tensor:
-    """Return the determinants as they are."""
+    """Return the determinants as they are; a step that an alternative does otherwise."""
     return y
 
 
 def by_logarithms(y: Tensor) -> Tensor:
-    """Return the determinants by way of their logarithms."""
+    """Return the determinants by way of their logarithms; 0 of 0, NaN of NaN."""
     return xp.sign(y) * xp.exp(xp.log(xp.abs(y)))
 
 
@@ -50,8 +50,11 @@ def of_matrices(
 ) -> Tensor:
     """Return Y, [*], of X, [*, M, M]: "the inner-most 2 dimensions form square matrices".
 
-    `finish` computes further with the determinants. Raises InvalidNode for other matrices,
-    NotSupported for matrices of nothing, of infinity or NaN, of which the text does not define one.
+    `finish` computes further with the determinants. A matrix of one element is that element, NaN
+    and infinity too.
+
+    Raises InvalidNode for a rank below 2 and matrices that are not square, NotSupported for an M of
+    0, and for an M of 2 or more with infinity or NaN: the text does not define those.
     """
     reject(X.ndim < 2 or X.shape[-1] != X.shape[-2], f"{list(X.shape)} are no square matrices")
     n = X.shape[-1]
@@ -70,7 +73,10 @@ DET = operator("Det")
 
 @DET.formula(build=of_matrices)
 def eliminated(X: Tensor) -> Tensor:
-    """Return the determinants, as near as the elimination with pivots gets in an arithmetic."""
+    """Return the determinants, [*], as near as the elimination with pivots gets in an arithmetic.
+
+    X: [*, M, M], of finite numbers. A determinant out of float64's range is infinite.
+    """
     values = xp.values_of(X)
     *outer, n, _ = values.shape
     # Matrices are scaled to elements of at most 1, and their determinants back.
@@ -90,7 +96,8 @@ def eliminated(X: Tensor) -> Tensor:
 def exact(matrix: Matrix) -> Sequence[float]:
     """Return three numbers that add up to the determinant, by Bareiss's elimination.
 
-    It divides whole numbers without a remainder: by the pivot before.
+    It divides whole numbers without a remainder: by the pivot before. The matrix is finite and not
+    empty; of a singular one all three are 0.
     """
     mantissas, exponents = np.frexp(matrix)
     least = int(exponents.min())
@@ -115,7 +122,10 @@ def exact(matrix: Matrix) -> Sequence[float]:
 
 
 def three_floats(whole: int, exponent: int) -> Sequence[float]:
-    """Return three numbers that add up to whole * 2**exponent, the largest first."""
+    """Return three numbers that add up to whole * 2**exponent, the largest first.
+
+    They lack what is beyond three times 53 bits. Beyond float64's range they are infinite.
+    """
     surplus = max(0, whole.bit_length() - MOST_BITS)
     rest = whole >> surplus
     parts: list[float] = []
@@ -129,7 +139,11 @@ def three_floats(whole: int, exponent: int) -> Sequence[float]:
 def triangles(
     matrix: Matrix, *, exchanges_rows: bool = True
 ) -> tuple[NDArray[np.intp], Matrix, Matrix]:
-    """Return the order of rows, L and U of an elimination; the largest pivots come first."""
+    """Return the order of rows, L and U of an elimination; the largest pivots come first.
+
+    The rows in that order are L·U. Unless it `exchanges_rows`, rows stay in their order; a pivot of
+    0 divides as 1.
+    """
     upper = matrix.copy()
     lower = np.zeros_like(matrix)
     rows = np.arange(len(matrix))
@@ -148,9 +162,9 @@ def triangles(
 def room(matrix: Matrix) -> tuple[float, float]:
     """Return the largest error of an elimination, and its standard deviation, in unit roundoffs.
 
-    Elimination is right of a matrix nearby: A + E = LU with |E| ≤ n·u·|L||U|. To first order each
-    element of E moves a determinant by its cofactor, and to others by products of singular values.
-    Rows may be eliminated, or columns: the larger one counts.
+    matrix: finite and not empty. Elimination is right of a matrix nearby: A + E = LU with |E| ≤
+    n·u·|L||U|. To first order each element of E moves a determinant by its cofactor, and to others
+    by products of singular values. Rows may be eliminated, or columns: the larger one counts.
     """
     n = len(matrix)
     left, sizes, right = np.linalg.svd(matrix)
@@ -166,7 +180,10 @@ def room(matrix: Matrix) -> tuple[float, float]:
 
 
 def of_elimination(matrix: Matrix, cofactors: Matrix) -> tuple[float, float, float]:
-    """Return Σ |cofactor|·|L||U|, the norm of |L||U|, and the deviation of the first of them."""
+    """Return Σ |cofactor|·|L||U|, the norm of |L||U|, and the deviation of the first of them.
+
+    cofactors: the magnitudes of the matrix's cofactors, in its shape.
+    """
     rows, lower, upper = triangles(matrix)
     nearby = np.abs(lower) @ np.abs(upper)
     variances = 2 * (lower**2 @ upper**2) * cofactors[rows] ** 2
@@ -182,9 +199,9 @@ DET.alternative(
 
 @DET.alternative("", build=of_matrices)
 def by_minors(X: Tensor) -> Tensor:
-    """Return the determinants by the first row's minors, as kernels of small matrices do.
+    """Return the determinants, [*], by the first row's minors, as kernels of small matrices do.
 
-    They are not as near to singular matrices as elimination.
+    They are not as near to singular matrices as elimination, which computes matrices above 4×4.
     """
     n = X.shape[-1]
     if n > 4:
@@ -204,12 +221,12 @@ def by_minors(X: Tensor) -> Tensor:
 
 
 def of_each_matrix(determinant: Callable[[Matrix], float]) -> Mapping[int, Formula]:
-    """Return the formulas from what makes one determinant of one matrix."""
+    """Return the formulas, by version, from what makes one determinant of one matrix."""
     return of_matrices(partial(mapped, determinant))
 
 
 def mapped(determinant: Callable[[Matrix], float], X: Tensor) -> Tensor:
-    """Return `determinant` of each matrix of X, computed in float64."""
+    """Return `determinant` of each matrix of X, [*, M, M], computed in float64: [*]."""
     matrices = bare(X).astype(np.float64).reshape(-1, *X.shape[-2:])
     found = np.array([determinant(matrix) for matrix in matrices])
     return found.reshape(X.shape[:-2])

@@ -52,7 +52,12 @@ DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 
 
 def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> None:
-    """Raise NotSupported for elements of which the operator's page does not define the result."""
+    """Raise NotSupported for elements of which the operator's page does not define the result.
+
+    Those are a scale of 0 of DequantizeLinear, NaN for the operators of UNDEFINED_OF_NAN, and,
+    while judging, negative elements of the first input if the member P is odd. inputs: those of
+    DirectML; members: the operator's, by name.
+    """
     has_odd_power = members.get("P", 0) % 2 == 1
     if has_odd_power and (seen(inputs[0]) < 0).any():
         leave_open("whether odd powers keep the signs")
@@ -63,7 +68,10 @@ def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> No
 
 
 def check_powers(base: Array, exponent: Array) -> None:
-    """Raise NotSupported for 0 to the power of 0."""
+    """Raise NotSupported for 0 to the power of 0.
+
+    The tensors broadcast. NaN next to 0 is allowed.
+    """
     # A comparison with NaN is false, and powers of NaN are defined.
     is_0_to_0 = (seen(base) == 0) & (seen(exponent) == 0)
     if is_0_to_0.any():
@@ -78,7 +86,10 @@ def tensors_of_onnx(
 ) -> list[Array]:
     """Return the inputs of ONNX's operator: those of DirectML's, then those that are members there.
 
-    Raises NotSupported for elements of which the page does not define the result.
+    `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported where the page
+    does not define the result: 0 to the power of 0, indices out of range, a scale of 0, NaN for the
+    operators of UNDEFINED_OF_NAN; while judging, also negative elements to an odd power. Raises it
+    too for members that no number of the tensor's type can be, and a minimum above the maximum.
     """
     check_values(part, inputs, members)
     tensors = [xp.reshape(x, sizes[n]) if n in sizes else x for n, x in enumerate(inputs)]
@@ -102,7 +113,7 @@ def mirrored(filters: Array) -> Array:
 
 
 def rounded_toward(rounding: str, x: Array) -> Array:
-    """Return `x` in whole numbers, of which Round makes nothing else.
+    """Return `x` in whole numbers, of which Round makes nothing else; infinity and NaN as they are.
 
     TOWARD_ZERO leaves out the fraction; TOWARD_INFINITY rounds to nearest, and halves away from 0.
     """
@@ -113,7 +124,10 @@ def rounded_toward(rounding: str, x: Array) -> Array:
 
 
 def whole_indices(indices: Array, length: int) -> Array:
-    """Return indices as int64; raise NotSupported for those out of range on an axis of `length`."""
+    """Return indices as int64; those below 0 are left as they are.
+
+    Raises NotSupported for those outside of [-length, length-1] on an axis of `length`.
+    """
     is_outside = (indices >= length) | (indices < 0) & (indices + length < 0)
     if is_outside.any():
         raise_unspecified("what an index out of range reads")
@@ -126,8 +140,9 @@ def whole_indices(indices: Array, length: int) -> Array:
 def renamed(lowered: Lowered, formulas: Mapping[str, Formula]) -> Formula:
     """Return a formula with DirectML's tensors and members, from ONNX's formulas by operator.
 
-    A member may decide which operator of ONNX is meant. Raises InvalidNode for what the page
-    forbids; NotSupported for what it does not define.
+    A member may decide which operator of ONNX is meant. The formula raises InvalidNode for sizes,
+    types and members that the page forbids; NotSupported for what it does not define; and what
+    ONNX's formula raises.
     """
 
     def formula(*inputs: Array, outputs: int = 1, **members: Any) -> Any:
@@ -156,7 +171,8 @@ def of_each_matrix(
 ) -> Array:
     """Return what a function of matrices gives for each of stacks of them.
 
-    inputs: [..., rows, columns], all with the same leading axes as the first, or None.
+    inputs: [..., rows, columns], all with the same leading axes as the first, which are not empty,
+    or None. attributes: keywords of the function. Raises what the function raises.
     """
     stack = inputs[0].shape[:-2]  # type: ignore[union-attr]
     results = [
@@ -170,7 +186,12 @@ def of_each_matrix(
 
 
 def declare(name: str, lowered: Lowered) -> None:
-    """Declare an operator of DirectML, with the alternatives and mutants of ONNX's operators."""
+    """Declare an operator of DirectML, with the alternatives and mutants of ONNX's operators.
+
+    It is registered under its name. Only what concerns the versions that `lowered` means is taken;
+    of mutants of one name, the first part's. Raises KeyError if the engine lacks one of ONNX's
+    operators or its version, WrongOperator if DirectML has no operator of this name.
+    """
     versions = {part.name: part.onnx.op.since for part in (*lowered.picks.values(), lowered)}
     operators = {part: operator_of_onnx(part) for part in versions}
     last = [*operators.values()][-1]
@@ -196,7 +217,10 @@ def declare(name: str, lowered: Lowered) -> None:
 
 
 def operator_of_onnx(name: str) -> Operator:
-    """Return the operator of ONNX of this name; raise KeyError if the engine has none."""
+    """Return the operator of ONNX of this name.
+
+    Raises KeyError if the engine has none.
+    """
     known = find("", name)
     if known is None:
         raise KeyError(name)

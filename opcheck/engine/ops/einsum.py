@@ -78,7 +78,7 @@ class Summation:
         return [label for label in self.lengths if label not in self.output]
 
     def numbered(self, labels: Labels) -> list[int]:
-        """Return labels as numbers, which np.einsum takes."""
+        """Return labels as numbers, which np.einsum takes: their places in `lengths`."""
         order = list(self.lengths)
         return [order.index(label) for label in labels]
 
@@ -86,8 +86,8 @@ class Summation:
 def split(equation: str) -> tuple[list[Labels], Labels | None]:
     """Return the terms of the operands, and that of the output; None without "->".
 
-    "The equation string may contain space (U+0020) character." Raises InvalidNode for a string
-    that is no equation.
+    "The equation string may contain space (U+0020) character." A term may be empty: that of a
+    scalar. Raises InvalidNode for a string that is no equation.
     """
     stated = equation.replace(" ", "")
     reject(not EQUATION.fullmatch(stated), f"{equation!r} is no equation")
@@ -97,12 +97,12 @@ def split(equation: str) -> tuple[list[Labels], Labels | None]:
 
 
 def split_term(term: str) -> Labels:
-    """Return the letters of a term, and "..." where the ellipsis stands."""
+    """Return the letters of a term, and "..." where the ellipsis stands; [] of an empty term."""
     return re.findall(r"\.\.\.|\w", term)
 
 
 def ellipsis_labels(terms: Sequence[Labels], shapes: Sequence[Shape]) -> Labels:
-    """Return the labels ".0", ".1", … of the axes that the ellipsis stands for.
+    """Return the labels ".0", ".1", … of the axes that the ellipsis stands for; none without one.
 
     "every occurrence of ellipsis in the equation must represent the same number of dimensions."
     Raises InvalidNode for several numbers, or fewer axes than letters.
@@ -119,7 +119,7 @@ def ellipsis_labels(terms: Sequence[Labels], shapes: Sequence[Shape]) -> Labels:
 
 
 def labelled(term: Labels, ellipsis: Labels) -> Labels:
-    """Return the labels of a term's axes."""
+    """Return the labels of a term's axes: letters, and those of `ellipsis` in place of "..."."""
     found: list[str] = []
     for item in term:
         if item == ELLIPSIS:
@@ -130,10 +130,11 @@ def labelled(term: Labels, ellipsis: Labels) -> Labels:
 
 
 def length_of(label: str, lengths: set[int]) -> int:
-    """Return the length of a label whose axes have these; 1 is stretched to another one.
+    """Return the length of a label whose axes have these; 1 is stretched to another one, also to 0.
 
     Raises InvalidNode for two that are not 1: "the characters within the terms correspond to
-    operands dimensions". Of a letter: LETTER_OF_ONE_AND_MORE.
+    operands dimensions". Where a letter names axes of 1 and of another length, they are stretched
+    or InvalidNode is raised: LETTER_OF_ONE_AND_MORE.
     """
     larger = lengths - {1}
     reject(len(larger) > 1, f"axes {label!r} of lengths {sorted(lengths)}")
@@ -144,7 +145,11 @@ def length_of(label: str, lengths: set[int]) -> int:
 
 
 def lengths_of(operands: Sequence[Labels], shapes: Sequence[Shape]) -> Mapping[str, int]:
-    """Return the length of each label, in the order in which the labels occur."""
+    """Return the length of each label, in the order in which the labels occur.
+
+    Raises InvalidNode for an operand with more or fewer axes than labels, and for two lengths of a
+    label, neither of which is 1; of a letter with 1 and another, see LETTER_OF_ONE_AND_MORE.
+    """
     stated: dict[str, set[int]] = {}
     for labels, shape in zip(operands, shapes, strict=True):
         reject(len(labels) != len(shape), f"a term of {len(labels)} axes for shape {list(shape)}")
@@ -168,7 +173,9 @@ def implicit_output(operands: Sequence[Labels], ellipsis: Labels) -> Labels:
 def check_output(term: Labels, operands: Sequence[Labels], terms: Sequence[Labels]) -> None:
     """Raise InvalidNode for a letter that no operand has, NotSupported for one that occurs twice.
 
-    ELLIPSIS_LEFT_OUT and ELLIPSIS_OF_NO_OPERAND may refuse the equation too.
+    term: that of the output; operands: the labels of their axes; terms: their letters and "...". An
+    ellipsis that the output alone lacks, or alone has, may be refused too: ELLIPSIS_LEFT_OUT,
+    ELLIPSIS_OF_NO_OPERAND.
     """
     known = {label for labels in operands for label in labels}
     letters = [item for item in term if item != ELLIPSIS]
@@ -187,8 +194,9 @@ def check_output(term: Labels, operands: Sequence[Labels], terms: Sequence[Label
 def summation(equation: str, shapes: Sequence[Shape]) -> Summation:
     """Return an equation next to operands of these shapes; see steps 1 to 4 at the head.
 
-    Raises InvalidNode for an equation that does not fit them, NotSupported for one that the text
-    does not define.
+    Raises InvalidNode for a string that is no equation, terms that do not fit the shapes, and a
+    letter of the output that no operand has; NotSupported for a letter that is twice in the output.
+    Rulings may refuse: LETTER_OF_ONE_AND_MORE, ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
     """
     terms, output = split(equation)
     reject(len(terms) != len(shapes), f"{len(terms)} terms for {len(shapes)} operands")
@@ -205,7 +213,10 @@ def summation(equation: str, shapes: Sequence[Shape]) -> Summation:
 
 
 def stretched(x: Array, labels: Labels, lengths: Mapping[str, int]) -> Array:
-    """Return an operand with its axes of letters stretched to the letters' lengths."""
+    """Return an operand with its axes of letters stretched to the letters' lengths.
+
+    Axes of an ellipsis keep length 1, which products broadcast.
+    """
     shape = tuple(
         lengths[label] if label.isalpha() else length
         for label, length in zip(labels, x.shape, strict=True)
@@ -214,7 +225,10 @@ def stretched(x: Array, labels: Labels, lengths: Mapping[str, int]) -> Array:
 
 
 def sum_of_elements(x: Array, how: Summation) -> Array:
-    """Return the sum over one operand, of whose elements each grid point of labels takes one."""
+    """Return the sum over one operand, of whose elements each grid point of labels takes one.
+
+    The output has the axes `how.output`. Without labels to sum over, elements are only moved.
+    """
     order = [*how.output, *how.summed]
     grid = np.ix_(*(range(how.lengths[label]) for label in order))
     (labels,) = how.operands
@@ -227,14 +241,19 @@ def sum_of_elements(x: Array, how: Summation) -> Array:
 def product_of_two(
     labels_of_a: list[int], labels_of_b: list[int], output: list[int], a: Array, b: Array
 ) -> Array:
-    """Return the products of two tensors, summed over what the output is without."""
+    """Return the products of two tensors, summed over what the output is without.
+
+    Labels are numbers, as np.einsum takes them. a and b have the axes `labels_of_a` and
+    `labels_of_b`; the result has `output`.
+    """
     return np.einsum(a, labels_of_a, b, labels_of_b, output, optimize=True)
 
 
 def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
-    """Return the sum over several operands, multiplied from left to right.
+    """Return the sum over two operands or more, multiplied from left to right.
 
-    Products of some of the operands keep all labels; the last product is summed.
+    The output has the axes `how.output`. Products of some of the operands keep all labels; the last
+    product is summed.
     """
     terms = [how.numbered(labels) for labels in how.operands]
     last = len(operands) - 1
@@ -254,7 +273,12 @@ def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
 
 @formula_builder(12, 28)
 def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
-    """Return Output of the equation that `read` makes of the attribute; see the head."""
+    """Return Output of the equation that `read` makes of the attribute; see the head.
+
+    Raises InvalidNode for a string that is no equation, terms that do not fit the Inputs, and a
+    letter of the output that no operand has; NotSupported for a letter that is twice in the output.
+    Rulings may refuse: LETTER_OF_ONE_AND_MORE, ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
+    """
     how = summation(read(equation), [x.shape for x in Inputs])
     operands = [
         stretched(x, labels, how.lengths) for x, labels in zip(Inputs, how.operands, strict=True)
@@ -265,7 +289,7 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
 
 
 def as_stated(equation: str) -> str:
-    """Return the equation as it is."""
+    """Return the equation as it is, where a mutant reads another one."""
     return equation
 
 

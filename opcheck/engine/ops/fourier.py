@@ -56,7 +56,10 @@ Transform: TypeAlias = Callable[[Array, Request], Array]
 
 
 def exactly(y: NDArray[Any]) -> Array:
-    """Return numbers of more digits than float64 has, of the kind in force."""
+    """Return numbers of more digits than float64 has, of the kind in force.
+
+    y: of longdouble. Plain numbers are rounded to float64.
+    """
     high = y.astype(np.float64)
     return xp.astype(high, np.float64) + xp.astype((y - high).astype(np.float64), np.float64)
 
@@ -64,8 +67,9 @@ def exactly(y: NDArray[Any]) -> Array:
 def turns(rows: int, columns: int, length: int) -> tuple[Array, Array]:
     """Return the cosines and sines of 2π·k·n / length, k below `rows` and n below `columns`.
 
-    Each may be off by what its angle is in float32 before it is reduced, and by what the steps of a
-    fast transform add.
+    Both have the shape (rows, columns); `length` is 1 or more. Each may be off by what its angle is
+    in float32 before it is reduced, and by what the steps of a fast transform add. Raises
+    MemoryError for more than 2^28 angles.
     """
     check_size((rows, columns))
     product = np.outer(np.arange(rows), np.arange(columns))
@@ -85,7 +89,13 @@ def turns(rows: int, columns: int, length: int) -> tuple[Array, Array]:
 
 
 def transformed(x: Array, request: Request) -> Array:
-    """Return the transform of x, [..., n, parts], as a product with a matrix; see `Transform`."""
+    """Return the transform of x as a product with a matrix, in the type of x.
+
+    `request` is what is asked of the transform. x: [..., n, parts], of 2 parts, or 1 for real
+    numbers; if it is folded, n is at most half the length and 1. The result: [..., bins, 2], or
+    [..., bins, 1] if folded. Values that a short signal lacks count as 0. Raises MemoryError for a
+    matrix of more than 2^28 factors.
+    """
     count = x.shape[-2]
     length = request.length
     cosines, sines = turns(count, request.bins, length)
@@ -107,6 +117,7 @@ def check_signal(x: Array, onesided: int) -> None:
     """Raise InvalidNode for a flag or a number of parts that the text excludes.
 
     "Values can be 0 or 1." of `onesided`; the last axis is "1 or 2 (for the real or complex case)".
+    Raises NotSupported, while judging, if `x` holds infinity or NaN.
     """
     reject(onesided not in (0, 1), f"onesided {onesided}; allowed: 0 and 1")
     reject(x.shape[-1] not in (1, 2), f"numbers of {x.shape[-1]} parts; allowed: 1 and 2")
@@ -120,7 +131,11 @@ def check_signal(x: Array, onesided: int) -> None:
 def length_of(input: Array, axis: int, dft_length: Array, folded: bool) -> int:
     """Return the length of the transform: by default that of the axis, or of what was folded.
 
-    Raises NotSupported for a length below 1, InvalidNode for other than a scalar.
+    axis: counted from the front; dft_length: a tensor of one element, or None; folded: `input` is
+    the first half of a spectrum, of length // 2 + 1 values.
+
+    Raises NotSupported for a length below 1, InvalidNode for a dft_length of no or several
+    elements. One element of rank 1 or more is taken or refused: ONE_ELEMENT_AS_A_SCALAR.
     """
     if dft_length is not None:
         length = scalar("dft_length", dft_length)
@@ -134,7 +149,11 @@ def length_of(input: Array, axis: int, dft_length: Array, folded: bool) -> int:
 
 
 def check_folded(x: Array, length: int) -> None:
-    """Leave open what an imaginary part of frequencies means that a real signal has without one."""
+    """Raise NotSupported, while judging, if an imaginary part is not 0 that a real signal lacks.
+
+    x: [..., n, 2], half a spectrum. The imaginary parts are those of frequency 0 and, if `length`
+    is even, of half of it.
+    """
     real = [n for n in range(x.shape[-2]) if 2 * n % length == 0]
     if np.any(xp.values_of(x)[..., real, 1]):
         leave_open("a real signal has no imaginary part of these frequencies")
@@ -151,9 +170,19 @@ def dft(
 ) -> Array:
     """Return the transform along an axis other than the last, which holds the parts.
 
-    A signal that is longer than the transform is cut off, and zeros follow a shorter one. With
-    `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
-    Raises InvalidNode for an axis out of range, and for other parts than that.
+    input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is; the
+    result has the shape of the input but for the axis, whose length is that of the transform or its
+    half, and 2 parts, or 1 of a one-sided inverse. A signal that is longer than the transform is
+    cut off, and zeros follow a shorter one. With `onesided` a real signal has the first half of its
+    spectrum, and the inverse takes that half.
+
+    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
+    `onesided` other than 0 and 1, and a dft_length of no or several elements.
+    ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+
+    Raises NotSupported for a length below 1; while judging, also for infinity and NaN, and for
+    imaginary parts of frequencies that have none in real signals. Raises MemoryError for more than
+    2^28 factors.
     """
     rank = input.ndim
     if not (-rank <= axis <= -2 or 0 <= axis <= rank - 2):
@@ -185,7 +214,17 @@ def dft_along_attribute(
     inverse: int,
     onesided: int,
 ) -> Array:
-    """Return the transform of version 17, whose axis is an attribute; see `dft`."""
+    """Return the transform of version 17 along the attribute `axis`.
+
+    input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is. With
+    `onesided` a real signal has the first half of its spectrum, and the inverse takes that half.
+    The result has 2 parts, or 1 of a one-sided inverse.
+
+    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
+    `onesided` other than 0 and 1, and a dft_length of no or several elements; NotSupported for a
+    length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real signal
+    lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
 
@@ -198,13 +237,23 @@ def dft_along_input(
     inverse: int,
     onesided: int,
 ) -> Array:
-    """Return the transform of version 20, whose axis is an input, by default -2; see `dft`."""
+    """Return the transform of version 20 along the input `axis`, None for -2.
+
+    input: [..., 1 or 2]; dft_length: a tensor of one element, or None for the length there is;
+    axis: one of one element. With `onesided` a real signal has the first half of its spectrum, and
+    the inverse takes that half. The result has 2 parts, or 1 of a one-sided inverse.
+
+    Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
+    `onesided` other than 0 and 1, and an axis or dft_length of no or several elements; NotSupported
+    for a length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real
+    signal lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
 
 
 def each_version(transform: Transform) -> Mapping[int, Formula]:
-    """Return the formula of each version of DFT."""
+    """Return the formula of each version of DFT: 17 and 20."""
     return {17: partial(dft_along_attribute, transform), 20: partial(dft_along_input, transform)}
 
 
@@ -236,7 +285,14 @@ Spectra: TypeAlias = Callable[[Array, Framing], Array]
 
 
 def spectra_of_frames(transform: Transform, signal: Array, framing: Framing) -> Array:
-    """Return the transform of each frame that lies within the signal."""
+    """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
+
+    signal: [batch, length, parts]. Where a frame is longer than the signal by no more than a step,
+    there are no frames.
+
+    Raises NotSupported for a frame that is longer than that or has no elements, MemoryError for a
+    transform of more than 2^28 factors.
+    """
     length = framing.length
     count = (signal.shape[1] - length) // framing.step + 1
     if length < 1 or count < 0:
@@ -259,9 +315,16 @@ def stft(
     *,
     onesided: int,
 ) -> Array:
-    """Return the spectra of a signal's frames, of the length stated, or the window's, or all.
+    """Return the spectra of a signal's frames, [batch, frames, bins, 2].
 
-    Raises InvalidNode for shapes that the text excludes, and for one side of a complex signal.
+    signal: [batch, length, 1 or 2]; window: a list, None for ones; frame_step, frame_length:
+    tensors of one element. The length of a frame is frame_length, or else the window's, or else the
+    signal's. With `onesided` there are length // 2 + 1 bins, else as many as elements in a frame.
+
+    Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
+    other than 0 and 1, and one side of a complex signal; ONE_ELEMENT_AS_A_SCALAR may refuse too.
+    Raises NotSupported for a step below 1, and for frames that are empty or longer than the signal
+    by more than a step; while judging, also for infinity and NaN in the signal.
     """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     check_signal(signal, onesided)
@@ -291,7 +354,7 @@ STFT.formula(build=stft_by)(transformed)
 
 
 def scaled_by_length(x: Array, request: Request, power: float) -> Array:
-    """Return the transform times a power of its length."""
+    """Return the transform times a power of its length, for mutants."""
     return transformed(x, request) * request.length**power
 
 
@@ -421,12 +484,18 @@ def all_but_the_first_twice(x: Array, request: Request) -> Array:
 
 
 def spectra(signal: Array, framing: Framing) -> Array:
-    """Return the spectra of the text."""
+    """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
+
+    Raises NotSupported for frames without elements or longer than the signal by more than a step.
+    """
     return spectra_of_frames(transformed, signal, framing)
 
 
 def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int) -> Array:
-    """Return the spectra of a signal with zeros at its ends."""
+    """Return the spectra of a signal with so many zeros before and behind it.
+
+    Raises NotSupported for frames without elements or longer than that by more than a step.
+    """
     return spectra(np.pad(signal, [(0, 0), (before, behind), (0, 0)]), framing)
 
 

@@ -12,19 +12,23 @@ Tanh"""
 
 
 def error_function(input: Tensor) -> Tensor:
-    """Erf, of integers too, though the text does not define how the result becomes an integer."""
+    """Erf, of integers too, which are cut off to integers again.
+
+    Raises NotSupported, while judging, if an integer is not 0: the text does not define how the
+    result becomes an integer.
+    """
     if input.dtype.kind in "iu" and np.any(bare(input)):
         leave_open("how the result becomes an integer")
     return xp.erf(input)
 
 
 def reciprocal(X: Tensor) -> Tensor:
-    """Reciprocal: "y = 1/x"."""
+    """Reciprocal: "y = 1/x"; an infinity of 0, with its sign."""
     return 1 / X
 
 
 def root_by_power(X: Tensor) -> Tensor:
-    """Sqrt as "y = x^0.5", which is as right."""
+    """Sqrt as "y = x^0.5", which is as right; NaN of negative numbers."""
     return xp.pow(X, 0.5)
 
 

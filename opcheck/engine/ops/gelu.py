@@ -17,10 +17,11 @@ MILLIONTHS = 44715
 
 @formula_builder(20)
 def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: str) -> Tensor:
-    """Version 20: 0.5 * X * (1 + gate(X)), whose limit at -infinity is 0.
+    """Return 0.5 * X * (1 + gate(X)), in the shape of X: version 20.
 
     "y = 0.5 * x * (1 + erf(x/sqrt(2)))", or "(1 + Tanh(sqrt(2/π) * (x + 0.044715 * x^3)))" with
-    `approximate` tanh.
+    `approximate` tanh. Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY. Raises
+    InvalidNode for an `approximate` other than none and tanh.
     """
     check_one_of("approximate", approximate, "none", "tanh")
     return with_limit(X, 0.5 * X * (1 + gate(X, approximate)), xp.zeros_like(X))
@@ -28,14 +29,14 @@ def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: s
 
 @OP.formula(build=versions)
 def gate(x: Tensor, approximate: str) -> Tensor:
-    """Return erf(x/√2), or its approximation by tanh."""
+    """Return erf(x/√2) if `approximate` is none, else its approximation by tanh."""
     if approximate == "none":
         return xp.erf(x * xp.inexact(xp.sqrt(xp.real(0.5)), 1))
     return tanh_of_cubic(x, MILLIONTHS)
 
 
 def tanh_of_cubic(x: Tensor, millionths: int) -> Tensor:
-    """Return tanh(√(2/π) · (x + c·x³)), with c in millionths."""
+    """Return tanh(√(2/π) · (x + c·x³)), where c is `millionths` / 1000000."""
     quarter_of_pi = xp.atan(xp.real(1))
     root = xp.sqrt(xp.real(0.5) / quarter_of_pi)
     factor = xp.real(millionths) / 1000000

@@ -89,16 +89,20 @@ CAST_OF_AVERAGES = Ruling(
 
 
 def denormalized(g: Array, length: int, align_corners: bool) -> tuple[Any, ...]:
-    """Return the terms of the coordinates, in pixels, of locations along an axis.
+    """Return the terms of the coordinates, in pixels, of locations along an axis of this length.
 
-    -1 and 1 are "the center points of the input's corner pixels", 0 and length - 1; or, without
+    They add up to the coordinate; the first has the shape of `g`, the second is a number. -1 and 1
+    are "the center points of the input's corner pixels", 0 and length - 1; or, without
     align_corners, "the corner points", -0.5 and length - 0.5.
     """
     return g * ((length - align_corners) / 2), xp.real((length - 1) / 2)
 
 
 def reflected(place: Array, low: float, high: float) -> Array:
-    """Return coordinates brought in bound by reflections: "it will keep being reflected"."""
+    """Return coordinates brought in bound by reflections: "it will keep being reflected".
+
+    `low` and `high` are the borders; if they are equal, coordinates stay as they are.
+    """
     span = high - low
     turns = np.floor((xp.values_of(place) - low) / span) if span else np.zeros(place.shape)
     is_mirrored = turns % 2
@@ -107,7 +111,7 @@ def reflected(place: Array, low: float, high: float) -> Array:
 
 
 def first_border(align_corners: bool) -> float:
-    """Return the coordinate of -1, where reflections have the first border."""
+    """Return the coordinate of -1, where reflections have the first border: 0 or -0.5."""
     return 0.0 if align_corners else -0.5
 
 
@@ -158,7 +162,7 @@ class AxisLocations:
     are_half_outside: Mask
 
     def at_the_edge(self) -> "AxisLocations":
-        """Return the same, where what is half outside, and not beyond the image, is at its edge."""
+        """Return the locations, with those half outside, and not beyond the image, at its edge."""
         mask = self.are_half_outside & ~self.are_beyond
 
         nearest = np.clip(self.neighbors.nearest, 0, self.last)
@@ -186,7 +190,11 @@ def locations_along(
 ) -> AxisLocations:
     """Return the locations `g`, [N, count], along axis `number`, which has this length.
 
-    Raises NotSupported for cubic averages of pixels of which some lie outside.
+    since: 16, or 20 for later versions; `denormalize` returns the terms of coordinates, and `g` is
+    finite. UNSTATED_TIES decides ties of nearest pixels, in version 16 and of reflections.
+
+    Raises NotSupported, while judging, in the mode cubic, if some of a location's four pixels lie
+    outside.
     """
     terms = denormalize(g, length, sampling.align_corners)
     roundings = _ROUNDINGS * max(sampling.wide, 1.0)
@@ -242,7 +250,10 @@ def locations_along(
 def nearest_pixels_of(
     values: FloatArray, *, error: FloatArray, rounding: Rounding, limits: tuple[int, int]
 ) -> Neighbors:
-    """Return the nearest pixels, within limits."""
+    """Return the nearest pixels of coordinates, and of those off by `error`, as integers.
+
+    `rounding` makes a coordinate a whole number; pixels stay within both `limits`.
+    """
     low, high = limits
 
     def index(coordinates: FloatArray) -> IndexArray:
@@ -264,7 +275,8 @@ def with_unstated_ties(
 ) -> Neighbors:
     """Return the nearest pixels along axis `number`, those of ties as UNSTATED_TIES reads them.
 
-    Each axis has a ruling of its own, so that a location may have any combination of pixels.
+    are_ties: a mask of `values`, which are coordinates. Each axis has a ruling of its own, so that
+    a location may have any combination of pixels. Pixels stay within both `limits`.
     """
     low, high = limits
     before = np.clip(np.floor(values), low, high).astype(np.int64)
@@ -278,9 +290,11 @@ def with_unstated_ties(
 
 
 def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
-    """Raise NotSupported for coordinates some of whose four pixels lie outside.
+    """Raise NotSupported, while judging, for coordinates some of whose four pixels lie outside.
 
     It is not said whether the location is brought in bound, or each pixel, and by which border.
+    `last` is the last pixel. A location at a pixel (`are_exact`), or two pixels and more outside,
+    passes.
     """
     is_a_pixel = are_exact & (values % 1 == 0) & (values >= 0) & (values <= last)
     is_inside = (values >= 1) & (values <= last - 1)
@@ -295,8 +309,10 @@ def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
 def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
-    Where the nearest index is not sure, a number that has an error is either pixel's, and of others
-    it is NEARER_NEIGHBOR's.
+    X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
+    nearest index is not sure, a number that has an error is either pixel's, and of others it is
+    NEARER_NEIGHBOR's. Texts are empty outside. Raises NotSupported, while judging, for texts
+    outside.
     """
     batch, channels, *lengths = X.shape
     for number, neighbors in enumerate(axes):
@@ -327,23 +343,33 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
 
 
 def weights(kernel: Kernel, place: FloatArray, at: FloatArray) -> FloatArray:
-    """Return the weights of the pixels `at` in exact numbers."""
+    """Return the weights of the pixels `at`, by their distance from `place`, in exact numbers."""
     exact: FloatArray = kernel(np.abs(place - at))
     return exact
 
 
 def weights_in_float32(kernel: Kernel, wide: float, place: Array, at: Array) -> Array:
-    """Return the weights of the pixels `at`, with the roundings of float32 if that is poorer."""
+    """Return the weights of the pixels `at`, with the roundings of float32 if that is poorer.
+
+    wide: the roundings of float32 in units of the arithmetic; 0 where that is no wider.
+    """
     return xp.inexact(kernel(xp.abs(place - at)), 8 * wide)
 
 
 def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
-    """Return a mask of pixels that are nearer than this."""
+    """Return a mask of pixels `at` that are nearer than `distance` to `place`."""
     return np.abs(place - at) < distance
 
 
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
-    """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside."""
+    """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside.
+
+    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
+    locations along each; sampling: its mode is linear or cubic. Raises NotSupported for booleans,
+    complex numbers and texts. Raises it while judging too, where an average of integers depends on
+    roundings, and for NaN or infinity near a location, where the text does not say what a weight of
+    0 makes of them; else an average with a NaN or infinite pixel is NaN.
+    """
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
     kernel = linear if sampling.mode == "linear" else partial(cubic, sampling.cubic_coeff_a)
@@ -362,9 +388,11 @@ def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Arr
 
 
 def cast_averages(X: Array, Y: Array, values: Sequence[FloatArray], reach: int) -> Array:
-    """Return averages of integers "cast to integer at the end": CAST_OF_AVERAGES.
+    """Return averages Y of integers X "cast to integer at the end", in X's type: CAST_OF_AVERAGES.
 
-    Where float32 does not compute them exactly, a rounding decides.
+    values: the coordinates along each axis; reach: 1 of linear averages, 2 of cubic ones. Raises
+    NotSupported, while judging, where float32 does not compute averages exactly, as a rounding
+    decides.
     """
     # Of small elements and such coordinates, averages are exact in float32.
     steps = 16 if reach == 1 else 2
@@ -390,9 +418,10 @@ def with_nan(
     take: Callable[..., Array],
     reach: int,
 ) -> Array:
-    """Return averages Y, with NaN in each sample that a NaN pixel of X has a share in.
+    """Return averages Y, with NaN in each sample that a lost pixel of X has a share in.
 
-    A pixel has a share in a sample that is less than 1 away from it along every axis.
+    A pixel has a share in a sample that is less than 1 away from it along every axis, or as little
+    more as rounding may hide.
 
     Args:
         X: The images.
@@ -403,8 +432,8 @@ def with_nan(
         reach: Pixels on each side of a sample that its average is made of: 1 for linear ones.
 
     Raises:
-        NotSupported: When others are judged, if X has an infinity, `reach` is not 1, or a lost
-            pixel is about 1 away: the text does not say what a weight of 0 makes of them.
+        NotSupported: While judging, if X has an infinity, `reach` is not 1, or a lost pixel is
+            about 1 away: the text does not say what a weight of 0 makes of them.
     """
     values = [xp.values_of(place) for place in places]
     surely_counts = take(lost * 1.0, values, share=partial(is_within, 1 - _NEAR)) > 0
@@ -419,7 +448,7 @@ def with_nan(
 
 
 def unchanged(x: Any) -> Any:
-    """Return a tensor, attributes or a list as they are."""
+    """Return a tensor, attributes or a list as they are, where a mutant changes them."""
     return x
 
 
@@ -443,7 +472,10 @@ class GridSampling:
 
 
 def check_grid(since: int, X: Array, grid: Array) -> None:
-    """Raise InvalidNode unless X is [N, C, D1, …, Dr] and the grid [N, …, r], of one rank."""
+    """Raise InvalidNode unless X is [N, C, D1, …, Dr] and the grid [N, …, r], of one rank.
+
+    In version 16 r is 2; `since` is 16, or 20 for later versions, where r is 0 or more.
+    """
     r = X.ndim - 2
     has_no_such_rank = r != 2 if since == 16 else r < 0
     if has_no_such_rank or grid.ndim != X.ndim:
@@ -463,11 +495,19 @@ def grid_sample(
     padding_mode: str,
     align_corners: int,
 ) -> Array:
-    """Return Y, [N, C, D1_out, …, Dr_out].
+    """Return Y, [N, C, D1_out, …, Dr_out], in the type of X.
 
     X: [N, C, D1, …, Dr]; grid: [N, D1_out, …, Dr_out, r], whose coordinates "are listed from the
-    innermost tensor dimension to the outermost". r is 2 in version 16. Raises InvalidNode for an
-    unknown mode and for other shapes.
+    innermost tensor dimension to the outermost". r is 2 in version 16. The open points are those of
+    HALF_OUTSIDE, UNSTATED_TIES, NEARER_NEIGHBOR and CAST_OF_AVERAGES.
+
+    Raises InvalidNode for an unknown mode or padding_mode, and for other shapes; for align_corners
+    other than 0 and 1 also, or takes it for one of them: FLAG_OF_ANOTHER_NUMBER.
+
+    Raises NotSupported for a grid with infinity or NaN, an X without spatial axes or pixels, unless
+    nothing is sampled, and averages of booleans, complex numbers and texts. While judging, also for
+    cubic averages at edges, averages of integers that depend on roundings, averages near NaN or
+    infinity, and texts outside. Raises MemoryError for a Y of more than 2^28 elements.
     """
     names = ("bilinear", "bicubic") if since == 16 else ("linear", "cubic")
     check_one_of("mode", mode, "nearest", *names)
@@ -501,7 +541,14 @@ def grid_sample(
 
 
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
-    """Return the values of X at locations along all axes, [N, C, count]."""
+    """Return the values of X at locations along all axes, [N, C, count].
+
+    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
+    locations along each. What is half outside is HALF_OUTSIDE's. Unless the mode is nearest, raises
+    NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
+    averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
+    for texts outside.
+    """
     is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
     is_zero = np.zeros_like(is_half_outside)
     if is_half_outside.any():

@@ -63,9 +63,12 @@ def group_normalization(
 ) -> Tensor:
     """Return scale * (x - mean) / sqrt(variance + epsilon) + bias, in the shape of X.
 
-    X: (N, C, D1, …, Dn); scale and bias: (C). Raises InvalidNode for other shapes, for a C that
-    num_groups does not divide, and for a `stash_type` of no floating type; an empty X is empty or
-    refused: EMPTY_GROUPS. With `computes`, stage two is computed in the type of X, also of 16 bits.
+    X: (N, C, D1, …, Dn), of rank 2 or more; scale and bias: (C). With `computes`, stage two is
+    computed in the type of X, also of 16 bits.
+
+    Raises InvalidNode for other shapes, for a num_groups below 1 or that does not divide C, and for
+    a `stash_type` of no floating type. For an empty X the output is empty, or raises it:
+    EMPTY_GROUPS.
     """
     has_groups = X.ndim >= 2 and num_groups >= 1 and X.shape[1] % num_groups == 0
     reject(not has_groups, f"X {list(X.shape)} has no {num_groups} equal groups of channels")
@@ -84,13 +87,20 @@ def shape_of_rows(shape: tuple[int, ...], groups: int) -> tuple[int, int, int]:
 
 
 def normalized_rows(rows: Tensor, epsilon: float, inv_std_dev: InvStdDevOf = two_pass) -> Tensor:
-    """Return rows, (N, groups, elements), each with mean 0 and variance 1."""
+    """Return rows, (N, groups, elements), each with mean 0 and variance 1.
+
+    inv_std_dev: makes 1 over the standard deviation, with `epsilon`. Equal elements give 0 if that
+    is above 0.
+    """
     deviations = rows - xp.mean(rows, axis=(2,), keepdims=True)
     return deviations * inv_std_dev(rows, (2,), epsilon)
 
 
 def by_inv_std_dev(inv_std_dev: InvStdDevOf, *, computes: bool = False) -> Mapping[int, Formula]:
-    """Return the formula, from what makes 1 over the standard deviation."""
+    """Return the formula of version 21, from what makes 1 over the standard deviation.
+
+    With `computes`, stage two is computed in the type of X, also of 16 bits.
+    """
 
     def stage_one(x: Tensor, groups: int, epsilon: float) -> Tensor:
         rows = xp.reshape(x, shape_of_rows(x.shape, groups))
@@ -118,7 +128,10 @@ def with_other_groups(grouping: Grouping) -> Mapping[int, Formula]:
 
 
 def normalized_in_groups(grouping: Grouping, x: Tensor, groups: int, epsilon: float) -> Tensor:
-    """Return `x` normalized in rows that hold the elements at other places."""
+    """Return `x` normalized in rows that hold the elements at other places, for mutants.
+
+    `grouping` makes a row of places for each group.
+    """
     places = grouping(np.arange(x.size).reshape(x.shape), groups)
     rows = normalized_rows(xp.reshape(x, (-1,))[places], epsilon)
     in_order = xp.reshape(rows, (-1,))[np.argsort(places.reshape(-1))]
@@ -167,7 +180,10 @@ OP.mutant_table(
 def with_other_operands(
     channel_of: ChannelOf, X: Tensor, scale: Tensor, bias: Tensor, **attrs: Any
 ) -> Tensor:
-    """Return the output with scale and bias of other channels; raise as the formula does."""
+    """Return the output with scale and bias of other channels.
+
+    Raises InvalidNode as the formula does for what is not legal.
+    """
     formula = OP.formulas[21]
     formula(X, scale, bias, **attrs)  # Raises for what is not legal.
     channels = scale.shape[0]

@@ -56,9 +56,9 @@ ORIENTATION = 274
 
 
 def with_another_pixel(stream: Array) -> Array:
-    """Return the stream with another last pixel, if its format stores the bytes of pixels in order.
+    """Return a stream with another last pixel, if its format stores pixels in order: PGM and PPM.
 
-    Others are returned as they are.
+    Others come back unchanged. The result is a copy.
     """
     changed = stream.copy()
     if stream[:2].tobytes() in (b"P5", b"P6"):
@@ -75,7 +75,10 @@ OP = operator("ImageDecoder", exact=True, other=with_another_pixel)
 def opened(stream: Array) -> Image | None:
     """Return the image of a stream of bytes with its pixels, or None if it cannot be decoded.
 
-    Raises NotSupported without Pillow, and for a judge where the text does not decide the pixels.
+    Raises NotSupported without Pillow, and, while judging, where the text does not decide the
+    pixels: other than the named formats, lossy ones, several images, an orientation, profiles,
+    transparency, and other samples than of 8 bits. Raises MemoryError for an image of more than
+    2^28 samples in three channels.
     """
     try:
         from PIL import Image
@@ -101,7 +104,7 @@ def opened(stream: Array) -> Image | None:
 
 
 def reasons_to_decline(image: Image, stored: str, data: bytes) -> Mapping[str, bool]:
-    """Return what the text may leave open about an image, and whether it does so about this one.
+    """Return what the text may leave open about an image, and True where it does so about this one.
 
     stored: how Pillow describes the samples of the stream, `data`.
     """
@@ -117,7 +120,10 @@ def reasons_to_decline(image: Image, stored: str, data: bytes) -> Mapping[str, b
 
 
 def is_lossy(image: Image, data: bytes) -> bool:
-    """Return True if the format, or the compression that a stream has, may lose something."""
+    """Return True if the format, or the compression that a stream has, may lose something.
+
+    That is JPEG, JPEG2000, WebP but for VP8L, and TIFF with a compression that LOSSLESS lacks.
+    """
     if image.format == "WEBP":
         is_lossless_webp = data[12:16] == b"VP8L"
         return not is_lossless_webp
@@ -127,7 +133,7 @@ def is_lossy(image: Image, data: bytes) -> bool:
 
 
 def is_transparent(image: Image) -> bool:
-    """Return True if a pixel is transparent, or a color is said to be."""
+    """Return True if a pixel is not opaque, or if the file has a transparent color."""
     if "transparency" in image.info:
         return True
     if image.mode not in ("RGBA", "LA"):
@@ -165,8 +171,14 @@ def image_decoder(
 ) -> Array:
     """Return the image of a stream of bytes as `arranged` has it: uint8, by default channel-last.
 
-    A stream that cannot be decoded gives an "empty matrix". Raises InvalidNode for other formats of
-    pixels; NotSupported for a stream of other than one axis.
+    encoded_stream: bytes, of one axis. A stream that cannot be decoded gives an "empty matrix", of
+    a shape that EMPTY_MATRIX decides. `opened` decodes.
+
+    Raises InvalidNode for a pixel_format other than RGB, BGR and Grayscale; NotSupported for a
+    stream of other than one axis, and without Pillow. Raises it while judging also where the text
+    does not decide the pixels: other than the named formats, lossy ones, several images, an
+    orientation, profiles, transparency, other samples than of 8 bits, and the gray of colors.
+    Raises MemoryError for an image of more than 2^28 samples.
     """
     check_one_of("pixel_format", pixel_format, "RGB", "BGR", "Grayscale")
     if encoded_stream.ndim != 1:
@@ -178,7 +190,7 @@ def image_decoder(
 
 
 def shape_of_an_empty_matrix(pixel_format: str) -> tuple[int, ...]:
-    """Return a shape without elements: EMPTY_MATRIX."""
+    """Return a shape without elements, of 1 to 3 axes: EMPTY_MATRIX."""
     channels = 1 if pixel_format == "Grayscale" else 3
     shapes = {
         "no_pixels": (0, 0, channels),
@@ -190,9 +202,10 @@ def shape_of_an_empty_matrix(pixel_format: str) -> tuple[int, ...]:
 
 
 def pixels(image: Image, pixel_format: str) -> Array:
-    """Return the rows of pixels of an image, each of three channels, or one of Grayscale.
+    """Return the rows of pixels of an image: [Height, Width, 3], of Grayscale [Height, Width, 1].
 
-    The text does not define which gray a color is.
+    It may be a view. Raises NotSupported, while judging, for an image with colors in Grayscale: the
+    text does not define which gray a color is.
     """
     colors = np.asarray(image.convert("RGB"))
     if pixel_format == "RGB":

@@ -68,7 +68,9 @@ def by_index(
 
     data: of rank r ≥ 1; indices: of rank q, so that the output has rank q + r − 1. "All index
     values are expected to be within bounds [-s, s-1] along axis of size s." Version 1 mentions no
-    negative index: NEGATIVE_INDEX. Raises InvalidNode for an axis or an index out of range.
+    negative index, which is refused or counts from the back: NEGATIVE_INDEX.
+
+    Raises InvalidNode for an axis or an index out of range, and so for data of rank 0.
     """
     place = from_either_end(axis, data.ndim)
     length = data.shape[place]
@@ -162,8 +164,9 @@ GATHER_ND = operator("GatherND", exact=True)
 def index_of_elements(data: Array, indices: Array, axis: int) -> Index:
     """Return the index of an element of `data` for each of `indices`, which are along `axis`.
 
-    indices: "with the same rank r as the input"; on other axes no longer than `data`, as an element
-    has the place of its index there. Raises InvalidNode for others, and for an index out of range.
+    axis: counted from the front. indices: "with the same rank r as the input"; on other axes no
+    longer than `data`, as an element has the place of its index there. Negative ones count from the
+    back. Raises InvalidNode for others, for rank 0, and for an index out of range.
     """
     if indices.ndim != data.ndim or not data.ndim:
         raise InvalidNode(f"indices of rank {indices.ndim} into data of rank {data.ndim}")
@@ -178,7 +181,11 @@ def index_of_slices(data: Array, indices: Array, batch_dims: int) -> Index:
     """Return the index of a slice of `data` for each tuple that the last axis of `indices` holds.
 
     The first `batch_dims` axes of both are batches, and "must be equal". A tuple has "a value
-    between 1 (inclusive) and rank `r-b` (inclusive)" of indices. Raises InvalidNode for others.
+    between 1 (inclusive) and rank `r-b` (inclusive)" of indices, of which negative ones count from
+    the back.
+
+    Raises InvalidNode for data or indices of rank 0, a batch_dims below 0 or not below both ranks,
+    batches that differ, tuples of another length, and an index out of range.
     """
     rank = data.ndim
     has_room = 0 <= batch_dims < min(rank, indices.ndim)
@@ -200,19 +207,32 @@ def index_of_slices(data: Array, indices: Array, batch_dims: int) -> Index:
 
 @GATHER_ELEMENTS.formula(11, 13)
 def gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
-    """Return an element of `data` for each index: out[i][j] = input[index[i][j]][j] if axis = 0."""
+    """Return an element of `data` for each index: out[i][j] = input[index[i][j]][j] if axis = 0.
+
+    The result has the shape of `indices`. Raises InvalidNode for indices of another rank than
+    `data`, or longer than it on another axis, for rank 0, and for an axis or an index out of range.
+    """
     return data[index_of_elements(data, indices, from_either_end(axis, data.ndim))]
 
 
 @GATHER_ND.formula(11)
 def gather_nd_11(data: Array, indices: Array) -> Array:
-    """Return a slice of `data` for each tuple of indices."""
+    """Return a slice of `data` for each tuple of indices, along the last axis of `indices`.
+
+    Raises InvalidNode for data or indices of rank 0, for tuples of no index or of more than data
+    has axes, and for an index out of range.
+    """
     return data[index_of_slices(data, indices, 0)]
 
 
 @GATHER_ND.formula(12, 13)
 def gather_nd(data: Array, indices: Array, *, batch_dims: int) -> Array:
-    """Return a slice of `data` for each tuple of indices, batch by batch."""
+    """Return a slice of `data` for each tuple of indices, batch by batch.
+
+    The first `batch_dims` axes of both are batches; tuples are along the last axis of `indices`.
+    Raises InvalidNode for rank 0, a batch_dims out of range, batches that differ, tuples of no
+    index or of more than there are axes left, and an index out of range.
+    """
     return data[index_of_slices(data, indices, batch_dims)]
 
 
@@ -228,8 +248,11 @@ def compress(
     """Return the slices of the input along `axis` whose condition is true.
 
     input: of rank 1 or more, "flattened before elements being selected" without an axis. condition:
-    a list, whose "length can be less than the input length along the axis". Raises InvalidNode for
-    others; NotSupported for a condition that is true beyond the axis.
+    a list, whose "length can be less than the input length along the axis". `counted` counts the
+    axis from the front; in version 9 a negative one is refused or from the back: NEGATIVE_AXIS.
+
+    Raises InvalidNode for other ranks and an axis out of range; NotSupported for a condition that
+    is true beyond the axis.
     """
     if not input.ndim or condition.ndim != 1:
         raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
@@ -247,10 +270,10 @@ COMPRESS.formula(11, 28)(partial(compress, from_either_end))
 
 @NON_ZERO.formula(9, 13)
 def non_zero(X: Array) -> Array:
-    """Return the indices of the elements that are not zero, a row for each axis.
+    """Return the indices of the elements that are not zero, a row for each axis, in int64.
 
-    "For scalar input, NonZero produces output shape (0, N)". Of texts the empty one is zero, as in
-    numpy.nonzero. NaN is not equal to zero.
+    "For scalar input, NonZero produces output shape (0, N)". They are in row-major order. Of texts
+    the empty one is zero, as in numpy.nonzero. NaN is not equal to zero.
     """
     zeros = np.full(X.shape, "", object) if X.dtype == object else xp.zeros_like(X)
     return np.argwhere(xp.not_equal(X, zeros)).T.astype(np.int64)
@@ -266,8 +289,8 @@ NO_CLASS = -1
 def in_int64(x: Array) -> NDArray[np.int64]:
     """Return numbers of any type in int64: "the values will be casted to int64 before use".
 
-    Unsigned ones that are too large become the largest, which is out of every range too. Raises
-    NotSupported for floats that int64 does not hold.
+    Unsigned ones that are too large become the largest, which is out of every range too. Fractions
+    are cut off. Raises NotSupported for floats that int64 does not hold, NaN among them.
     """
     numbers = bare(x)
     if numbers.dtype == np.uint64:
@@ -280,13 +303,20 @@ def in_int64(x: Array) -> NDArray[np.int64]:
 
 
 def check_one_hot_shapes(depth: Array, values: Array) -> None:
-    """Raise InvalidNode unless `depth` is one number, and `values` [off_value, on_value]."""
+    """Raise InvalidNode unless `depth` is one number and `values` is [off_value, on_value].
+
+    depth: of rank 0, or of shape [1].
+    """
     if depth.shape not in ((), (1,)) or values.shape != (2,):
         raise InvalidNode(f"depth {list(depth.shape)}, values {list(values.shape)}; allowed: 1, 2")
 
 
 def number_of_classes(indices: Array, depth: Array) -> int:
-    """Return the depth as a number; InvalidNode if it is negative."""
+    """Return the depth, a tensor of one element, as a number.
+
+    Raises InvalidNode if it is negative, NotSupported for a float that int64 does not hold, and
+    MemoryError for an output of more than 2^28 elements.
+    """
     count = int(in_int64(depth).item())
     reject(count < 0, f"depth {count}; allowed: 0 or more")
     # Classes are counted, though there be no indices.
@@ -297,7 +327,8 @@ def number_of_classes(indices: Array, depth: Array) -> int:
 def switched_on(classes: NDArray[np.int64], count: int, values: Array, axis: int) -> Array:
     """Return `on_value` at the class of each index along a new `axis`, and `off_value` elsewhere.
 
-    classes: of the shape of the indices, from 0 to below `count`, or NO_CLASS.
+    classes: of the shape of the indices, from 0 to below `count`, or NO_CLASS; values: [off_value,
+    on_value].
     """
     behind = classes.ndim - axis
     every = np.arange(count).reshape(-1, *[1] * behind)
@@ -305,16 +336,24 @@ def switched_on(classes: NDArray[np.int64], count: int, values: Array, axis: int
 
 
 def classes_from_either_end(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the class of each index in "the range [-depth, depth-1]", and NO_CLASS of others."""
+    """Return the class of each index in "the range [-depth, depth-1]", and NO_CLASS of others.
+
+    places: indices in int64; count: the depth. Negative ones count from the back.
+    """
     is_inside = (places >= -count) & (places < count)
     return np.where(is_inside, np.where(places < 0, places + count, places), NO_CLASS)
 
 
 @ONE_HOT.formula(9)
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
-    """Return `one_hot`, where a negative index is NEGATIVE_CLASS.
+    """Return `one_hot`, where a negative index is off, counts from the back or is refused.
 
-    Of negative axes this version mentions -1 alone.
+    That is NEGATIVE_CLASS. Of negative axes this version mentions -1 alone; others count from the
+    back or are refused: NEGATIVE_AXIS_BUT_THE_LAST.
+
+    Raises InvalidNode for a depth or values of another shape, a negative depth and an axis out of
+    range; NotSupported for floats that int64 does not hold; MemoryError for more than 2^28
+    elements.
     """
     check_one_hot_shapes(depth, values)
     places = in_int64(indices)
@@ -334,8 +373,12 @@ def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int) -> Arra
 def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
     """Return output[input[i, j, k], i, j, k] = on_value when axis = 0, and off_value elsewhere.
 
-    indices: of any type and shape; those outside of [-depth, depth-1] are off. axis: where the
-    classes are in the output, within [-r-1, r]. Raises InvalidNode for others.
+    indices: of any type and shape, cast to int64; those outside of [-depth, depth-1] are off.
+    depth: one number, 0 or more; values: [off_value, on_value]. axis: where the classes are in the
+    output, within [-r-1, r].
+
+    Raises InvalidNode for others; NotSupported for floats that int64 does not hold; MemoryError for
+    more than 2^28 elements.
     """
     check_one_hot_shapes(depth, values)
     places = in_int64(indices)
@@ -356,8 +399,11 @@ def unique(X: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Ar
     """Return Y, indices, inverse_indices and counts of the unique slices along `axis`.
 
     Without an axis "the input tensor is flattened". Slices are in ascending order if `sorted` is 1,
-    else in the order in which they occur first. NaN: EQUAL_NAN, and NotSupported in ascending
-    order, where it has no place. So have complex numbers.
+    else in the order in which they occur first. The last three are lists of int64. Whether NaN
+    equals itself is EQUAL_NAN, which may refuse it.
+
+    Raises InvalidNode for an axis out of range, as any is for rank 0, and a `sorted` other than 0
+    and 1. Raises NotSupported, if `sorted`, for NaN and for complex numbers, which have no order.
     """
     check_one_of("sorted", sorted, 0, 1)
     x = xp.reshape(X, (-1,)) if axis is None else X
@@ -377,12 +423,16 @@ def unique(X: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Ar
 
 
 def in_ascending_order(items: Iterable[Item]) -> list[Item]:
-    """Return the items in ascending order; `sorted` is an attribute in `unique`."""
+    """Return the items in ascending order: Python's sorted(), which is an attribute in `unique`."""
     return sorted(items)
 
 
 def items_along(x: Array, axis: int, *, is_sorted: bool) -> list[Item]:
-    """Return the slices of `x` along `axis`, so that equal ones are equal: see EQUAL_NAN."""
+    """Return the slices of `x` along `axis` as tuples, so that equal ones are equal.
+
+    NaN equals itself, or nothing, or raises InvalidNode: EQUAL_NAN. If `is_sorted`, raises
+    NotSupported for NaN, which has no place in the order.
+    """
     values = seen(x)
     is_nan = values != values
     equals_itself = False

@@ -49,7 +49,10 @@ OTHER_STASH_TYPES = (10, 11)
 
 
 def axes_from(axis: int, rank: int) -> Axes:
-    """Return the normalized axes: "[axis, ..., rank of X - 1]"."""
+    """Return the normalized axes: "[axis, ..., rank of X - 1]", counted from the front.
+
+    Raises InvalidNode for an axis outside of [-rank, rank-1], as any is for rank 0.
+    """
     return tuple(range(from_either_end(axis, rank), rank))
 
 
@@ -70,9 +73,14 @@ def layer_normalization(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return Y in the shape of X, and Mean and InvStdDev with the normalized axes of length 1.
 
-    Scale and B broadcast to X. Raises InvalidNode where they do not, for an axis that X does not
-    have, and for another `stash_type` than `stash_types` has. With `computes`, stage two is
-    computed in the type of X, also of 16 bits; one that `folds` is a product and a sum.
+    `inv_std_dev` makes 1 over the standard deviation, and `normalized_axes` the axes. Scale and B
+    broadcast to X; B may be None. Y has the type of X, the others that of `stash_type`. With
+    `computes`, stage two is computed in the type of X, also of 16 bits; one that `folds` is a
+    product and a sum.
+
+    Raises InvalidNode where Scale or B does not broadcast to X, for an axis that X does not have,
+    and for a `stash_type` other than float and bfloat16; float16 and double may be allowed where
+    only Y is `used`: STASH_TYPE_OF_NO_MEAN.
     """
     axes = normalized_axes(axis, X.ndim)
     for name, operand in (("Scale", Scale), ("B", B)):
@@ -92,7 +100,11 @@ def layer_normalization(
 
 
 def stash_types(stash_type: int, used: Collection[int]) -> Axes:
-    """Return what stash_type may be, by the outputs that are asked for: STASH_TYPE_OF_NO_MEAN."""
+    """Return what stash_type may be, by the places of the outputs that are `used`.
+
+    It is float or bfloat16; where neither Mean nor InvStdDev is used, and it is float16 or double,
+    STASH_TYPE_OF_NO_MEAN may allow these too.
+    """
     needs_only_y = not {1, 2}.intersection(used)
     is_open = needs_only_y and stash_type in OTHER_STASH_TYPES
     if is_open and STASH_TYPE_OF_NO_MEAN.reading() == "computed":

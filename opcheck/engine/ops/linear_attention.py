@@ -81,7 +81,10 @@ Recurrence: TypeAlias = Callable[[Tokens], tuple[Tensor, Tensor]]
 
 
 def by_token(tokens: Tokens) -> tuple[Tensor, Tensor]:
-    """Return what the queries get and the last state, one token after the other."""
+    """Return q_t^T S_t of all queries and the last state, one token after the other.
+
+    Without tokens, the first is empty and the state the past one.
+    """
     return by_token_with(tokens)
 
 
@@ -92,9 +95,10 @@ def by_token_with(
     reads_the_old_state: bool = False,
     compares_the_old_state: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return what the queries get and the last state; the options are what mutants do otherwise.
+    """Return q_t^T S_t of all queries and the last state, one token after the other.
 
-    The rounding errors of a delta rule go on by themselves: see `spread_errors`.
+    The options are what mutants do otherwise; `gate` is applied to the decay. The rounding errors
+    of a delta rule go on by themselves: see `spread_errors`.
     """
     S = tokens.S_0
     states = [S]
@@ -122,10 +126,11 @@ def by_token_with(
 
 
 def read(q: Tensor, states: Sequence[Tensor], last: Tensor) -> Tensor:
-    """Return q_t^T S_t of all queries, from the state that each token sees.
+    """Return q_t^T S_t of all queries, [B, H, q_num_heads / H, T, d_v].
 
-    One product for all tokens takes a fraction of the time of one for each. Without tokens `last`
-    tells the size of a state.
+    q: as in `Tokens`; states: the one that each token sees, [B, H, d_k, d_v]. One product for all
+    tokens takes a fraction of the time of one for each. Without tokens `last` has the size of a
+    state.
     """
     stacked = xp.stack([*states, last], axis=2)[:, :, : len(states)]
     seen = xp.expand_dims(stacked, axis=2)
@@ -135,8 +140,9 @@ def read(q: Tensor, states: Sequence[Tensor], last: Tensor) -> Tensor:
 def spread_errors(errors: Sequence[Tensor | None], tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Return the errors of q_t^T S_t and of the last state, from those that each token adds.
 
-    A delta rule multiplies the state by a matrix, which makes it smaller where keys have a length
-    of 1: what a token adds is multiplied by the product of all later matrices.
+    errors: of the state, one for each token, none of them None; the rule has a beta. A delta rule
+    multiplies the state by a matrix, which makes it smaller where keys have a length of 1: what a
+    token adds is multiplied by the product of all later matrices.
     """
     q = xp.values_of(tokens.q)
     k = xp.values_of(tokens.k)
@@ -166,11 +172,13 @@ def spread_errors(errors: Sequence[Tensor | None], tokens: Tokens) -> tuple[Tens
 
 
 def at_once(tokens: Tokens) -> tuple[Tensor, Tensor]:
-    """Return what the queries get and the last state, without the states between.
+    """Return q_t^T S_t of all queries and the last state, without the states between.
 
     With G_t = g_1 + … + g_t and what token s adds, row_s:
 
         q_t^T S_t = (q_t * exp(G_t))^T S_0 + Σ_{s ≤ t} (q_t^T (k_s * exp(G_t - G_s))) row_s
+
+    Without tokens, the first is empty and the state the past one.
     """
     if not tokens.count:
         return by_token(tokens)
@@ -198,7 +206,10 @@ def summed_decays(tokens: Tokens) -> Tensor:
 
 
 def left_of_tokens(G: Tensor) -> Tensor:
-    """Return exp(G_t - G_s) for s up to t, and 0 for later s: the axes of t and s are 2 and 3."""
+    """Return exp(G_t - G_s) for s up to t, and 0 for later s, [B, H, t, s, elements].
+
+    G: [B, H, T, elements].
+    """
     count = G.shape[2]
     between = xp.expand_dims(G, axis=3) - xp.expand_dims(G, axis=2)
     is_before = np.tril(np.ones((count, count, 1), bool))
@@ -208,7 +219,8 @@ def left_of_tokens(G: Tensor) -> Tensor:
 def rows_by_delta(tokens: Tokens, left_of_past: Tensor, decayed_keys: Tensor) -> Tensor:
     """Return what each token adds by a delta rule: β_t (v_t - what the state has of k_t).
 
-    left_of_past: exp(G_t); decayed_keys: k_s * exp(G_t - G_s), [B, H, t, s, d_k].
+    left_of_past: exp(G_t); decayed_keys: k_s * exp(G_t - G_s), [B, H, t, s, d_k]. There is a token
+    or more, and a beta. The result: [B, H, T, d_v].
     """
     with_k = xp.sum(xp.expand_dims(tokens.k, axis=3) * decayed_keys, axis=-1)
     known = xp.matmul(tokens.k * left_of_past, tokens.S_0)
@@ -257,12 +269,16 @@ def linear_attention(
 ) -> tuple[Tensor, Tensor]:
     """Return output, [B, T, q_num_heads * d_v], and present_state, in the shape of past_state.
 
-    query: [B, T, q_num_heads * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads *
-    d_v]; past_state: [B, kv_num_heads, d_k, d_v], "defaults to zeros"; decay and beta: see
-    `gate_of`. `order` lists the heads of the queries by those of the keys that serve them.
+    `recurrence` makes what queries get, and the last state, of `Tokens`. query: [B, T, q_num_heads
+    * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads * d_v]; past_state: [B,
+    kv_num_heads, d_k, d_v], "defaults to zeros"; decay: [B, T, kv_num_heads or kv_num_heads * d_k];
+    beta: [B, T, kv_num_heads or 1]. A `scale` of 0 stands for 1 / sqrt(d_k). `order` lists the
+    heads of the queries by those of the keys that serve them.
 
-    Raises InvalidNode for shapes that contradict each other, for another rule, and for a rule
-    without its decay or beta; NotSupported for keys of no elements and a scale that is no number.
+    Raises InvalidNode for shapes that contradict each other, for a q_num_heads that is not a
+    positive multiple of kv_num_heads, for another rule, and for a rule without its decay or beta;
+    one that the rule does not have is ignored, or refused so: UNUSED_GATE. Raises NotSupported for
+    keys of no elements and a scale that is NaN or infinite.
     """
     check_one_of("update_rule", update_rule, "linear", *GATED, "delta")
     q, k, v = unpacked(query, key, value, q_num_heads=q_num_heads, kv_num_heads=kv_num_heads)
@@ -302,8 +318,9 @@ def unpacked(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return q, k and v, each [B, heads, T, elements of a head].
 
-    Raises InvalidNode unless "q_num_heads must be a positive multiple of kv_num_heads", and where
-    shapes contradict each other.
+    Raises InvalidNode for ranks other than 3, unless "q_num_heads must be a positive multiple of
+    kv_num_heads", for numbers of heads that do not divide the last axes, and where shapes
+    contradict each other.
     """
     if not query.ndim == key.ndim == value.ndim == 3:
         raise InvalidNode(f"ranks {query.ndim}, {key.ndim} and {value.ndim}; allowed: 3")
@@ -320,10 +337,10 @@ def unpacked(
 def gate_of(
     x: Tensor | None, is_used: bool, tokens: tuple[int, int], lasts: Collection[int]
 ) -> Tensor | None:
-    """Return decay or beta, [*tokens, one of `lasts`]; None if the rule has none of it.
+    """Return decay or beta, [*tokens, one of `lasts`]; None without one, or if the rule has none.
 
     Raises InvalidNode for another shape. One that is given to a rule without it is ignored, or
-    refused: UNUSED_GATE.
+    raises that: UNUSED_GATE.
     """
     if x is None:
         return None
@@ -336,7 +353,10 @@ def gate_of(
 
 
 def by_heads(x: Tensor | None, kv_num_heads: int) -> Tensor | None:
-    """Return decay or beta as [B, heads, T, elements of each]; None as it is."""
+    """Return decay or beta as [B, heads, T, elements of each]; None of None.
+
+    heads: kv_num_heads, or 1 if there is one element for all.
+    """
     return None if x is None else split_heads(x, min(x.shape[2], kv_num_heads))
 
 

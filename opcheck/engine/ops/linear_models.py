@@ -62,7 +62,11 @@ LINEAR_REGRESSOR = operator("LinearRegressor", ML, of_integers=True)
 
 
 def weights_by_target(coefficients: Sequence[float], targets: int) -> NDArray[np.float32]:
-    """Return the weights as a matrix: "the coefficients for each target are contiguous"."""
+    """Return the weights as a matrix, [features, targets].
+
+    "The coefficients for each target are contiguous". The number of coefficients must be a multiple
+    of `targets`, which is 1 or more; `linear_scores` checks that before.
+    """
     return np.array(coefficients, np.float32).reshape(targets, -1).T
 
 
@@ -73,10 +77,14 @@ def linear_scores(
     intercepts: Sequence[float] | None,
     targets: int,
 ) -> Tensor:
-    """Return X · weights + intercepts of each row, [N, targets].
+    """Return X · weights + intercepts of each row in float32, [N, targets].
 
-    X: [N, F] or [F], which is taken for [1, F]. Refused are other ranks, and other numbers of
-    coefficients and of intercepts.
+    X: features of any numeric type, [N, F], or [F], which is taken for [1, F]. weights_of: makes
+    the matrix [F, targets] of `coefficients`. intercepts: one for each target, or None for no
+    addend.
+
+    Raises InvalidNode for another rank than 1 and 2, and for another number than targets · F of
+    coefficients, or than `targets` of intercepts.
     """
     reject(X.ndim not in (1, 2), f"rank {X.ndim}; allowed: 1, 2")
     X = xp.reshape(X, (-1, X.shape[-1]))
@@ -97,10 +105,11 @@ def linear_scores(
 def transformed(
     scores: Tensor, name: str, *, logistic: Callable[[Tensor], Tensor] = sigmoid, axis: int = -1
 ) -> Tensor:
-    """Return scores, [N, E], after the transform of this name: a softmax goes over each row.
+    """Return scores, [N, E], after the transform of this name, in their shape.
 
-    Raises InvalidNode for a name that is none, and NotSupported for SOFTMAX_ZERO and PROBIT, for
-    which no text has a formula.
+    NONE leaves them as they are, LOGISTIC applies `logistic` to each of them, and SOFTMAX goes
+    along `axis`: over each row by default. Raises InvalidNode for a name that is not of TRANSFORMS,
+    and NotSupported for SOFTMAX_ZERO and PROBIT, for which no text has a formula.
     """
     check_one_of("post_transform", name, *TRANSFORMS)
     if name in ("SOFTMAX_ZERO", "PROBIT"):
@@ -112,14 +121,18 @@ def transformed(
 
 
 def logistic_from_either_side(x: Tensor) -> Tensor:
-    """Return the logistic function of `x`, by that of its magnitude."""
+    """Return 1 / (1 + e^−x), for a negative x as 1 − 1 / (1 + e^x); NaN stays NaN."""
     of_magnitude = sigmoid(xp.abs(x))
     # NaN is not negative, and the function of it is NaN on either side.
     return xp.where(seen(x) < 0, 1 - of_magnitude, of_magnitude)
 
 
 def transformed_from_either_side(scores: Tensor, name: str) -> Tensor:
-    """Return transformed scores, the logistic function of a negative one as 1 less another."""
+    """Return transformed scores, the logistic function of a negative one as 1 less another.
+
+    Raises as `transformed`: InvalidNode for an unknown name, NotSupported for SOFTMAX_ZERO and
+    PROBIT.
+    """
     return transformed(scores, name, logistic=logistic_from_either_side)
 
 
@@ -131,7 +144,11 @@ FROM_EITHER_SIDE = "as 1 minus the logistic of the negative score"
 
 
 def with_nan_in_order(scores: Tensor) -> Tensor:
-    """Return scores, [N, E], with infinities for NaN, by its place in the order: NAN_IN_ORDER."""
+    """Return scores, [N, E], with infinities for NaN, by its place in the order: NAN_IN_ORDER.
+
+    If NaN is the largest number, it becomes +∞; if it is the smallest, −∞; and if it is never
+    exceeded, +∞ in the first column and −∞ in the others.
+    """
     reading = NAN_IN_ORDER.reading()
     is_nan = np.asarray(xp.isnan(scores))
     is_largest = is_nan if reading == "largest" else np.zeros(is_nan.shape, np.bool_)
@@ -142,10 +159,13 @@ def with_nan_in_order(scores: Tensor) -> Tensor:
 
 
 def label_of_largest(scores: Tensor, labels: NDArray[Any]) -> Any:
-    """Return the label of the largest score in each row: NAN_IN_ORDER, TOP_OF_EQUAL_SCORES.
+    """Return the label of the largest score in each row.
 
-    scores: [N, E]; labels: [E]. Returns [N]; where rounding decides which score is the largest, any
-    of these labels. Raises NotSupported for that if labels are texts, and for no classes.
+    scores: [N, E]; labels: [E]. Returns [N], in the type of `labels`. Of equal scores it is the
+    first or the last: TOP_OF_EQUAL_SCORES. NaN stands in the order as NAN_IN_ORDER has it. Where
+    rounding decides which score is the largest, `Indices` admit any of these labels.
+
+    Raises NotSupported for no classes, and if rounding decides between labels that are texts.
     """
     if not len(labels):
         raise_unspecified("the top of no classes")
@@ -178,9 +198,14 @@ def regressed(
     targets: int,
     transform: Transform = transformed,
 ) -> Tensor:
-    """Return the transformed scores Y, [N, targets], of `X`, [N, F]; see `linear_scores`.
+    """Return the transformed scores Y, [N, targets], in float32, of features X, [N, F].
 
-    Nothing is said of other ranks, nor of coefficients that are left out.
+    weights_of: makes a matrix of the coefficients. coefficients: F for each target. intercepts: one
+    for each target, or None for no addend. transform: applied to the scores; see `transformed`.
+
+    Raises InvalidNode for `targets` below 1, for other numbers of coefficients or intercepts, and
+    for a post_transform that does not exist. Raises NotSupported without coefficients, for X of
+    another rank than 2, and for SOFTMAX_ZERO and PROBIT: the text does not define them.
     """
     if coefficients is None:
         raise_unspecified("no coefficients")
@@ -205,10 +230,17 @@ def classified(
     transform: Transform = transformed,
     top: Top = label_of_largest,
 ) -> tuple[Any, Tensor]:
-    """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
+    """Return the label of the top class Y, [N], and the transformed scores Z, [N, E], in float32.
 
-    X: [N, F] or [F]. Nothing is said of two classes of which one alone has coefficients, nor of
-    what is different with `multi_class`.
+    X: features, [N, F], or [F], which is taken for [1, F]. The E labels are integers or texts.
+    coefficients: F for each class. intercepts: one for each class, or None. top: finds the labels
+    by the transformed scores; see `label_of_largest` for ties and NaN.
+
+    Raises InvalidNode unless exactly one list of labels is given, for other ranks of X, for other
+    numbers of coefficients or intercepts, and for a post_transform that does not exist. Raises
+    NotSupported for two classes of which one alone has coefficients, for SOFTMAX_ZERO and PROBIT,
+    and for texts between which rounding decides; while judging, also for a `multi_class` other than
+    0, which is otherwise ignored.
     """
     given = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
     labels = only_list(given, "classlabels_")

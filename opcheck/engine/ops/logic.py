@@ -39,12 +39,20 @@ FUNCTIONS: Mapping[str, OfPair] = {
 
 
 def of_pair(function: OfPair, A: Array, B: Array) -> Array:
-    """Return `function` of two tensors that broadcast to each other."""
+    """Return `function` of two tensors, which broadcast to each other as NumPy's do.
+
+    Raises InvalidNode where their shapes do not fit.
+    """
     return function(*axes.broadcast(A, B))
 
 
 def each_version(name: str, function: OfPair) -> Mapping[int, Formula]:
-    """Return the formula of each version of an operator."""
+    """Return the formula of each version of an operator, by the opset since which it is in force.
+
+    function: of two tensors that broadcast. Before version 7, B alone is stretched, with the
+    attributes `broadcast` and `axis`; the formulas raise InvalidNode for shapes that do not fit,
+    and those before version 7 raise NotSupported for a negative axis.
+    """
     return each_version_of_pair(name, function, of_pair)
 
 
@@ -67,7 +75,7 @@ OPPOSITES = {
 
 
 def sibling_mutants(name: str) -> dict[str, PairMutant]:
-    """Return the mutants that compute a function like it instead."""
+    """Return mutants that compute another function of a group of SIBLINGS; none without a group."""
     return {
         f"{other.lower()}_computed": (f"{other} was computed", FUNCTIONS[other])
         for group in SIBLINGS
@@ -100,12 +108,12 @@ def sign_bit_misread(comparison: OfPair, a: Array, b: Array) -> Array:
 
 
 def sign_bit(x: Array) -> Array:
-    """Return the highest bit of an integer type."""
+    """Return the highest bit of the integer type of `x`, as one number of that type."""
     return np.left_shift(x.dtype.type(1), x.dtype.type(8 * x.itemsize - 1))
 
 
 def comparison_mutants(name: str) -> dict[str, PairMutant]:
-    """Return the mutants of a comparison with an opposite."""
+    """Return the mutants of a comparison by name; raises KeyError for one without an opposite."""
     opposite = OPPOSITES[name]
     comparison = FUNCTIONS[name]
     # Infinities differ by NaN, which is neither less nor greater, as equal numbers are not.
@@ -133,7 +141,7 @@ def comparison_mutants(name: str) -> dict[str, PairMutant]:
 
 
 def mutants_of(name: str) -> dict[str, PairMutant]:
-    """Return the mutants of an operator, by their names."""
+    """Return the mutants of an operator by name: a text, a function, and its dtypes if not all."""
     found = sibling_mutants(name)
     if name == "Equal":
         found["bits_compared"] = (
@@ -160,7 +168,11 @@ BIT_SHIFT = operator("BitShift", exact=True)
 
 @BIT_SHIFT.formula(11)
 def shifted_11(X: Array, Y: Array, *, direction: str) -> Array:
-    """Return X shifted by Y; version 11 does not define shifts by the width of the type or more."""
+    """Return X shifted by Y bits in `direction`, LEFT or RIGHT; see `shifted`.
+
+    Raises InvalidNode for shapes that do not broadcast and for other directions. Raises
+    NotSupported for shifts by the width of the type or more, which version 11 does not define.
+    """
     if (8 * X.dtype.itemsize <= Y).any():
         raise_unspecified("shifts by the width or more")
     return shifted(X, Y, direction=direction)
@@ -168,7 +180,14 @@ def shifted_11(X: Array, Y: Array, *, direction: str) -> Array:
 
 @BIT_SHIFT.formula(28)
 def shifted(X: Array, Y: Array, *, direction: str) -> Array:
-    """Return X shifted by Y: bits that leave are lost, and a negative X is filled with its sign."""
+    """Return X shifted by Y bits in `direction`, LEFT or RIGHT, in the type of X.
+
+    X and Y: integers of one type, which broadcast to each other. Bits that leave are lost. To the
+    right a negative X is filled with its sign, other numbers with 0. A shift by the width of the
+    type or more leaves 0, or -1 of a negative X to the right; a negative Y shifts as much as that.
+
+    Raises InvalidNode for shapes that do not broadcast, and for other directions.
+    """
     X, Y = axes.broadcast(X, Y)
     check_one_of("direction", direction, "LEFT", "RIGHT")
     zero = X.dtype.type(0)

@@ -90,10 +90,19 @@ def lp_pool(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Array:
-    """Return the norm of each window over X, N×C×D1×…×Dn; padding adds nothing to it.
+    """Return the norm (Σ |x|^p)^(1/p) of each window over X, N×C×D1×…×Dn, as N×C×O1×…×On.
 
-    Version 1 has fractional p as well, and kernel_shape may be left out: P_BELOW_1,
-    WITHOUT_KERNEL_SHAPE.
+    Padding adds nothing. norms: computes them from X, p and the windows. text: what the version
+    states otherwise than others. kernel_shape None: in version 1 refused, or all of X:
+    WITHOUT_KERNEL_SHAPE. How many windows there are may follow readings: those of
+    `text.open_sizes`, VALID_UNDER_CEIL_MODE, and COUNTED_WINDOW for one that starts in the padding
+    at the end.
+
+    Raises InvalidNode for p below 1 (version 1: below 1 by P_BELOW_1, 0 or less, infinite or NaN),
+    for later versions without kernel_shape, for X of rank below 3, for lists of another length than
+    its spatial axes need, for kernels, strides and dilations below 1, pads below 0, pads beside an
+    auto_pad, an unknown auto_pad or ceil_mode, and where no window fits. Raises MemoryError for an
+    output that is too large.
     """
     if text.is_first:
         reject(not 0 < p < inf, f"p {p}; allowed: numbers that are above 0 in float32")
@@ -122,14 +131,18 @@ def lp_pool(
 
 @LP_POOL.formula(build=lp_pool)
 def norms_of(X: Array, p: float, windows: Windows) -> Array:
-    """Return (Σ |x|^p)^(1/p) of each window."""
+    """Return (Σ |x|^p)^(1/p) of each window: 0 of padding alone, NaN of one with NaN."""
     total = xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms)
     return xp.pow(total, xp.real(1) / p)
 
 
 @LP_POOL.fast_path(build=lp_pool)
 def norms_beyond_the_range(X: Array, p: float, windows: Windows) -> Array:
-    """Return the norms, by shares of the largest element where powers nearly leave the range."""
+    """Return the norms, by shares of the largest element where powers nearly leave the range.
+
+    X: a plain array. A norm is computed again if it is NaN, infinite, or so small that its sum of
+    powers may have lost digits, and the window's largest magnitude is finite and above 0.
+    """
     norms = np.asarray(norms_of(X, p, windows))
     info = np.finfo(X.dtype)
     # Sums of powers lose digits below so many times the smallest normal number.
@@ -150,7 +163,7 @@ def norms_beyond_the_range(X: Array, p: float, windows: Windows) -> Array:
 
 @LP_POOL.alternative("", build=lp_pool)
 def scaled(X: Array, p: float, windows: Windows) -> Array:
-    """Return the norms by powers of shares of the window's maximum, or by the mean of powers."""
+    """Return the norms with other errors: by shares of the maximum, or by the mean of powers."""
     return xp.inexact(norms_of(X, p, windows), 4 + 2 / p)
 
 
@@ -158,7 +171,10 @@ def scaled(X: Array, p: float, windows: Windows) -> Array:
 
 
 def largest_magnitudes(X: Array, p: float, windows: Windows) -> Array:
-    """Return the largest magnitude of each window, NaN where it holds one; a mutant, too."""
+    """Return the largest magnitude of each window, whatever p; it is a mutant, too.
+
+    NaN where a window holds one, 0 where it holds padding alone.
+    """
     return windows.reduced(np.abs(X), np.maximum, 0)
 
 
@@ -238,7 +254,7 @@ def power_of_two_below(p: float) -> float:
 
 
 def root_of(total: NDArray[np.float64], p: float) -> NDArray[np.float64]:
-    """Return total^(1/p)."""
+    """Return total^(1/p): the norms of windows from their sums of powers."""
     root: NDArray[np.float64] = np.power(total, 1 / p)
     return root
 
@@ -296,7 +312,7 @@ def norms_by(
 
 
 def with_inverse(change: Callable[[float], float]) -> Norms:
-    """Return the norms with another 1/p."""
+    """Return a mutant's norms: `change` makes the exponent of the root from 1/p."""
     return partial(norms_by, root=partial(root_by_inverse, change))
 
 

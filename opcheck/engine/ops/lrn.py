@@ -34,8 +34,11 @@ def local_response_normalization(
 ) -> Tensor:
     """Return Y = X / (bias + alpha / size * square_sum) ^ beta, in the shape of X.
 
-    X: (N, C, D1, …, Dk). Raises InvalidNode if X has no axis of channels, NotSupported for a
-    `size` below 1.
+    X: (N, C, D1, …, Dk), where k may be 0. square_sum: sums X² over `size` channels around each
+    one.
+
+    Raises InvalidNode if X has no axis of channels; NotSupported for a `size` below 1: the text
+    does not define regions of no channels.
     """
     check_rank("X", X, RANKS)
     if size < 1:
@@ -50,12 +53,16 @@ def channels_before(size: int) -> int:
 
 @OP.formula(build=local_response_normalization)
 def sums_of_regions(squares: Tensor, size: int) -> Tensor:
-    """Return the sum of squares of each element's region."""
+    """Return the sums of squares over each element's region of `size` channels, in their shape."""
     return sums_of_windows(squares, size, channels_before(size))
 
 
 def sums_of_windows(squares: Tensor, size: int, before: int) -> Tensor:
-    """Return the sums of `size` channels, the first of which lie `before` channels before each."""
+    """Return sums of squares over `size` channels around each element.
+
+    The first of them lies `before` channels before the element's. squares: (N, C, D1, …, Dk), as
+    the result. Channels that do not exist count as 0.
+    """
     batch, count, *lengths = squares.shape
     image = prod(lengths)
     channels = AxisWindows(
@@ -72,7 +79,11 @@ def sums_of_windows(squares: Tensor, size: int, before: int) -> Tensor:
     "where each sum of squares is made of the one before it", build=local_response_normalization
 )
 def sliding_sums(squares: Tensor, size: int) -> Tensor:
-    """Return the sums of squares as differences of running sums."""
+    """Return the sums of squares over each region as differences of running sums.
+
+    squares: (N, C, D1, …, Dk), as the result. What has left a region leaves its rounding errors,
+    and NaN or an infinity makes NaN of all regions behind it.
+    """
     count = squares.shape[1]
     channel = np.arange(count)
     before = channels_before(size)

@@ -36,10 +36,12 @@ SHAPE_OF_BROADCAST_C = Ruling(
 
 
 def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
-    """Return `product` of two stacks of matrices, as numpy.matmul has shapes.
+    """Return `product` of two stacks of matrices, in the shape that numpy.matmul gives.
 
-    A vector A is a row, a vector B a column, and the axis of 1 that this adds is taken away again.
-    Raises InvalidNode for scalars, and for shapes that do not fit.
+    A: […, M, K] or a row [K]; B: […, K, N] or a column [K]. The axis of 1 that a vector gets is
+    taken away again, and the axes before the matrices broadcast. product: is called with matrices.
+
+    Raises InvalidNode if A or B is a scalar, if their K differ, or if the stacks do not broadcast.
     """
     reject(A.ndim == 0 or B.ndim == 0, "a scalar is no matrix")
     a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
@@ -53,7 +55,10 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
 
 @formula_builder(1, 9, 13)
 def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
-    """Return Y of all versions; see `matrix_product`."""
+    """Return Y of all versions: the product of two matrices, vectors, or stacks that broadcast.
+
+    Raises InvalidNode for scalars, and for shapes that do not fit; see `matrix_product`.
+    """
     return matrix_product(product, A, B)
 
 
@@ -62,7 +67,7 @@ MATMUL.formula(build=matmul)(xp.matmul)
 
 
 def first_for_all(x: Tensor) -> Tensor:
-    """Return a stack that holds its first matrix everywhere."""
+    """Return a stack, […, M, N], that holds its first matrix everywhere."""
     first = x[(slice(0, 1),) * (x.ndim - 2)]
     return xp.broadcast_to(first, x.shape)
 
@@ -88,7 +93,11 @@ def transposed(x: Tensor, trans: int) -> Tensor:
 
 
 def factors(A: Tensor, B: Tensor, transA: int, transB: int) -> tuple[Tensor, Tensor]:
-    """Return A', [M, K], and B', [K, N]; raise InvalidNode for other shapes."""
+    """Return A', [M, K], and B', [K, N].
+
+    They are A and B, transposed where transA and transB are other than 0. Raises InvalidNode unless
+    both have rank 2 and their K are equal.
+    """
     reject(A.ndim != 2 or B.ndim != 2, f"A of rank {A.ndim} and B of rank {B.ndim}; allowed: 2")
     a = transposed(A, transA)
     b = transposed(B, transB)
@@ -97,7 +106,10 @@ def factors(A: Tensor, B: Tensor, transA: int, transB: int) -> tuple[Tensor, Ten
 
 
 def check_stretches(C: Tensor | None, a: Tensor, b: Tensor) -> None:
-    """Raise InvalidNode unless C is "unidirectional broadcastable to (M, N)", or left out."""
+    """Raise InvalidNode unless C is "unidirectional broadcastable to (M, N)", or None.
+
+    a: A', [M, K]; b: B', [K, N].
+    """
     if C is not None:
         stretches("C", C, np.broadcast_to(0, (a.shape[0], b.shape[1])))
 
@@ -105,7 +117,8 @@ def check_stretches(C: Tensor | None, a: Tensor, b: Tensor) -> None:
 def check_broadcast(C: Tensor, a: Tensor, b: Tensor, broadcast: int) -> None:
     """Raise InvalidNode unless C has the shape [M, N], or another that `broadcast` allows.
 
-    SHAPE_OF_BROADCAST_C decides about the less usual ones.
+    a: A', [M, K]; b: B', [K, N]. If `broadcast` is not 0, one element of any rank up to 2 and a row
+    [N] are allowed; other shapes that stretch to [M, N] are, or are refused: SHAPE_OF_BROADCAST_C.
     """
     check_stretches(C, a, b)
     shape = (a.shape[0], b.shape[1])
@@ -119,9 +132,11 @@ def check_broadcast(C: Tensor, a: Tensor, b: Tensor, broadcast: int) -> None:
 
 
 def scaled(scale: float, x: Tensor) -> Tensor:
-    """Return scale * x, of integers in their type; 0 times infinity or NaN: ZERO_TIMES_NO_NUMBER.
+    """Return scale * x in the type of `x`; integers wrap around.
 
-    Raises NotSupported for a scale that no integer can hold: the text does not define the product.
+    Of a scale of 0 and an infinity or NaN in `x`, the product has NaN, or is 0 everywhere:
+    ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers if the scale is not a whole number below
+    2^31 in magnitude: the text does not define that product.
     """
     has_no_number = scale == 0 and not xp.isfinite(x).all()
     if has_no_number and ZERO_TIMES_NO_NUMBER.reading() == "left_out":
@@ -136,7 +151,11 @@ def scaled(scale: float, x: Tensor) -> Tensor:
 
 
 def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """Return alpha * A' * B' + beta * C, as the text writes it."""
+    """Return alpha * A' * B' + beta * C, as the text writes it; C None adds nothing.
+
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. Raises NotSupported for integers times an
+    alpha or a beta that is not whole: see `scaled`, which also has 0 times infinity.
+    """
     Y = scaled(alpha, xp.matmul(a, b))
     if C is None:
         return Y
@@ -144,7 +163,12 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
 
 
 def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
-    """Return (alpha * A') * B', added to beta * C product by product, as BLAS does."""
+    """Return (alpha * A') * B', added to beta * C product by product, as BLAS does.
+
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. Raises NotSupported
+    for integers times an alpha or a beta that is not whole: see `scaled`, which also has 0 times
+    infinity.
+    """
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.
         return terms_scaled(a, b, C, alpha, beta)
@@ -165,7 +189,15 @@ def gemm_with_broadcast(
     transB: int,
     broadcast: int,
 ) -> Tensor:
-    """Return Y, [M, N], of the first versions; `broadcast` decides whether C is stretched."""
+    """Return Y = alpha * A' * B' + beta * C, [M, N], of the first versions.
+
+    A' and B' are A and B, transposed if transA and transB are not 0. combination: computes Y.
+
+    Raises InvalidNode unless A and B have rank 2 and fit each other, and C has the shape [M, N]; or
+    with `broadcast` one that stretches to it, of which the less usual are ruled:
+    SHAPE_OF_BROADCAST_C. Raises NotSupported for integers times an alpha or a beta that is not a
+    whole number.
+    """
     a, b = factors(A, B, transA, transB)
     check_broadcast(C, a, b, broadcast)
     return combination(a, b, C, alpha, beta)
@@ -183,7 +215,13 @@ def gemm_with_c(
     transA: int,
     transB: int,
 ) -> Tensor:
-    """Return Y, [M, N], of the versions in which C is mandatory."""
+    """Return Y = alpha * A' * B' + beta * C, [M, N], of the versions in which C is mandatory.
+
+    A' and B' are A and B, transposed if transA and transB are not 0. combination: computes Y.
+
+    Raises InvalidNode unless A and B have rank 2 and fit each other, and C broadcasts to [M, N].
+    Raises NotSupported for integers times an alpha or a beta that is not a whole number.
+    """
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
     return combination(a, b, C, alpha, beta)
@@ -201,14 +239,21 @@ def gemm_with_optional_c(
     transA: int,
     transB: int,
 ) -> Tensor:
-    """Return Y, [M, N], of the versions in which C may be left out: "as if C is a scalar 0"."""
+    """Return Y, [M, N], of the versions in which C may be left out: "as if C is a scalar 0".
+
+    Y = alpha * A' * B' + beta * C, where A' and B' are A and B, transposed if transA and transB are
+    not 0. combination: computes Y.
+
+    Raises InvalidNode unless A and B have rank 2 and fit each other, and C broadcasts to [M, N].
+    Raises NotSupported for integers times an alpha or a beta that is not a whole number.
+    """
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
     return combination(a, b, C, alpha, beta)
 
 
 def gemm(combination: Combination) -> Mapping[int, Formula]:
-    """Return the formula of each version from what makes Y of its operands."""
+    """Return the formula of each version; `combination` makes Y of A', B', C, alpha and beta."""
     return {
         **gemm_with_broadcast(combination),
         **gemm_with_c(combination),

@@ -48,7 +48,11 @@ class Bin:
 
 
 def bins(a: float, b: float, count: int, length: int) -> Iterator[Bin]:
-    """Yield the bins of the region [a, b] along an axis of this length, so many as `count`."""
+    """Yield the `count` bins of the region [a, b] along an axis of this length, from its start on.
+
+    a, b: coordinates in elements, finite, fractions too. Raises NotSupported, while judging, at the
+    first bin of a region that reaches outside of the image; otherwise goes on.
+    """
     if a < 0 or b > length:
         leave_open("nothing is said of what lies outside the image")
     smallest = (floor(a), floor(b))
@@ -70,22 +74,27 @@ def bins(a: float, b: float, count: int, length: int) -> Iterator[Bin]:
 
 
 def border(region: tuple[int, int], i: int, count: int) -> int:
-    """Return `count` times the border between bin i - 1 and bin i of a region."""
+    """Return `count` times the border between bin i - 1 and bin i of a region of whole ends."""
     return region[0] * (count - i) + region[1] * i
 
 
 def up(total: int, count: int) -> int:
-    """Return total / count rounded up."""
+    """Return total / count rounded up; count > 0."""
     return -(-total // count)
 
 
 def from_0(start: int, end: int) -> slice:
-    """Return the elements from `start` to `end`, without those below 0."""
+    """Return the slice from `start` to before `end`, without places below 0."""
     return slice(max(0, start), max(0, end))
 
 
 def maximum(image: Tensor, rows: Bin, columns: Bin) -> Tensor:
-    """Return the maximum of each channel of an image, C×H×W, in one bin; 0 of an empty one."""
+    """Return the maximum of each channel of an image, C×H×W, in one bin, [C]; 0 of an empty one.
+
+    It is the maximum of the bin's `own` elements. Raises NotSupported, while judging, where the
+    text does not decide it: if the bin may be empty, and if elements that may lie in it exceed
+    those that must, NaN among them.
+    """
     least = image[:, rows.least, columns.least]
     most = image[:, rows.most, columns.most]
     own = image[:, rows.own, columns.own]
@@ -109,9 +118,17 @@ def max_roi_pool(
     pooled_shape: Sequence[int],
     spatial_scale: float,
 ) -> Tensor:
-    """Return the maxima, [number of regions, C, *pooled_shape].
+    """Return the maxima of X over the bins of each region, [number of regions, C, *pooled_shape].
 
-    X: N×C×H×W; rois: [number of regions, 5], each the batch, x1, y1, x2 and y2.
+    X: N×C×H×W; rois: [number of regions, 5], each the batch, x1, y1, x2 and y2, which are
+    multiplied by spatial_scale. read: makes the regions of `rois`. An output of size 0 reads no
+    region.
+
+    Raises InvalidNode for other shapes of X and rois, unless pooled_shape is two numbers from 1 on,
+    and for a batch that X does not have. Raises NotSupported for a batch that is a fraction, and
+    for numbers of 2^31 or more, infinities and NaN; while judging, also where the text does not
+    decide which elements lie in a bin (see `maximum`), or a region reaches outside of the image.
+    Raises MemoryError for an output that is too large.
     """
     if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
         wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"

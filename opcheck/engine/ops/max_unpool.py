@@ -49,12 +49,15 @@ class Attributes:
         return f"kernel_shape {[*self.kernel_shape]}, strides {[*self.strides]}, pads {pads}"
 
     def usual_sizes(self, lengths: Sequence[int]) -> list[int]:
-        """Return the spatial sizes of the output of an input of these, unless it is stated."""
+        """Return the spatial sizes of an output before its pads are cut off.
+
+        lengths: those of the input. Each size is (length - 1) * stride + kernel.
+        """
         triples = zip(lengths, self.strides, self.kernel_shape, strict=True)
         return [(length - 1) * stride + kernel for length, stride, kernel in triples]
 
     def padding(self) -> list[int]:
-        """Return the padding of each axis, at both ends together."""
+        """Return the padding of each spatial axis, at both ends together."""
         axes = len(self.kernel_shape)
         return [a + b for a, b in zip(self.pads[:axes], self.pads[axes:], strict=True)]
 
@@ -66,7 +69,11 @@ def attributes_of(
     strides: Sequence[int] | None,
     pads: Sequence[int] | None,
 ) -> Attributes:
-    """Return the attributes; raise InvalidNode for some that do not fit X, or X does not fit I."""
+    """Return the attributes of a node; strides that are left out are 1, and pads 0.
+
+    Raises InvalidNode unless X has rank 3 or more, X and I have one shape, there is a kernel size
+    and a stride for each spatial axis, both 1 or more, and two pads for each, from 0 on.
+    """
     axes = X.ndim - 2
     found = Attributes(kernel_shape, strides or (1,) * axes, pads or (0,) * (2 * axes))
     lists = [found.kernel_shape, found.strides, found.pads]
@@ -95,9 +102,18 @@ def max_unpool(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Tensor:
-    """Return the output, whose shape follows from the attributes unless it is stated.
+    """Return the output: the values of X at the places I, and 0 between.
 
-    X, I: N×C×D1×…×Dn. "If 'output_shape' is specified, 'pads' values are ignored."
+    X, I: N×C×D1×…×Dn; I counts elements of the whole output in row-major order. output_shape: the
+    shape of the output, [rank]; "If 'output_shape' is specified, 'pads' values are ignored."
+    Without it the spatial sizes are (D - 1) * stride + kernel less the pads. unpool: fills the
+    output. Indices are of the stated shape or of the usual one: SHAPE_OF_INDICES.
+
+    Raises InvalidNode where X, I and the attributes do not fit each other (see `attributes_of`),
+    unless output_shape is a list of a size for each axis of X, for a size below 0, and for an index
+    outside of the output. Raises NotSupported, while judging, where the text does not decide what
+    the indices are of, or which of several values a place has. Raises MemoryError for an output
+    that is too large.
     """
     attributes = attributes_of(X, I, kernel_shape, strides, pads)
     sizes = attributes.usual_sizes(X.shape[2:])
@@ -117,10 +133,11 @@ def max_unpool(
 
 
 def places_as_read(places: Places, usual: Sequence[int], shape: Sequence[int]) -> Places:
-    """Return the places in an output of a stated shape: SHAPE_OF_INDICES.
+    """Return the places in an output of a stated `shape`, row-major there: SHAPE_OF_INDICES.
 
-    Where the usual shape does not fit into it, or some index is not of the usual shape, the text
-    alone can be meant.
+    By the text they count in that shape already; by ONNX's node test they count in the `usual` one,
+    which lies in the output's corner. Raises NotSupported, while judging, where the usual shape
+    does not fit into the stated one, or has no place of some index; otherwise they are the text's.
     """
     is_larger = all(a >= b for a, b in zip(shape, usual, strict=True))
     if not is_larger or prod(usual) <= places.max(initial=-1):
@@ -134,9 +151,11 @@ def places_as_read(places: Places, usual: Sequence[int], shape: Sequence[int]) -
 
 @MAX_UNPOOL.formula(build=max_unpool)
 def unpooled(X: Tensor, places: Places, shape: Sequence[int]) -> Tensor:
-    """Return each value at its place, and 0 between.
+    """Return each value of X at its place, and 0 between, in the stated shape.
 
-    Windows that overlap may have their maximum at one place.
+    places: as X, row-major in `shape`. Several values may share a place if they are equal, as the
+    maximum of windows that overlap. Raises NotSupported, while judging, if they differ; otherwise
+    the last one counts.
     """
     # What stands for places without a value is the last element, a 0.
     source = np.full(prod(shape), X.size)

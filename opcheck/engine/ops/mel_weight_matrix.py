@@ -46,12 +46,12 @@ FRACTIONS_AS_INTEGERS = Ruling(
 
 
 def log_of_ratio(f: Any) -> Any:
-    """Return mels of frequencies, in a unit that makes them ln(1 + f)."""
+    """Return ln(1 + f), the mels of frequencies in units of 700 Hz, in a unit of their own."""
     return np.log1p(f)
 
 
 def ratio_of_log(m: Any) -> Any:
-    """Return frequencies of mels; see `log_of_ratio`."""
+    """Return frequencies in units of 700 Hz, of the mels of `log_of_ratio`: e^m − 1."""
     return np.expm1(m)
 
 
@@ -64,7 +64,11 @@ def equally_spaced(
     forth: Function = log_of_ratio,
     back: Function = ratio_of_log,
 ) -> Reals:
-    """Return n + 2 frequencies in n + `steps` steps of the scale from u to v; see the head."""
+    """Return n + 2 frequencies from u on, of n + `steps` equal steps of the scale from u to v.
+
+    u, v and the result: in units of 700 Hz; 0 ≤ u ≤ v. With 2 `steps`, as in the page's example,
+    the last frequency lies a step below v; with 1 it is v. forth, back: to mels and from them.
+    """
     first, last = forth(np.array([u, v]))
     mels: Reals = first + np.arange(n + 2) * ((last - first) / (n + steps))
     return np.asarray(back(mels))
@@ -76,9 +80,10 @@ def height_alone(height: Reals, left: Reals, right: Reals) -> Reals:
 
 
 def as_type(height: Reals, width: Reals, dtype: DType) -> Tensor:
-    """Return height / width in a type; of fractions as integers FRACTIONS_AS_INTEGERS decides.
+    """Return height / width, the weights from 0 to 1, in a type.
 
-    Height and width are whole numbers, and the width is above 0.
+    height, width: whole numbers of one shape, or that broadcast; the width is above 0. An integer
+    that stands for a fraction is cut off, or rounded, ties to even or up: FRACTIONS_AS_INTEGERS.
     """
     weights = xp.astype(height, np.float32) / xp.astype(width, np.float32)
     has_fractions = dtype.kind == "int" and bool(np.any(height % width))
@@ -93,7 +98,11 @@ def as_type(height: Reals, width: Reals, dtype: DType) -> Tensor:
 
 
 def check_edges(low: float, high: float, rate: int) -> None:
-    """Raise NotSupported for edges that the text does not define; leave others open."""
+    """Raise NotSupported for edges, in Hz, that the text does not define.
+
+    These are negative ones, infinities, NaN, and `low` above `high`; while judging, also equal
+    ones, and `high` above half of the sample rate.
+    """
     if not 0 <= low <= high < np.inf:
         raise_unspecified(f"bands from {low} to {high} Hz")
     if not low < high <= rate / 2:
@@ -101,9 +110,11 @@ def check_edges(low: float, high: float, rate: int) -> None:
 
 
 def bins_of(at: Reals, high: float, bins_per_unit: float, cut: Function) -> Reals:
-    """Return `cut` of places between bins; leave open where float32 cannot tell it.
+    """Return `cut` of `at`, places between bins.
 
-    `high`: the upper edge in units of 700 Hz.
+    high: the upper edge in units of 700 Hz. bins_per_unit: bins in 700 Hz. Raises NotSupported,
+    while judging, where the roundings of float32 may move a place past what `cut` tells apart; 0
+    stays 0.
     """
     # Sixteen roundings of logarithms and powers in float32; 0 stays 0.
     off = 2.0**-20 * (1 + np.log1p(high)) * (at + bins_per_unit) * (at > 0)
@@ -126,10 +137,18 @@ def of_bands(
     mark: Weights = height_alone,
     more: int = 1,
 ) -> Tensor:
-    """Return the matrix, [floor(dft_length/2) + 1, num_mel_bins]; all inputs are scalars.
+    """Return the weights of bins in bands, [floor(dft_length/2) + 1, num_mel_bins].
 
-    The options are what mutants do otherwise. Raises InvalidNode for other than scalars,
-    NotSupported for numbers of which the text defines no bands.
+    They are of the type output_datatype. All inputs are scalars; edges are in Hz. The options are
+    what mutants do otherwise: `cut` makes bins of places, `mark` changes the heights, and `more` is
+    added to the length. Integers that stand for fractions follow FRACTIONS_AS_INTEGERS; no bands
+    give an empty matrix.
+
+    Raises InvalidNode for an input of other than one element, or of rank 1 and more by
+    ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for a negative number of bands, a dft_length or
+    sample_rate below 1, and edges that are negative, not finite or out of order; while judging,
+    also for bands of no width or beyond half of the sample rate, and where float32 cannot tell bins
+    apart. Raises MemoryError for a matrix that is too large.
     """
     count = scalar("num_mel_bins", num_mel_bins)
     length = scalar("dft_length", dft_length)
@@ -168,7 +187,7 @@ def linear_below_1000_hz(f: Any) -> Any:
 
 
 def back_from_linear(m: Any) -> Any:
-    """Return frequencies of Slaney's mels."""
+    """Return frequencies of Slaney's mels, in units of 700 Hz."""
     return np.where(m < 1, m, np.exp((m - 1) * 1.03)) / 0.7
 
 
@@ -193,7 +212,7 @@ def of_area_1(height: Reals, left: Reals, right: Reals) -> Reals:
 
 
 def computed_in(kind: Any) -> Frequencies:
-    """Return the frequencies computed in a type of fewer digits."""
+    """Return a mutant's frequencies, with mels in the NumPy type `kind`, of fewer digits."""
     return partial(
         equally_spaced,
         forth=partial(log_of_ratio_in, kind),
@@ -225,7 +244,7 @@ MEL.mutant_table(
 
 
 def with_options(options: Mapping[str, Any]) -> Mapping[int, Formula]:
-    """Return the formulas with other options than the text's."""
+    """Return the formulas of all versions with other options than the text's: see `of_bands`."""
     return of_bands(equally_spaced, **options)
 
 

@@ -58,8 +58,11 @@ Join: TypeAlias = Callable[[Sequence[Array], int], Array]
 def concat_by(join: Join, counted: Counted, *inputs: Array, axis: int) -> Array:
     """Return what `join` makes of the inputs along `axis`.
 
-    "All input tensors must have the same shape, except for the dimension size of the axis":
-    InvalidNode for others. Versions 1 and 4 document no negative axis.
+    counted: counts the axis from the front. Versions 1 and 4 document no negative axis: it is
+    refused, or counts from the back, NEGATIVE_AXIS.
+
+    Raises InvalidNode for an axis out of range, as every axis of scalars is, and unless "all input
+    tensors … have the same shape, except for the dimension size of the axis".
     """
     place = counted(axis, inputs[0].ndim)
     if len({sizes_beyond(x, place) for x in inputs}) > 1:
@@ -69,7 +72,7 @@ def concat_by(join: Join, counted: Counted, *inputs: Array, axis: int) -> Array:
 
 
 def sizes_beyond(x: Array, axis: int) -> tuple[int, ...]:
-    """Return the rank, and the sizes of all axes but one."""
+    """Return the rank of `x`, and the sizes of all axes but `axis`, counted from the front."""
     return (x.ndim, *x.shape[:axis], *x.shape[axis + 1 :])
 
 
@@ -93,7 +96,10 @@ def one_after_the_other(inputs: Sequence[Array], axis: int) -> Array:
 
 
 def as_long_as_the_first(inputs: Sequence[Array], axis: int) -> Array:
-    """Mutant: every input is as long as the first along the axis."""
+    """Mutant: every input is as long as the first along the axis.
+
+    Raises InvalidNode if one is shorter.
+    """
     length = inputs[0].shape[axis]
     reject(any(x.shape[axis] < length for x in inputs), "an input is shorter than the first")
     return joined([xp.take(x, range(length), axis=axis) for x in inputs], axis)
@@ -151,9 +157,10 @@ SPLIT = operator("Split", exact=True)
 
 
 def parts(x: Array, axis: int, sizes: Sequence[int]) -> list[Array]:
-    """Return the parts of `x` of these sizes along `axis`.
+    """Return the parts of `x` of these sizes, one behind the other along `axis`.
 
-    Raises InvalidNode unless they add up to the axis, and none is negative.
+    A size of 0 makes an empty part. Raises InvalidNode for a negative size, and unless the sizes
+    add up to the length of the axis.
     """
     if any(size < 0 for size in sizes) or sum(sizes) != x.shape[axis]:
         raise InvalidNode(f"parts of {sizes}, of {x.shape[axis]} elements")
@@ -168,10 +175,14 @@ def parts_of_split(
     outputs: int,
     counted: Counted = from_either_end,
 ) -> list[Array]:
-    """Return one part for each of the node's `outputs`, of the sizes `split`.
+    """Return one part for each of the node's `outputs`, along `axis`.
 
-    "Otherwise, the tensor is split to equal sized parts": InvalidNode if there are none, or if
-    there is not one size for each output.
+    split: the size of each part, an attribute's or a tensor's, or None: "Otherwise, the tensor is
+    split to equal sized parts". counted: counts the axis from the front; see `from_the_front` for
+    versions without negative axes.
+
+    Raises InvalidNode for an axis out of range, if there are no equal parts, unless `split` is a
+    list of one size for each output, for a negative size, and unless the sizes add up to the axis.
     """
     place = counted(axis, input.ndim)
     length = input.shape[place]
@@ -193,10 +204,12 @@ def split_1(
     split: Sequence[int] | None,
     outputs: int = 1,
 ) -> list[Array]:
-    """Return the parts by attributes.
+    """Return one part for each output, by attributes; without `split` they are equal.
 
-    Raises NotSupported without an axis, which has no default, and for lengths that are an input:
-    the text has them as an attribute too.
+    A negative axis is refused, or counts from the back: NEGATIVE_AXIS. Raises InvalidNode for an
+    axis out of range, and for sizes that do not fit the outputs or the axis. Raises NotSupported
+    without an axis, which has no default, and for lengths that are an input, `split_`: the text has
+    them as an attribute too.
     """
     if axis is None or split_ is not None:
         raise NotSupported("the text says neither which axis is meant, nor which lengths")
@@ -207,7 +220,12 @@ def split_1(
 def split_2(
     input: Array, *, axis: int, split: Sequence[int] | None, outputs: int = 1
 ) -> list[Array]:
-    """Return the parts by attributes; this version documents no negative axis."""
+    """Return one part for each output, by attributes; without `split` they are equal.
+
+    This version documents no negative axis: it is refused, or counts from the back, NEGATIVE_AXIS.
+    Raises InvalidNode for an axis out of range, and for sizes that do not fit the outputs or the
+    axis.
+    """
     return parts_of_split(input, axis, split, outputs, from_the_front)
 
 
@@ -215,7 +233,11 @@ def split_2(
 def split_11(
     input: Array, *, axis: int, split: Sequence[int] | None, outputs: int = 1
 ) -> list[Array]:
-    """Return the parts by attributes; the axis may be negative."""
+    """Return one part for each output, by attributes; without `split` they are equal.
+
+    The axis may be negative. Raises InvalidNode for an axis out of range, and for sizes that do not
+    fit the outputs or the axis.
+    """
     return parts_of_split(input, axis, split, outputs)
 
 
@@ -223,7 +245,11 @@ def split_11(
 def split_13(
     input: Array, split: Array | None = None, *, axis: int, outputs: int = 1
 ) -> list[Array]:
-    """Return the parts by lengths that are an input."""
+    """Return one part for each output, of lengths that are an input.
+
+    split: [outputs]; without it they are equal. The axis may be negative. Raises InvalidNode for an
+    axis out of range, and for sizes that do not fit the outputs or the axis.
+    """
     return parts_of_split(input, axis, split, outputs)
 
 
@@ -236,11 +262,14 @@ def split_18(
     num_outputs: int | None,
     outputs: int = 1,
 ) -> list[Array]:
-    """Return the parts by lengths or by their number.
+    """Return one part for each output, by lengths that are an input, `split`, or by their number.
 
-    "Either input 'split' or the attribute 'num_outputs' should be specified, but not both." "If the
-    tensor is not evenly splittable into `num_outputs`, the last chunk will be smaller":
-    NotSupported where one would be empty.
+    "If the tensor is not evenly splittable into `num_outputs`, the last chunk will be smaller."
+    Parts of an axis of length 0 are all empty.
+
+    Raises InvalidNode if both are given, if num_outputs is not the number of outputs, for an axis
+    out of range, and for sizes that do not fit the outputs or the axis. Raises NotSupported for
+    neither, and where a part would be empty by num_outputs, or less than empty.
     """
     if split is None and num_outputs is None:
         raise_unspecified("neither split nor num_outputs")
@@ -272,8 +301,12 @@ def slice_of(
 ) -> Array:
     """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`.
 
-    "If `axes` are omitted, they are set to [0, ..., r-1]": FEWER_STARTS. Raises InvalidNode for
-    lists of different lengths, axes out of range and a step of 0.
+    All lists are tensors [n]; steps may be negative, and are 1 if they are left out. "If `axes` are
+    omitted, they are set to [0, ..., r-1]"; fewer starts than that are of the first axes, or
+    refused: FEWER_STARTS. Starts and ends beyond the axis are clamped to it; a part may be empty.
+
+    Raises InvalidNode for tensors that are not lists, for lists of different lengths, axes out of
+    range and a step of 0; NotSupported for an axis that is named twice.
     """
     start_list = listed("starts", starts)
     end_list = listed("ends", ends)
@@ -300,7 +333,12 @@ def slice_10(
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of `data`; this version does not mention a negative axis: NEGATIVE_AXIS."""
+    """Return a part of `data` as `slice_of` does, from `starts` to `ends` by `steps` along `axes`.
+
+    This version does not mention a negative axis: it is refused, or counts from the back,
+    NEGATIVE_AXIS. Raises InvalidNode for tensors that are not lists, lists of different lengths,
+    axes out of range and a step of 0; NotSupported for an axis that is named twice.
+    """
     if axes is not None and np.any(np.less(axes, 0)) and NEGATIVE_AXIS.reading() == "refused":
         raise InvalidNode("a negative axis")
     return slice_of(data, starts, ends, axes, steps)
@@ -310,7 +348,12 @@ def slice_10(
 def slice_1(
     data: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
 ) -> Array:
-    """Return a part of `data` by attributes; see `slice_10`."""
+    """Return a part of `data` by attributes, from `starts` to `ends` along `axes`.
+
+    Without `axes` they are all, from the first on. A negative axis is refused, or counts from the
+    back: NEGATIVE_AXIS; fewer starts than axes: FEWER_STARTS. Raises InvalidNode for lists of
+    different lengths and axes out of range; NotSupported for an axis that is named twice.
+    """
     return slice_10(data, starts, ends, axes)
 
 
@@ -322,10 +365,13 @@ TILE = operator("Tile", exact=True)
 
 @EXPAND.formula(8, 13)
 def expand(input: Array, shape: Array) -> Array:
-    """Return the input broadcast to `shape`, aligned at the last axes.
+    """Return the input broadcast to `shape`, a tensor [n], aligned at the last axes.
 
     "Two corresponding dimensions must have the same value, or one of them is equal to 1", so that
-    an axis of the input may stay longer than `shape` asks for. Raises InvalidNode for others.
+    an axis of the input may stay longer than `shape` asks for, and an input may have more axes.
+
+    Raises InvalidNode for sizes that do not fit, negative ones, and a shape that is not a list.
+    Raises MemoryError for an output that is too large, NotSupported for one of more than 64 axes.
     """
     sizes = listed("shape", shape)
     own = list(input.shape)
@@ -342,8 +388,9 @@ def expand(input: Array, shape: Array) -> Array:
 def tile(input: Array, repeats: Array) -> Array:
     """Return the input `repeats` times along each axis: "the same as function `tile` in Numpy".
 
-    Raises InvalidNode unless `repeats` has "the same length as input's dimension number", and no
-    negative number.
+    A repeat of 0 makes the output empty. Raises InvalidNode unless `repeats` is a list of "the same
+    length as input's dimension number" without a negative number; MemoryError for an output that is
+    too large.
     """
     counts = listed("repeats", repeats)
     if len(counts) != input.ndim or any(count < 0 for count in counts):
@@ -364,8 +411,10 @@ def reverse_sequence(
     """Return the input with the first sequence_lens[i] elements of each sequence reversed.
 
     input: of rank 2 or more, with batch and time as its first two axes in either order;
-    sequence_lens: [batch_size]. Raises InvalidNode for others, and NotSupported for one axis that
-    is both and for a length beyond the axis.
+    sequence_lens: [batch_size]. What lies behind a sequence's length stays in its place.
+
+    Raises InvalidNode for another rank, axes other than 0 and 1, and sequence_lens of another
+    shape; NotSupported for one axis that is both, and for a length below 0 or beyond the time axis.
     """
     if not {batch_axis, time_axis} <= {0, 1} or input.ndim < 2:
         raise InvalidNode(f"batch_axis {batch_axis} and time_axis {time_axis}; allowed: 0 and 1")
@@ -392,7 +441,7 @@ SPACE_TO_DEPTH = operator("SpaceToDepth", exact=True)
 
 
 def check_blocks(x: Array, blocksize: int, mode: str) -> None:
-    """Raise InvalidNode unless `x` is [N, C, H, W], blocks have elements, and the mode is known."""
+    """Raise InvalidNode unless `x` has rank 4, blocksize is 1 or more, and mode DCR or CRD."""
     check_one_of("mode", mode, "DCR", "CRD")
     if x.ndim != 4 or blocksize < 1:
         raise InvalidNode(f"rank {x.ndim} and blocksize {blocksize}; allowed: 4, and 1 or more")
@@ -402,8 +451,10 @@ def check_blocks(x: Array, blocksize: int, mode: str) -> None:
 def depth_to_space(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     """Return [N, C / blocksize², H * blocksize, W * blocksize], with depth moved into blocks.
 
-    mode: DCR, where the place in a block comes before what remains of the depth, or CRD, where it
-    comes behind. Raises InvalidNode for a depth that is not a multiple of blocksize².
+    input: [N, C, H, W]. mode: DCR, where the place in a block comes before what remains of the
+    depth, or CRD, where it comes behind. Raises InvalidNode for another rank than 4, a blocksize
+    below 1, another mode, and a depth that is not a multiple of blocksize²; MemoryError for sizes
+    beyond memory, which an empty input may have.
     """
     check_blocks(input, blocksize, mode)
     batches, channels, height, width = input.shape
@@ -426,8 +477,9 @@ def depth_to_space(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
 def space_to_depth(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     """Return [N, C * blocksize², H / blocksize, W / blocksize], with blocks moved into depth.
 
-    mode: as of `depth_to_space`, whose reverse it is. Raises InvalidNode for a height or a width
-    that is not a multiple of blocksize.
+    input: [N, C, H, W]. mode: as of `depth_to_space`, whose reverse it is. Raises InvalidNode for
+    another rank than 4, a blocksize below 1, another mode, and a height or a width that is not a
+    multiple of blocksize.
     """
     check_blocks(input, blocksize, mode)
     batches, channels, height, width = input.shape
@@ -445,7 +497,7 @@ def check_any_order(input: Array, output: Array, blocksize: int) -> None:
     """Raise NotSupported where an order matters that version 1 does not state.
 
     That is the order of blocks and channels: it decides nothing if blocks have one element, or if
-    there is one channel.
+    the input or the output has one channel.
     """
     channels = min(input.shape[1], output.shape[1])
     if 1 not in (channels, blocksize):
@@ -454,7 +506,11 @@ def check_any_order(input: Array, output: Array, blocksize: int) -> None:
 
 @DEPTH_TO_SPACE.formula(1)
 def depth_to_space_1(input: Array, *, blocksize: int) -> Array:
-    """Return `depth_to_space` where the order of blocks and channels does not matter."""
+    """Return `depth_to_space` where the order of blocks and channels does not matter.
+
+    Raises NotSupported where it does, and InvalidNode for another rank than 4, a blocksize below 1,
+    and a depth that is not a multiple of blocksize².
+    """
     output = depth_to_space(input, blocksize=blocksize)
     check_any_order(input, output, blocksize)
     return output
@@ -462,7 +518,11 @@ def depth_to_space_1(input: Array, *, blocksize: int) -> Array:
 
 @SPACE_TO_DEPTH.formula(1)
 def space_to_depth_1(input: Array, *, blocksize: int) -> Array:
-    """Return `space_to_depth` where the order of blocks and channels does not matter."""
+    """Return `space_to_depth` where the order of blocks and channels does not matter.
+
+    Raises NotSupported where it does, and InvalidNode for another rank than 4, a blocksize below 1,
+    and a height or a width that is not a multiple of blocksize.
+    """
     output = space_to_depth(input, blocksize=blocksize)
     check_any_order(input, output, blocksize)
     return output
@@ -475,11 +535,15 @@ TRILU = operator("Trilu", exact=True)
 
 @TRILU.formula(14)
 def trilu(input: Array, k: Array | None = None, *, upper: int) -> Array:
-    """Return the upper or the lower triangles of matrices.
+    """Return the upper or the lower triangles of matrices, in the shape and type of the input.
 
     input: [*, N, M]. The upper ones have the elements on and above diagonal `k`, the lower ones
-    those on and below; "all other elements in the matrix are set to zero". Raises InvalidNode for a
-    rank below 2; NotSupported for texts, which have no zero.
+    those on and below; "all other elements in the matrix are set to zero". k: a scalar, by default
+    0, the main diagonal; positive ones lie above it. An `upper` other than 0 and 1 is taken for one
+    of them, or refused: FLAG_OF_ANOTHER_NUMBER.
+
+    Raises InvalidNode for a rank below 2, and for `k` of other than one element, or of rank 1 and
+    more by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for texts of which some would be zero.
     """
     reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
     is_upper = flag("upper", upper)

@@ -32,7 +32,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 def rows_in_any_order(attributes: Mapping[str, Any]) -> Literal["rows"]:
-    """Let the rows of the output come in any order: it is "a set of integers indexing" boxes."""
+    """Return "rows", whatever the attributes: the output is "a set of integers indexing" boxes."""
     return "rows"
 
 
@@ -87,14 +87,19 @@ Measure: TypeAlias = Callable[[Floats, bool, float], Overlaps]
 
 
 def union_of(areas: Floats, shared: Floats) -> Floats:
-    """Return the areas of the unions of any two boxes."""
+    """Return the areas of the unions of any two boxes, [count, count].
+
+    areas: [count]; shared: the areas of the intersections, [count, count].
+    """
     return areas + areas[:, None] - shared
 
 
 def corners_of(boxes: Floats, has_centers: bool) -> Corners:
     """Return the corners of boxes in float64, put in order: "any diagonal pair of box corners".
 
-    boxes: [count, 4]. Declines to judge boxes of a negative width or height.
+    boxes: [count, 4] of finite numbers; with `has_centers` each [x_center, y_center, width,
+    height], else [y1, x1, y2, x2]. The error is 0, or what float32 may make of corners that it does
+    not hold. Raises NotSupported, while judging, for a negative width or height.
     """
     if not has_centers:
         ends = boxes.reshape(-1, 2, 2)
@@ -114,11 +119,13 @@ def corners_of(boxes: Floats, has_centers: bool) -> Corners:
 def overlaps(
     boxes: Floats, has_centers: bool, threshold: float, whole: Whole = union_of
 ) -> Overlaps:
-    """Return what is known of the overlaps of any two boxes.
+    """Return what is known of the overlaps of any two boxes: masks of [count, count].
 
-    boxes: [count, 4]. An overlap is the share of the intersection in the `whole`. What float32 may
-    make of it follows from the roundings of each step: of the corners, sides, areas, the
-    intersection, the whole, and the division.
+    boxes: [count, 4] of finite numbers; see `corners_of`. An overlap is the share of the
+    intersection in the `whole`, 0 of boxes without an area. It exceeds if it is greater than the
+    threshold. What float32 may make of it follows from the roundings of each step: of the corners,
+    sides, areas, the intersection, the whole, and the division. Raises NotSupported, while judging,
+    for centers with a negative width or height.
     """
     low, high, error = corners_of(boxes.astype(np.float64), has_centers)
     sides = high - low
@@ -146,11 +153,14 @@ def overlaps(
 
 
 def greedy(boxes: Floats, scores: Floats, limits: Limits, measure: Measure = overlaps) -> list[int]:
-    """Return the selected boxes of one class, the best one first.
+    """Return the selected boxes of one class by their numbers, the best one first.
 
-    boxes: [count, 4]; scores: [count]. Raises NotSupported for NaN and infinity. Declines to judge
-    where float32 may select other boxes, and where the text does not decide: between equal scores,
-    and on overlaps of boxes without an area.
+    boxes: [count, 4]; scores: [count]. A box is selected if no box selected before overlaps it too
+    much, until there are `limits.boxes`; those below `limits.score` are left out.
+
+    Raises NotSupported for NaN and infinities; while judging, also where float32 may select other
+    boxes, and where the text does not decide: between equal scores, on overlaps of boxes without an
+    area, and for boxes of a negative size.
     """
     # From here on no comparison meets NaN.
     if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
@@ -175,7 +185,11 @@ def greedy(boxes: Floats, scores: Floats, limits: Limits, measure: Measure = ove
 
 
 def by_score(scores: Floats, least: Any) -> NDArray[np.intp]:
-    """Return the boxes by their scores, the best one first, without those below the `least`."""
+    """Return the numbers of the boxes by their scores, the best one first.
+
+    Equal scores stay in the order of boxes. Those below the `least` are left out; None leaves out
+    none.
+    """
     order = np.argsort(-scores, kind="stable")
     return order[scores[order] >= (-np.inf if least is None else least)]
 
@@ -183,10 +197,13 @@ def by_score(scores: Floats, least: Any) -> NDArray[np.intp]:
 def check_equal_scores(
     scores: Floats, order: NDArray[np.intp], chosen: Sequence[int], most: int, may_exceed: Mask
 ) -> None:
-    """Decline to judge unless the boxes of equal scores are selected together, or not at all.
+    """Raise NotSupported, while judging, where it matters which of equal scores comes first.
 
-    Those are meant that no better box suppresses. They cannot all be selected if there is no room
-    for them, or if one may suppress another.
+    order: the boxes that count, the best one first; chosen: those that are selected; most: how many
+    may be. may_exceed: a mask of [count, count] of boxes that may suppress each other.
+
+    Of boxes with one score those matter that no better box suppresses. They cannot all be selected
+    if there is no room for them, or if one may suppress another.
     """
     for score in {scores[box] for box in order}:
         better = [box for box in chosen if scores[box] > score]
@@ -202,7 +219,7 @@ def check_equal_scores(
 
 
 def rows_as_they_are(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the rows."""
+    """Return the rows, [count, 3], whatever the most boxes of a class."""
     return rows
 
 
@@ -220,7 +237,10 @@ class Suppression:
 
 
 def number_of(name: str, x: Array | None, default: Any) -> Any:
-    """Return the number of a scalar, which ONNX's node tests give as a list of one."""
+    """Return the number of a scalar, or the default without one (None).
+
+    Shape [1] is allowed too: ONNX's node tests have it. Raises InvalidNode for other shapes.
+    """
     if x is None:
         return default
     if x.shape not in ((), (1,)):
@@ -239,12 +259,18 @@ def of_classes(
     *,
     center_point_box: int,
 ) -> NDArray[np.int64]:
-    """Return [batch, class, box] of each selected box, [count, 3].
+    """Return [batch, class, box] of each selected box, [count, 3], the best of a class first.
 
     boxes: [num_batches, spatial_dimension, 4]; scores: [num_batches, num_classes,
     spatial_dimension]. max_output_boxes_per_class: "Default to 0, which means no output."
-    iou_threshold: "Value range [0, 1]. Default to 0." Raises InvalidNode for others, NotSupported
-    for a negative number of boxes.
+    iou_threshold: "Value range [0, 1]. Default to 0." score_threshold: none if it is left out. A
+    center_point_box other than 0 and 1 is taken for one of them, or refused:
+    FLAG_OF_ANOTHER_NUMBER.
+
+    Raises InvalidNode for boxes and scores that do not fit each other, for numbers of other shapes
+    than [] and [1], and for an iou_threshold beyond [0, 1] or NaN. Raises NotSupported for a
+    negative number of boxes, and for NaN and infinities in boxes and scores; while judging, also
+    where float32 or equal scores may decide which boxes are selected: see `greedy`.
     """
     boxes = bare(boxes)
     scores = bare(scores)

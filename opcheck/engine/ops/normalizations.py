@@ -52,20 +52,26 @@ FOLDED = "where it is folded into x·a + b, or the variance E[x²] − E[x]², w
 
 
 def check_rank(name: str, x: Tensor, ranks: range) -> None:
-    """Raise InvalidNode unless the number of axes of a tensor is in this range."""
+    """Raise InvalidNode unless the number of axes of a tensor is in this range.
+
+    name: the tensor's, in the message.
+    """
     allowed = f"{ranks.start}" if len(ranks) == 1 else f"{ranks.start} or more"
     reject(x.ndim not in ranks, f"{name} of {x.ndim} axes; allowed: {allowed}")
 
 
 def per_channel(x: Tensor, rank: int) -> Tensor:
-    """Return a vector of channels so that it broadcasts to (N, C, D1, …, Dn) of this rank."""
+    """Return a vector of channels, [C], as [C, 1, …, 1], which broadcasts to (N, C, D1, …, Dn).
+
+    rank: that of (N, C, D1, …, Dn), 2 or more.
+    """
     return xp.reshape(x, (-1, *[1] * (rank - 2)))
 
 
 def stashed(x: Tensor, stash_type: int, *allowed: int) -> Tensor:
     """Return `x` in the type that stage one is computed in, by its number in ONNX's TensorProto.
 
-    Raises InvalidNode for a number that is not `allowed`.
+    allowed: the numbers of floating types that the text has. Raises InvalidNode for another number.
     """
     check_one_of("stash_type", stash_type, *allowed)
     return xp.astype(x, not_none(dtypes.named(stash_type)).numpy, computes=True)
@@ -77,38 +83,51 @@ def scaled(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Tensor) -
 
 
 def folded(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Operand) -> Tensor:
-    """Return the same by one product and one sum: x·a + b."""
+    """Return what `scaled` does by one product and one sum, x·a + b, which may cancel."""
     return x * (inverse * scale) + (B - mean * (inverse * scale))
 
 
 def mean_square(x: Tensor, axes: Axes) -> Tensor:
-    """Return the mean of the squares along axes, which are kept."""
+    """Return the mean of the squares along axes, which are kept; NaN of no elements."""
     return xp.mean(x * x, axis=axes, keepdims=True)
 
 
 def variance(x: Tensor, axes: Axes) -> Tensor:
-    """Return the mean square of the deviations from the mean."""
+    """Return the mean square of the deviations from the mean along axes, which are kept.
+
+    It is divided by the number of elements. NaN of no elements.
+    """
     return mean_square(x - xp.mean(x, axis=axes, keepdims=True), axes)
 
 
 def cancelling_variance(x: Tensor, axes: Axes) -> Tensor:
-    """Return the variance as E[x²] − E[x]², which cancels, but not to less than 0."""
+    """Return the variance along axes, which are kept, as E[x²] − E[x]².
+
+    That cancels, but a result below 0 counts as 0.
+    """
     mean = xp.mean(x, axis=axes, keepdims=True)
     return xp.maximum(mean_square(x, axes) - mean * mean, 0.0)
 
 
 def inverse_root(variance: Tensor, epsilon: float) -> Tensor:
-    """Return 1 / sqrt(variance + epsilon)."""
+    """Return 1 / sqrt(variance + epsilon): +∞ where the sum is 0, NaN where it is negative."""
     return 1 / xp.sqrt(variance + epsilon)
 
 
 def two_pass(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
-    """Return 1 over the standard deviation, from the deviations from the mean, as texts state."""
+    """Return 1 over the standard deviation, from the deviations from the mean, as texts state.
+
+    The axes are kept with length 1; epsilon is added to the variance. +∞ where the sum is 0.
+    """
     return inverse_root(variance(x, axes), epsilon)
 
 
 def one_pass(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
-    """Return 1 over the standard deviation, from E[x²] − E[x]², which cancels."""
+    """Return 1 over the standard deviation, from E[x²] − E[x]², which cancels.
+
+    The axes are kept with length 1; epsilon is added to the variance, and limits the result, if it
+    is above 0, to 1 / √ε and its roundings.
+    """
     # At most 1/√ε and its roundings, however far off the variance may be.
     most = 1.001 / sqrt(epsilon) if epsilon > 0 else inf
     return xp.clip(inverse_root(cancelling_variance(x, axes), epsilon), 0.0, most)
@@ -161,7 +180,10 @@ def of_sample(variance_of: VarianceOf, x: Tensor, axes: Axes) -> Tensor:
 def by_steps(
     variance_of: VarianceOf, root: InverseRoot, x: Tensor, axes: Axes, epsilon: float
 ) -> Tensor:
-    """Return 1 over the standard deviation, from how its variance and its root are made."""
+    """Return 1 over the standard deviation, from how its variance and its root are made.
+
+    The axes are kept with length 1; epsilon is what `root` adds.
+    """
     return root(variance_of(x, axes), epsilon)
 
 
@@ -174,7 +196,7 @@ MutantsOfDeviation: TypeAlias = Mapping[str, tuple[str, InvStdDevOf]]
 
 
 def mutants_of_epsilon(variance_of: VarianceOf) -> MutantsOfDeviation:
-    """Return the mutants that add epsilon at another place to the root of this variance."""
+    """Return the mutants, by name, that add epsilon elsewhere to the root of this variance."""
     return {
         "epsilon_after_the_root": (
             EPSILON_AFTER_THE_ROOT,
@@ -213,8 +235,12 @@ def instance_normalization(
 ) -> Tensor:
     """Return y = scale * (x - mean) / sqrt(variance + epsilon) + B, in the shape of `input`.
 
-    "mean and variance are computed per instance per channel". input: (N, C, D1, …, Dn); scale and
-    B: (C). Raises InvalidNode for other shapes, and where the version does not have the rank.
+    "mean and variance are computed per instance per channel". input: (N, C, D1, …, Dn), in version
+    1 with n = 2; scale and B: (C). inv_std_dev: makes 1 over the root. scaling: makes y of it. An
+    element alone in its channel gives B, if epsilon is above 0.
+
+    Raises InvalidNode for another rank than the version has, `ranks`, and for scale and B of other
+    shapes.
     """
     check_rank("input", input, ranks)
     check_shape("scale", scale, input.shape[1:2])
@@ -249,8 +275,12 @@ def mean_variance_normalization(
 ) -> Tensor:
     """Return (X-EX)/sqrt(E(X-EX)^2) in the shape of X, where E is the mean along `axes`.
 
-    Raises InvalidNode for an axis that X does not have, NotSupported without axes. The answer is
-    open where all elements are equal.
+    axes: negative ones count from the end. inv_std_dev: makes 1 over the root; epsilon is what it
+    adds.
+
+    Raises InvalidNode for an axis that X does not have; NotSupported for an empty list of axes and
+    for an axis that is named twice. Raises NotSupported, while judging, if somewhere all elements
+    along the axes are equal: the text makes 0/0 of them, and the function body 0.
     """
     along = distinct(axes, X.ndim)
     if not axes:
@@ -261,7 +291,10 @@ def mean_variance_normalization(
 
 
 def holds_equal_elements(X: Tensor, axes: Axes) -> bool:
-    """Return True if somewhere all elements along the axes are equal."""
+    """Return True if somewhere all elements along the axes are equal; NaN equals nothing.
+
+    One element is equal to itself; an empty X holds none.
+    """
     values = xp.values_of(X)
     if not values.size:
         return False
@@ -271,12 +304,18 @@ def holds_equal_elements(X: Tensor, axes: Axes) -> bool:
 
 
 def two_pass_as_in_the_body(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
-    """Return 1 over the standard deviation plus epsilon, from the deviations from the mean."""
+    """Return 1 over the standard deviation plus epsilon, from the deviations from the mean.
+
+    The axes are kept with length 1.
+    """
     return epsilon_after_the_root(variance(x, axes), epsilon)
 
 
 def one_pass_as_in_the_body(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
-    """Return 1 over the standard deviation plus epsilon, from E[X²] − E[X]²: the function body."""
+    """Return 1 over the standard deviation plus epsilon, from E[X²] − E[X]²: the function body.
+
+    The axes are kept with length 1.
+    """
     return 1 / (1 / one_pass(x, axes, 0) + epsilon)
 
 
@@ -308,9 +347,12 @@ def rms_normalization(
 ) -> Tensor:
     """Return Normalized = Div(X, RMS), Y = Mul(Normalized, Scale), in the shape of X.
 
-    scale broadcasts to X. Raises InvalidNode where it does not, for an axis that X does not have,
-    and for a `stash_type` of no floating type. With `computes`, stage two is computed in the type
-    of X, also of 16 bits.
+    RMS = Sqrt(mean of X² + epsilon), along the axes from `axis` on, which may count from the end.
+    inverse_rms: makes 1 over it. scale: broadcasts to X, and has the output's type. stash_type: of
+    RMS and Normalized. With `computes`, stage two is computed in the type of X, also of 16 bits.
+
+    Raises InvalidNode for an axis that X does not have, where scale does not broadcast to X, and
+    for a `stash_type` of no floating type of 16 bits or more.
     """
     normalized_axes = tuple(range(from_either_end(axis, X.ndim), X.ndim))
     stretches("scale", scale, X)
@@ -326,7 +368,7 @@ RMS = operator("RMSNormalization")
 @RMS.formula(build=rms_normalization)
 @RMS.alternative("", build=partial(rms_normalization, computes=True))
 def inverse_rms(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
-    """Return 1 over RMS = Sqrt(XSquaredMean + epsilon)."""
+    """Return 1 over RMS = Sqrt(XSquaredMean + epsilon), along axes, which are kept."""
     return inverse_root(mean_square(x, axes), epsilon)
 
 
@@ -362,8 +404,12 @@ def lp_normalization(input: Tensor, *, axis: int, p: int) -> Tensor:
     """Return output = input / Lp_norm(input, axis), in the shape of `input`.
 
     "When the Lp norm is zero (i.e., all elements along the axis are zero), the output is defined to
-    be zero". Raises InvalidNode for another p than 1 and 2, and for an axis that is out of range;
-    the text mentions no negative axis but -1.
+    be zero". An infinity gives NaN, and 0 for finite elements beside it; NaN gives NaN for all of
+    them.
+
+    Raises InvalidNode for another p than 1 and 2, and for an axis that is out of range. Raises
+    NotSupported, while judging, for an axis below -1, which otherwise counts from the end: the text
+    mentions no negative axis but -1.
     """
     check_one_of("p", p, 1, 2)
     if axis < -1:
@@ -376,7 +422,7 @@ def lp_normalization(input: Tensor, *, axis: int, p: int) -> Tensor:
 
 
 def lp_norm(x: Tensor, axis: int, p: int) -> Tensor:
-    """Return Σ |x|, or (Σ x²)^(1/2), along an axis, which is kept."""
+    """Return Σ |x| for p 1, or (Σ x²)^(1/2) for another p, along an axis, which is kept."""
     if p == 1:
         return xp.sum(xp.abs(x), axis=axis, keepdims=True)
     return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=True))

@@ -11,7 +11,11 @@ OP = operator("PRelu")
 
 @OP.formula(7, 9, 16)
 def p_relu(X: Tensor, slope: Tensor) -> Tensor:
-    """ "f(x) = slope * x for x < 0, f(x) = x for x >= 0"; slope broadcasts to X one way."""
+    """Return "f(x) = slope * x for x < 0, f(x) = x for x >= 0" of X, in its shape.
+
+    slope: broadcasts to X, which is not stretched. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises
+    InvalidNode where slope does not broadcast to X.
+    """
     stretches("slope", slope, X)
     X, slope = broadcast(X, slope)
     return of_either_side(X, xp.where(xp.less(X, 0), slope * X, X))
@@ -19,7 +23,12 @@ def p_relu(X: Tensor, slope: Tensor) -> Tensor:
 
 @OP.formula(1, 6)
 def p_relu_of_channels(X: Tensor, slope: Tensor) -> Tensor:
-    """One slope for all elements, one for each, or, as the text implies, one for each channel."""
+    """Return f(x) = slope * x for x < 0, f(x) = x for x >= 0, of X, in its shape.
+
+    slope: one element of any rank, one for each of X, or, as the text implies, one for each
+    channel, [C]. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises NotSupported for slopes of other
+    shapes.
+    """
     if slope.size == 1:
         return p_relu(X, xp.reshape(slope, ()))
     if slope.shape != X.shape:

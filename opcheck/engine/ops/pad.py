@@ -54,10 +54,15 @@ class Ends(NamedTuple):
 
 
 def source_places(length: int, begin: int, end: int, mode: str) -> Places:
-    """Return the place that each element of a padded axis comes from.
+    """Return the place that each element of a padded axis comes from, [begin + length + end].
 
-    length: that of the axis before. Raises NotSupported where the text defines no element: modes
-    that repeat elements of an empty axis, or next to removed ones.
+    length: that of the axis before, 0 or more; begin, end: how much is added at each end, or
+    removed if negative. In the mode constant, CONSTANT stands for what is no element. If less than
+    nothing is left, there are no places.
+
+    Raises NotSupported where the text defines no element: modes that repeat elements of an empty
+    axis, or next to removed ones. Raises InvalidNode, by REFLECTION_BEYOND_THE_AXIS, for more
+    reflected elements at one end than the axis has, or for any if it has one.
     """
     places: Places = np.arange(-begin, max(length + end, -begin), dtype=np.intp)
     is_outside = (places < 0) | (places >= length)
@@ -79,13 +84,20 @@ def source_places(length: int, begin: int, end: int, mode: str) -> Places:
 
 
 def reflected(places: Places, last: int) -> Places:
-    """Return `places` mirrored on 0 and on the `last` one of the axis, once on each."""
+    """Return `places` mirrored on 0 and on the `last` one of the axis, once on each.
+
+    That is enough for padding as long as the axis; an axis of one element has none.
+    """
     mirrored: Places = np.abs(last - np.abs(last - np.abs(places)))
     return mirrored
 
 
 def reflected_beyond(places: Places, length: int) -> Places:
-    """Return `places` mirrored as often as it takes: REFLECTION_BEYOND_THE_AXIS."""
+    """Return `places` mirrored back and forth on an axis of this length, as often as it takes.
+
+    One element is repeated. Raises InvalidNode by REFLECTION_BEYOND_THE_AXIS, unless its reading is
+    that padding goes back and forth.
+    """
     if REFLECTION_BEYOND_THE_AXIS.reading() == "refused":
         raise InvalidNode(f"reflect padding is longer than the axis of {length} elements")
     if length == 1:
@@ -95,7 +107,10 @@ def reflected_beyond(places: Places, length: int) -> Places:
 
 
 def padded_along(x: Tensor, axis: int, places: Places, fill: Any) -> Tensor:
-    """Return `x` with the elements at `places` along `axis`, and `fill` where there is none."""
+    """Return `x` with the elements at `places` along `axis`, and `fill` at CONSTANT.
+
+    axis: counted from the front; fill: a scalar, which an empty axis has at all places.
+    """
     behind = x.ndim - 1 - axis
     if not x.shape[axis]:
         shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
@@ -109,11 +124,15 @@ def padded_along(x: Tensor, axis: int, places: Places, fill: Any) -> Tensor:
 
 
 def padded(x: Tensor, pads: Sequence[int], axes: Sequence[int], mode: str, fill: Any) -> Tensor:
-    """Return `x` padded along `axes`.
+    """Return `x` padded along `axes` in this mode, with `fill` for the mode constant.
 
-    pads: "[x1_begin, x2_begin, ..., x1_end, x2_end,...]", two for each axis. Raises InvalidNode for
-    another count, and if less than nothing is left of an axis; NotSupported if more is removed at
-    one end than there is.
+    pads: "[x1_begin, x2_begin, ..., x1_end, x2_end,...]", two for each axis, negative ones to
+    remove elements; axes: distinct, counted from the front.
+
+    Raises InvalidNode for another count of pads, if less than nothing is left of an axis, and by
+    REFLECTION_BEYOND_THE_AXIS. Raises NotSupported if more is removed at one end than there is, and
+    for modes other than constant that repeat elements of an empty axis, or next to removed ones.
+    Raises MemoryError for an output that is too large.
     """
     count = len(axes)
     reject(len(pads) != 2 * count, f"{len(pads)} pads for {count} axes; allowed: 2 each")
@@ -129,7 +148,11 @@ def padded(x: Tensor, pads: Sequence[int], axes: Sequence[int], mode: str, fill:
 
 
 def check_removed(x: Tensor, pads: Sequence[int], every: Iterable[Ends]) -> None:
-    """Raise InvalidNode or NotSupported if pads remove more than there is; see `padded`."""
+    """Raise an error if pads remove more than there is.
+
+    every: the pads of each axis. Raises InvalidNode if less than nothing is left of an axis;
+    NotSupported if more is removed at one end than the axis has, though the other end adds as much.
+    """
     for axis, begin, end in every:
         if x.shape[axis] + begin + end < 0:
             raise InvalidNode(f"pads {pads} leave less than nothing of shape {x.shape}")
@@ -139,7 +162,11 @@ def check_removed(x: Tensor, pads: Sequence[int], every: Iterable[Ends]) -> None
 
 
 def axes_in_question(axes: Tensor | Sequence[int] | None, rank: int) -> Sequence[int]:
-    """Return the axes of an attribute or a tensor, counted from the front; all without one."""
+    """Return the axes of an attribute or a tensor, counted from the front; all if it is None.
+
+    Raises InvalidNode for a tensor that is not a list, and for an axis out of range, [-rank, rank -
+    1]; NotSupported for an axis that is named twice.
+    """
     return range(rank) if axes is None else distinct(listed("axes", axes), rank)
 
 
@@ -153,7 +180,10 @@ def pad_1(data: Tensor, *, mode: str, paddings: Sequence[int], value: float) -> 
     """Return `data` padded by attributes, of which the text states the order in two ways.
 
     The example has both ends of an axis side by side, and the attribute's text all beginnings
-    first. Raises NotSupported where that matters, and for negative numbers.
+    first. Raises NotSupported where that matters, and for negative numbers; InvalidNode for an
+    unknown mode, for other than two paddings for each axis, and by REFLECTION_BEYOND_THE_AXIS. An
+    empty axis raises NotSupported in modes other than constant; an output that is too large,
+    MemoryError.
     """
     if len(paddings) == 2 * data.ndim:
         beginnings_first = np.reshape(paddings, (2, -1))
@@ -165,7 +195,14 @@ def pad_1(data: Tensor, *, mode: str, paddings: Sequence[int], value: float) -> 
 
 @PAD.formula(2)
 def pad_2(data: Tensor, *, mode: str, pads: Sequence[int], value: float) -> Tensor:
-    """Return `data` padded by attributes along every axis."""
+    """Return `data` padded by attributes along every axis, with `value` in the mode constant.
+
+    pads: all beginnings, then all ends; negative ones remove elements. Raises InvalidNode for an
+    unknown mode, for other than two pads for each axis, if less than nothing is left of an axis,
+    and by REFLECTION_BEYOND_THE_AXIS. Raises NotSupported if one end removes more than there is,
+    and in other modes for an empty axis or next to removed elements; MemoryError for an output that
+    is too large.
+    """
     check_one_of("mode", mode, *MODES)
     return padded(data, listed("pads", pads), range(data.ndim), mode, data.dtype.type(value))
 
@@ -181,8 +218,16 @@ def pad(
 ) -> Tensor:
     """Return `data` padded by inputs along `axes`, by default along every axis.
 
-    modes: those of the version. constant_value: a scalar, used in the mode constant. Raises
-    InvalidNode for other modes; NotSupported without a constant for types that have no zero.
+    modes: those of the version. pads: all beginnings, then all ends; negative ones remove elements.
+    constant_value: a scalar, used in the mode constant; by default 0, "" for texts. axes: distinct,
+    negative ones count from the end.
+
+    Raises InvalidNode for other modes, for pads and axes that are not lists, axes out of range,
+    other than two pads for each axis, if less than nothing is left of one, for a constant of other
+    than one element (or by ONE_ELEMENT_AS_A_SCALAR of another rank), and by
+    REFLECTION_BEYOND_THE_AXIS. Raises NotSupported without a constant for types that have no zero,
+    for an axis named twice, if one end removes more than there is, and in other modes for an empty
+    axis or next to removed elements. Raises MemoryError for an output that is too large.
     """
     check_one_of("mode", mode, *modes)
     named_axes = axes_in_question(axes, data.ndim)
@@ -200,7 +245,13 @@ def pad(
 def pad_11(
     data: Tensor, pads: Tensor, constant_value: Tensor | None = None, *, mode: str
 ) -> Tensor:
-    """Return `data` padded by inputs along every axis; see `pad`."""
+    """Return `data` padded by inputs along every axis; `pad` says more of each.
+
+    Raises InvalidNode for an unknown mode, for other than two pads for each axis, if less than
+    nothing is left of one, for a constant that is no scalar, and by REFLECTION_BEYOND_THE_AXIS.
+    Raises NotSupported if one end removes more than there is, and in modes other than constant for
+    an empty axis or next to removed elements; MemoryError for an output that is too large.
+    """
     return pad(MODES, data, pads, constant_value, mode=mode)
 
 
@@ -222,10 +273,13 @@ def half(count: int) -> int:
 def center_crop_pad(input_data: Tensor, shape: Tensor, *, axes: Sequence[int] | None) -> Tensor:
     """Return the center of the input in the sizes `shape` along `axes`, by default along all.
 
-    "The starting value for the cropping window is rounded down", so that of n elements left over
-    n // 2 are removed before. Of n missing ones n // 2 are added there: "an additional pixel will
-    be added to the right side". "The padding value used is zero." Raises InvalidNode unless there
-    is a size for each axis, and none is negative; NotSupported for texts that are padded.
+    "The starting value for the cropping window is rounded down", so that of n elements left over n
+    // 2 are removed before. Of n missing ones n // 2 are added there: "an additional pixel will be
+    added to the right side". "The padding value used is zero."
+
+    Raises InvalidNode unless `shape` is a list of a size for each axis, none is negative, and the
+    axes are in range. Raises NotSupported for texts that are padded and for an axis that is named
+    twice; MemoryError for an output that is too large.
     """
     sizes = listed("shape", shape)
     named_axes = axes_in_question(axes, input_data.ndim)

@@ -107,7 +107,7 @@ TIES = "any of more than two equal elements may be meant"
 
 
 def is_nan(x: Array) -> NDArray[np.bool_]:
-    """Return True for each NaN; integers never are."""
+    """Return a mask, plain booleans, of the elements that are NaN; integers never are."""
     values = seen(x)
     found: NDArray[np.bool_] = np.asarray(values != values, bool)
     return found
@@ -116,7 +116,8 @@ def is_nan(x: Array) -> NDArray[np.bool_]:
 def with_nan_as_read(x: Array, axes: int | Axes) -> Array:
     """Return what the maximum along `axes` is taken of: NAN_IN_MAXIMUM.
 
-    If the maximum of NaN and a number is the number, NaN is below all numbers next to one.
+    If the maximum of NaN and a number is the number, NaN is −∞ where there is a number along the
+    axes. If it is NaN, and without NaN, `x` is returned as it is.
     """
     is_none = is_nan(x)
     if not is_none.any() or NAN_IN_MAXIMUM.reading() == "nan":
@@ -129,35 +130,35 @@ def with_nan_as_read(x: Array, axes: int | Axes) -> Array:
 
 
 def mean_of_all(x: Array, axes: Axes) -> Array:
-    """Return the mean of each channel."""
+    """Return the mean of each channel along `axes`, which are kept with length 1."""
     return xp.mean(x, axis=axes, keepdims=True)
 
 
 def sum_of_shares(x: Array, axes: Axes) -> Array:
-    """Return the mean with each element divided by how many there are, before the sum."""
+    """Return the mean along `axes`, kept with length 1, as a sum of elements over their number."""
     return xp.sum(x / prod(x.shape[2:]), axis=axes, keepdims=True)
 
 
 def maximum_of_all(x: Array, axes: Axes) -> Array:
-    """Return the maximum of each channel."""
+    """Return the maximum of each channel along `axes`, kept; beside NaN: NAN_IN_MAXIMUM."""
     return xp.max(with_nan_as_read(x, axes), axis=axes, keepdims=True)
 
 
 def norm_of_all(x: Array, axes: Axes, p: float) -> Array:
-    """Return (Σ |x|^p)^(1/p) of each channel."""
+    """Return (Σ |x|^p)^(1/p) of each channel along `axes`, which are kept; p > 0."""
     total = xp.sum(xp.pow(xp.abs(x), p), axis=axes, keepdims=True)
     return xp.pow(total, xp.real(1) / p)
 
 
 def scaled_norm_of_all(x: Array, axes: Axes, p: float) -> Array:
-    """Return the norm by powers of shares of the maximum, or by the mean of powers."""
+    """Return the norm with the errors of shares of the maximum, or of the mean of powers."""
     return xp.inexact(norm_of_all(x, axes, p), 4 + 2 / p)
 
 
 def spatial_axes(X: Array) -> Axes:
-    """Return the axes behind batches and channels.
+    """Return the axes of X behind batches and channels, 2 to n + 1 of N×C×D1×…×Dn.
 
-    Raises InvalidNode if there are none, NotSupported if one of them is empty.
+    Raises InvalidNode if there are none; NotSupported if one of them is empty.
     """
     reject(X.ndim < 3, f"input of rank {X.ndim}; allowed: 3 or more, N×C×D1×…×Dn")
     decline(not all(X.shape[2:]), OF_NOTHING)
@@ -166,7 +167,12 @@ def spatial_axes(X: Array) -> Axes:
 
 @formula_builder(1, 22)
 def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
-    """Return each channel of X, N×C×D1×…×Dn, reduced to one element, N×C×1×…×1."""
+    """Return each channel of X, N×C×D1×…×Dn, reduced to one element, N×C×1×…×1.
+
+    reduce: the mean or the maximum along axes, which are kept; beside NaN the maximum follows
+    NAN_IN_MAXIMUM. Raises InvalidNode for X of rank below 3; NotSupported if a spatial axis is
+    empty.
+    """
     return reduce(X, spatial_axes(X))
 
 
@@ -174,9 +180,13 @@ def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
 def global_lp_pool(
     norm: Callable[[Array, Axes, float], Array], since: int, X: Array, *, p: float
 ) -> Array:
-    """Return the norm of each channel of X, N×C×D1×…×Dn, as N×C×1×…×1.
+    """Return the norm (Σ |x|^p)^(1/p) of each channel of X, N×C×D1×…×Dn, as N×C×1×…×1.
 
-    Version 1 has fractional p as well, and outputs of four axes: P_BELOW_1, GLOBAL_RANK.
+    In version 1 p may be a fraction; one below 1 is computed or refused: P_BELOW_1. There, of
+    another rank than 4, the output may have four axes: GLOBAL_RANK.
+
+    Raises InvalidNode for a p below 1 (in version 1, of 0 or less), infinite or NaN, and for X of
+    rank below 3; NotSupported if a spatial axis is empty.
     """
     is_allowed = p >= 1 or (since == 1 and p > 0)
     if not is_allowed or p == inf:
@@ -189,7 +199,7 @@ def global_lp_pool(
 
 
 def check_norm(p: float) -> None:
-    """Refuse a p below 1 if P_BELOW_1 is read so."""
+    """Raise InvalidNode for a p below 1 by one of the readings of P_BELOW_1."""
     if p < 1:
         reject(P_BELOW_1.reading() == "refused", f"p {p}; below 1 there is no norm")
 
@@ -214,7 +224,13 @@ class Attributes:
     ceil_mode: int
 
     def windows_over(self, X: Array, open_sizes: Collection[Ruling]) -> Windows:
-        """Return the windows over X; see `windows_of`."""
+        """Return the windows over X, N×C×D1×…×Dn, in the number that `windows_of` gives.
+
+        open_sizes: the rulings that decide about sizes for this operator. Raises InvalidNode for X
+        of rank below 3, lists of another length than its spatial axes need, kernels, strides and
+        dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad or ceil_mode, and
+        where no window fits; MemoryError for an output that is too large.
+        """
         return windows_of(
             X.shape,
             self.kernel_shape,
@@ -227,7 +243,11 @@ class Attributes:
         )
 
     def padding_at_the_ends(self, windows: Windows) -> Sequence[int]:
-        """Return the padding behind each axis; under SAME at least as much as windows hold."""
+        """Return the padding behind each spatial axis; 0 without pads.
+
+        Under SAME it is more than the padding: the span of all windows, so that each lies within
+        it.
+        """
         if self.auto_pad.startswith("SAME"):
             return [axis.span for axis in windows.axes]
         if self.pads is None:
@@ -236,7 +256,10 @@ class Attributes:
 
 
 def started_within(windows: Windows) -> Windows:
-    """Return those windows that start before the padding at the end of each axis."""
+    """Return those windows that start before the padding at the end of each axis.
+
+    The windows of an axis are in order: there may be fewer of them, from the first on.
+    """
     axes = (
         replace(axis, size=min(axis.size, up(axis.length + axis.begin, axis.stride)))
         for axis in windows.axes
@@ -245,7 +268,11 @@ def started_within(windows: Windows) -> Windows:
 
 
 def rounded_up_if_valid(windows: Windows, attributes: Attributes) -> Windows:
-    """Return as many windows under VALID and ceil_mode as VALID_UNDER_CEIL_MODE gives."""
+    """Return the windows over the input, in the number that VALID with ceil_mode has.
+
+    Where that would be more if sizes are rounded up, it is either one: VALID_UNDER_CEIL_MODE. Of
+    other attributes the windows are returned as they are.
+    """
     if attributes.auto_pad != "VALID" or not attributes.ceil_mode:
         return windows
     axes = tuple(replace(axis, size=up(axis.room, axis.stride) + 1) for axis in windows.axes)
@@ -256,7 +283,10 @@ def rounded_up_if_valid(windows: Windows, attributes: Attributes) -> Windows:
 
 
 def rounded_down(axis: AxisWindows) -> AxisWindows:
-    """Return as many windows under auto_pad as the formulas of version 11 have."""
+    """Return the windows along an axis under auto_pad, as many as the formulas of version 11 have.
+
+    There may be none. The padding of SAME follows from their number.
+    """
     if not axis.same:
         return replace(axis, size=(axis.room + 1) // axis.stride)
     size = axis.length // axis.stride
@@ -284,10 +314,18 @@ def average_pool(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Array:
-    """Return the mean of each window over X, N×C×D1×…×Dn.
+    """Return the mean of each window over X, N×C×D1×…×Dn, as N×C×O1×…×On.
 
     "divided by the number of elements (exclude pad when attribute count_include_pad is zero)". What
-    hangs over the end under ceil_mode is no pixel that was added, and never counts.
+    hangs over the end under ceil_mode is no pixel that was added, and never counts. divisor: makes
+    the numbers of elements. since: the version whose text decides. How many windows there are may
+    follow readings, see `windows_of_means`; the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
+
+    Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
+    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
+    ceil_mode or count_include_pad, and where no window fits. Raises NotSupported, while judging,
+    for a window that starts before the padding at the end and holds padding alone, if padding does
+    not count; MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -322,7 +360,12 @@ def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
     """Return the windows of AveragePool, in the number that the readings in force give.
 
     "Sliding windows that would start in the right padded region are ignored" is of version 22, and
-    of ceil_mode.
+    of ceil_mode; before, and without it, DROPPED_WINDOW and COUNTED_WINDOW decide. An output of
+    size 0 is empty or refused, NO_WINDOW_FITS; and see VALID_UNDER_CEIL_MODE before version 11,
+    ROUNDED_DOWN in it.
+
+    Raises InvalidNode for attributes that do not fit X, and where no window fits; MemoryError for
+    an output that is too large: see `Attributes.windows_over`.
     """
     windows = attributes.windows_over(X, (NO_WINDOW_FITS,))
     if since < 11:
@@ -344,7 +387,10 @@ def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
 def elements_that_count(
     windows: Windows, padded: Windows, count_include_pad: int
 ) -> NDArray[np.intp]:
-    """Return the number of elements of each window, with padding or without."""
+    """Return the number of elements of each window, with padding unless count_include_pad is 0.
+
+    It broadcasts to the output. windows: over X; padded: over X with its padding.
+    """
     return padded.terms if count_include_pad else windows.terms
 
 
@@ -381,7 +427,20 @@ def max_pool(
     strides: Sequence[int] | None,
     outputs: int = 1,
 ) -> tuple[Array, ...]:
-    """Return the maximum of each window over X, N×C×D1×…×Dn, and if asked for its index."""
+    """Return the maximum of each window over X, N×C×D1×…×Dn, and if asked for its index.
+
+    Both have the shape N×C×O1×…×On. maxima: computes them from the windows; see `maxima_of_windows`
+    for NaN and ties. since: the version whose text decides. outputs: 2 if the node has indices. How
+    many windows there are may follow NO_WINDOW_FITS and, before version 12, VALID_UNDER_CEIL_MODE.
+    From version 22 on with ceil_mode, windows that start in the padding at the end are dropped.
+
+    Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
+    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
+    ceil_mode or storage_order, and where no window fits. Raises NotSupported for a window of
+    padding alone, and for indices in version 1; while judging, also for a window that starts in the
+    padding at the end before version 22 or without ceil_mode, and for more than two equal maxima
+    with indices. Raises MemoryError for an output that is too large.
+    """
     attributes = Attributes(
         kernel_shape=kernel_shape,
         strides=strides,
@@ -407,7 +466,13 @@ def max_pool(
 def maxima_of_windows(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Return the maxima and, of two outputs, where they are in X as a list."""
+    """Return the maxima (Y,) or, of two outputs, Y and where they are in X as a list, int64.
+
+    windows: each with an element. Beside NaN: NAN_IN_MAXIMUM. The index is that of the first or of
+    the last of equal elements, INDEX_OF_TIES; `storage_order` 1 counts by columns:
+    INDEX_BY_COLUMNS. Raises NotSupported, while judging, for the index of more than two equal
+    maxima.
+    """
     batch, channels, *lengths = X.shape
     size = prod(lengths)
     planes = xp.reshape(X, (batch, channels, size))
@@ -436,10 +501,11 @@ def maxima_of_windows(
 def place_of_maximum(
     is_maximum: NDArray[np.bool_], places: NDArray[np.intp], size: int
 ) -> NDArray[np.intp]:
-    """Return the place of the maximum of each window in its plane; of ties, INDEX_OF_TIES.
+    """Return the place of the maximum of each window in its plane, [N, C, windows].
 
     is_maximum: [N, C, elements of a window, windows]; places: [elements of a window, windows], each
-    below `size`.
+    below `size`. Of two places it is the first or the last: INDEX_OF_TIES. Raises NotSupported,
+    while judging, if there are more.
     """
     first: NDArray[np.intp] = np.where(is_maximum, places, size - 1).min(axis=2)
     last: NDArray[np.intp] = np.where(is_maximum, places, -1).max(axis=2)
@@ -454,9 +520,10 @@ def place_of_maximum(
 def indices_in_list(
     places: NDArray[np.intp], shape: Sequence[int], storage_order: int
 ) -> NDArray[np.int64]:
-    """Return places in planes, N×C×O1×…×On, as indices in a tensor of this shape.
+    """Return places in planes, N×C×O1×…×On, as indices in a tensor of this shape, int64.
 
-    "0 is row major, and 1 is column major"; of several planes: INDEX_BY_COLUMNS.
+    shape: N×C×D1×…×Dn. "0 is row major, and 1 is column major"; of several planes column-major
+    order is that of each, or of the whole tensor: INDEX_BY_COLUMNS.
     """
     batch, channels, *lengths = shape
     of_plane = np.ogrid[: places.shape[0], : places.shape[1]]
@@ -476,7 +543,11 @@ def indices_in_list(
 def maxima_by_axes(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Return the maxima along one axis after the other, with NaN as the maximum."""
+    """Return the maxima along one axis after the other, with NaN as the maximum.
+
+    X: a plain array. Of two outputs it is what `maxima_of_windows` gives, which raises
+    NotSupported, while judging, for the index of more than two equal maxima.
+    """
     if outputs > 1:
         both: tuple[Array, ...] = maxima_of_windows(X, windows, storage_order, outputs)
         return both

@@ -19,14 +19,24 @@ SURE_DISTANCE = 2.0**-18
 
 @OP.formula(build=versions)
 def power(x: Array, y: Array) -> Array:
-    """Return x^y in the type of x; of integers the fraction is cut off, as casts do it."""
+    """Return x^y in the type of `x`; x and y broadcast.
+
+    Of integers x the fraction is cut off, as casts do it. Of floats, a fraction as exponent makes
+    NaN of a negative x. Raises NotSupported where the text does not decide how a power of integers
+    is rounded; see `integer_power`.
+    """
     if x.dtype.kind not in "iu":
         return xp.pow(x, y)
     return integer_power(x, y)
 
 
 def integer_power(x: Array, y: Array) -> Array:
-    """Return x^y of integers x; raise NotSupported where its rounding is not defined."""
+    """Return x^y of integers x in their type, its fraction cut off; x and y broadcast.
+
+    y: integers or floats. Raises NotSupported where the text does not define the result: powers
+    that the type of `x` does not hold, 0 to a negative power, with a floating y powers beyond 2^24
+    and NaN, and powers so near to a whole number that rounding may reach it.
+    """
     is_whole = y.dtype.kind in "iu"
     exponent = y if is_whole else xp.values_of(y)
     exact = np.power(x.astype(np.longdouble), exponent.astype(np.longdouble))
@@ -48,7 +58,11 @@ def integer_power(x: Array, y: Array) -> Array:
 
 @OP.alternative("with the exponent in the base's type", build=versions)
 def power_in_one_type(x: Array, y: Array) -> Array:
-    """The same with y rounded to the type of x; of integers it would turn 9^0.5 into 9^0."""
+    """Return `power` with y rounded to the type of `x`, if x is a float of another type than y.
+
+    Of integers x it is `power` itself: y rounded would turn 9^0.5 into 9^0. Raises NotSupported for
+    powers of integers as `integer_power` does.
+    """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)
     # Rounded, and not with an error: only of whole numbers does a negative base have powers.
@@ -57,6 +71,9 @@ def power_in_one_type(x: Array, y: Array) -> Array:
 
 @OP.alternative("where powers are products of many factors", build=versions)
 def power_by_products(x: Array, y: Array) -> Array:
-    """Powers of whole y by |y| factors, where each product is rounded."""
+    """Return `power`, for whole y with the errors of |y| factors, where each product is rounded.
+
+    Raises NotSupported for powers of integers as `integer_power` does.
+    """
     times = xp.values_of(y)
     return xp.inexact(power(x, y), np.where(times % 1 == 0, np.abs(times), 0))

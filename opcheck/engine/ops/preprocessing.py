@@ -133,7 +133,9 @@ SCALER = operator("Scaler", ML, of_integers=True)
 def only_list(attributes: Attributes, stem: str) -> NDArray[Any]:
     """Return the one attribute that is set of those whose names begin with `stem`, as an array.
 
-    Raises InvalidNode for none and for several: "One and only one … should be set".
+    attributes: by name, None where left out. The dtype is that of DTYPE_OF_LIST, texts being
+    objects; a tensor has its own. Raises InvalidNode for none and for several: "One and only one …
+    should be set".
     """
     given = [name for name, value in attributes.items() if name.startswith(stem)]
     given = [name for name in given if attributes[name] is not None]
@@ -144,7 +146,10 @@ def only_list(attributes: Attributes, stem: str) -> NDArray[Any]:
 
 
 def in_float32(x: Array | tuple[float, ...]) -> Array:
-    """Return a tensor, or the list of an attribute, in float32 of the kind of numbers in force."""
+    """Return a tensor, or the list of an attribute, in float32 of the kind of numbers in force.
+
+    Numbers that float32 does not hold are rounded to it.
+    """
     if isinstance(x, tuple):
         # It is lifted first, so that what follows is computed in float32 beside doubles, too.
         x = xp.lifted(np.array(x, np.float32))
@@ -156,10 +161,13 @@ def in_float32(x: Array | tuple[float, ...]) -> Array:
 
 @ARRAY_FEATURE_EXTRACTOR.formula(1)
 def extracted(X: Array, Y: NDArray[np.int64]) -> Array:
-    """Return the elements of `X` at the indices `Y` of the last axis.
+    """Return the elements of `X` at the indices `Y` of the last axis, in the type of X.
 
-    X: [..., C]; Y: [n]. Returns [..., n]. An index of C or more is refused. ROW_WITHOUT_BATCH,
-    INDICES_NO_LIST, NEGATIVE_INDEX.
+    X: [..., C]; Y: [n]. Returns [..., n]; of X of one axis [n] or [1, n], ROW_WITHOUT_BATCH.
+    Indices of another rank than 1 count as a list, keep their axes, or are refused:
+    INDICES_NO_LIST. Those below 0 count from the back, or are refused: NEGATIVE_INDEX.
+
+    Raises InvalidNode for a scalar X, for an index of C or more or below -C, and by these readings.
     """
     reject(not X.ndim, "a scalar has no last axis")
     counts_from_the_back = bool((Y < 0).any()) and NEGATIVE_INDEX.reading() == "from_the_back"
@@ -182,8 +190,9 @@ def extracted(X: Array, Y: NDArray[np.int64]) -> Array:
 def joined(*X: Array, inputdimensions: tuple[int, ...] | None) -> Array:
     """Return the inputs one after the other along axis 1, in float32.
 
-    X: each [N, C_i], or [C_i], which is taken for [1, C_i]. Returns [N, ΣC_i]. Other shapes are
-    refused. Nothing is said of sizes in `inputdimensions` that the inputs do not have.
+    X: each [N, C_i], or [C_i], which is taken for [1, C_i]. Returns [N, ΣC_i]. inputdimensions: the
+    C_i, or None. Raises InvalidNode for inputs of other ranks or of different N; NotSupported for
+    sizes in `inputdimensions` that the inputs do not have.
     """
     rows = [xp.reshape(x, (1, *x.shape)) if x.ndim == 1 else x for x in X]
     shapes = [[*x.shape] for x in rows]
@@ -199,7 +208,11 @@ def joined(*X: Array, inputdimensions: tuple[int, ...] | None) -> Array:
 
 
 def places_of(elements: Sequence[Any], keys: Sequence[Any], *, takes_first: bool = False) -> Places:
-    """Return the place of each element in the list of keys, the last or first of equal ones."""
+    """Return the place of each element in the list of keys, [elements]; -1 for what is no key.
+
+    Of equal keys the last one counts, or the first if `takes_first`. Elements and keys are
+    hashable.
+    """
     numbered = list(enumerate(keys))
     if takes_first:
         numbered.reverse()
@@ -210,7 +223,8 @@ def places_of(elements: Sequence[Any], keys: Sequence[Any], *, takes_first: bool
 def places_among_equal(elements: Sequence[Any], keys: Sequence[Any]) -> Places:
     """Return the place of each element in the list of keys, of which two may be equal: EQUAL_KEYS.
 
-    Raises InvalidNode by one of its readings.
+    -1 stands for what is no key. Raises InvalidNode for equal keys by one of the readings; by the
+    others the last or the first counts.
     """
     if len(set(keys)) == len(keys):
         return places_of(elements, keys)
@@ -220,7 +234,7 @@ def places_among_equal(elements: Sequence[Any], keys: Sequence[Any]) -> Places:
 
 
 def values_at(places: Places, values: Sequence[Any], default: Any, dtype: Any) -> NDArray[Any]:
-    """Return the value at each place, and the default for what is no key."""
+    """Return the value at each place, in `dtype`, and the default at place -1."""
     return np.array([*values, default], dtype)[places]
 
 
@@ -233,10 +247,14 @@ def converted(
     default_string: str,
     stated: Collection[str],
 ) -> NDArray[Any]:
-    """Return an integer for each text in `X`, or a text for each integer.
+    """Return an integer for each text in `X`, or a text for each integer, in the shape of X.
 
-    A text and an integer of the same place belong together: EQUAL_KEYS. "One and only one of the
-    'default_*' attributes must be defined": NOT_ONE_DEFAULT.
+    A text and an integer of the same place belong together; of equal ones see EQUAL_KEYS. What is
+    not in its list has the default of the other kind. stated: the attributes that the node has;
+    "One and only one of the 'default_*' attributes must be defined" is read in two ways:
+    NOT_ONE_DEFAULT.
+
+    Raises InvalidNode by these readings: for two defaults or none, and for equal keys.
     """
     is_one_default = ("default_int64" in stated) != ("default_string" in stated)
     is_refused = not is_one_default and NOT_ONE_DEFAULT.reading() == "refused"
@@ -261,9 +279,14 @@ def category(
     default_string: str,
     stated: Collection[str],
 ) -> NDArray[Any]:
-    """Return the integer of each text, or the text of each integer; see `converted`.
+    """Return the integer of each text, or the text of each integer, in the shape of X.
 
-    X: [N, C] or [C]. Refused are lists of different lengths, and other ranks.
+    X: texts or int64, [N, C] or [C]. A text and an integer of one place belong together, and what
+    is in no list has the default of the other kind; see `converted` for EQUAL_KEYS and
+    NOT_ONE_DEFAULT.
+
+    Raises InvalidNode for lists of different lengths, for other ranks, and by these readings;
+    NotSupported for no categories.
     """
     texts = cats_strings or ()
     integers = cats_int64s or ()
@@ -292,7 +315,9 @@ def label_1(
 ) -> NDArray[Any]:
     """Return the place of each text in the list of classes, or the text at each place.
 
-    X: of any shape, which the output has too. See `converted`.
+    X: texts or int64 of any shape, which the output has too. What is no class or no place has the
+    default of the other kind. Raises NotSupported for no classes; InvalidNode by the readings of
+    EQUAL_KEYS, for equal classes, and of NOT_ONE_DEFAULT.
     """
     if not classes_strings:
         raise_unspecified("no classes")
@@ -307,7 +332,10 @@ def label_1(
 
 
 def as_keys(x: NDArray[Any], *, any_nan: bool) -> list[Any]:
-    """Return texts, integers, or the bits of floats, of which `any_nan` is one and the same."""
+    """Return texts, integers, or the bits of floats as integers, in a list of all elements.
+
+    any_nan: all bits of NaN count as the same.
+    """
     keys = x.reshape(-1)
     if x.dtype.kind == "f":
         if any_nan:
@@ -317,9 +345,10 @@ def as_keys(x: NDArray[Any], *, any_nan: bool) -> list[Any]:
 
 
 def keys_and_values(X: NDArray[Any], attributes: Attributes) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lists of keys and of values.
+    """Return the lists of keys and of values, both [n]; see `only_list`.
 
-    Raises InvalidNode unless they are as long as each other, and the keys are of the type of `X`.
+    Raises InvalidNode unless there is exactly one keys_* and one values_* attribute, they are lists
+    as long as each other, and the keys are of the type of `X`.
     """
     keys = only_list(attributes, "keys_")
     values = only_list(attributes, "values_")
@@ -332,9 +361,14 @@ def keys_and_values(X: NDArray[Any], attributes: Attributes) -> tuple[NDArray[An
 
 @LABEL_ENCODER.formula(2)
 def label_2(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[Any]:
-    """Return the i-th value of values_* for what equals the i-th key of keys_*, in any shape.
+    """Return the i-th value of values_* for what equals the i-th key of keys_*, in the shape of X.
 
-    "For key look-up, bit-wise comparison is used". EQUAL_KEYS.
+    "For key look-up, bit-wise comparison is used": 0 and -0 differ, and so may two NaN. What is no
+    key has the default; of equal keys the last or the first counts, or they are refused:
+    EQUAL_KEYS.
+
+    Raises InvalidNode unless there is one list of keys, of the type of X, and one of values as
+    long, and by EQUAL_KEYS.
     """
     X = bare(X)
     keys, values = keys_and_values(X, attributes)
@@ -345,10 +379,16 @@ def label_2(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[
 
 @LABEL_ENCODER.formula(4)
 def label_4(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[Any]:
-    """Return the i-th value of values_* for what equals the i-th key of keys_*, in any shape.
+    """Return the i-th value of values_* for what equals the i-th key of keys_*, in the shape of X.
 
     "Float keys with value 'NaN' match any input 'NaN' value regardless of bit value. If a key is
-    repeated, the last key takes precedence." ZEROS_AS_KEYS.
+    repeated, the last key takes precedence." 0 and -0 are one key or two: ZEROS_AS_KEYS. What is no
+    key has the default: see `default_of`.
+
+    Raises InvalidNode unless there is one list of keys, of the type of X, and one of values as
+    long, for a default_tensor of another type or size than one value, and by the readings of
+    `default_of`. Raises NotSupported, while judging, for a default in a tensor and another one
+    beside it.
     """
     X = bare(X)
     keys, values = keys_and_values(X, attributes)
@@ -364,11 +404,16 @@ def label_4(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[
 
 
 def default_of(dtype: np.dtype[Any], attributes: Attributes, stated: Collection[str]) -> Any:
-    """Return the value, in the values' dtype, for what is no key.
+    """Return the value for what is no key, in the values' dtype.
 
     It is that of default_tensor. Without one it is the default that goes with a list of this dtype,
     which matches a tensor perhaps: DEFAULT_OF_ANOTHER_FORM. Else it is "{"_Unused"} if values_* has
-    string type, {-1} if values_* has integral type, and {-0.f} if values_* has float type".
+    string type, {-1} if values_* has integral type, and {-0.f} if values_* has float type". stated:
+    the attributes that the node has.
+
+    Raises InvalidNode for a default_tensor of another type, of other than one element, or by
+    RANK_OF_DEFAULT of another rank than 1, and by DEFAULT_OF_ANOTHER_FORM. Raises NotSupported,
+    while judging, for two defaults, in a tensor and beside it.
     """
     name = {
         np.dtype(object): "default_string",
@@ -392,9 +437,10 @@ def default_of(dtype: np.dtype[Any], attributes: Attributes, stated: Collection[
 
 
 def element_of(default_tensor: NDArray[Any], dtype: np.dtype[Any]) -> Any:
-    """Return the one element of a tensor, of any rank perhaps: RANK_OF_DEFAULT.
+    """Return the one element of a tensor, as Python has it.
 
-    Raises InvalidNode for another dtype than that of the values, and for another size than 1.
+    A rank other than 1 is allowed or refused: RANK_OF_DEFAULT. Raises InvalidNode by that, for
+    another dtype than that of the values, and for another size than 1.
     """
     reject(default_tensor.dtype != dtype, f"default_tensor is of {default_tensor.dtype}")
     reject(default_tensor.size != 1, f"default_tensor has {default_tensor.size} elements")
@@ -410,7 +456,8 @@ def element_of(default_tensor: NDArray[Any], dtype: np.dtype[Any]) -> Any:
 def binarized(X: Array, *, threshold: float) -> Array:
     """Return 1 for elements greater than the threshold, and 0 for others, NaN among them.
 
-    X: of any shape. Integers are compared as they are, though no float32 equals some of them.
+    X: of any shape and numeric type, which the output has too. Integers are compared as they are,
+    though no float32 equals some of them.
     """
     is_whole = X.dtype.kind == "i" and np.isfinite(threshold)
     limit = int(np.floor(threshold)) if is_whole else threshold
@@ -428,9 +475,13 @@ def imputed(
 ) -> Array:
     """Return `X` with an imputed value in place of each element that equals the replaced one.
 
-    X: [N, F] or [F]: MORE_THAN_TWO_AXES. There is one imputed value, or one for each feature. Their
-    list is that of the kind of X, as is the replaced value: VALUES_OF_BOTH_KINDS. NaN equals NaN.
-    Refused are scalars, other numbers of values, and integers that the type of X does not hold.
+    X: [N, F] or [F]; with more axes the features are the last one, or they are refused:
+    MORE_THAN_TWO_AXES. There is one imputed value, or one for each feature. Their list, and the
+    replaced value, are those of the kind of X, floats or int64s. NaN equals NaN.
+
+    Raises InvalidNode without values of that kind, for scalars, for other numbers of values than 1
+    and F, for integers that the type of X does not hold, and by the readings of MORE_THAN_TWO_AXES
+    and, of both lists, VALUES_OF_BOTH_KINDS.
     """
     values: tuple[Any, ...] | None
     others: tuple[Any, ...] | None
@@ -458,7 +509,7 @@ def imputed(
 
 
 def cast_to_integers(X: Array) -> NDArray[np.int64]:
-    """Return numbers as integers: CAST_OF_FRACTIONS.
+    """Return floats as int64; fractions are cut off, or rounded in two ways: CAST_OF_FRACTIONS.
 
     Raises NotSupported for NaN, infinities and other numbers that int64 does not hold.
     """
@@ -483,10 +534,16 @@ def one_hot(
     cats_strings: tuple[str, ...] | None,
     zeros: int,
 ) -> NDArray[np.float32]:
-    """Return for each element a row of zeros with a 1 at its category.
+    """Return for each element a row of zeros with a 1 at its category, in float32.
 
-    X: of any shape. Returns [*X.shape, number of categories]. Floats are cast to integers. What is
-    no category is refused unless `zeros`. EQUAL_CATEGORIES.
+    X: of any shape; texts or numbers, as the categories are. Returns [*X.shape, number of
+    categories]. Floats are cast to integers: CAST_OF_FRACTIONS. Of equal categories both, the first
+    or the last have the 1, or they are refused: EQUAL_CATEGORIES.
+
+    Raises InvalidNode unless exactly one list of categories is given, of the kind of X, for an
+    element that is no category with `zeros` 0 (with 1 its row is all zeros), and by
+    EQUAL_CATEGORIES. Raises NotSupported for another `zeros`, and for floats that int64 does not
+    hold, NaN among them.
     """
     cats = only_list({"cats_int64s": cats_int64s, "cats_strings": cats_strings}, "cats_")
     reject((cats.dtype == object) != (X.dtype == object), f"cats of {cats.dtype} for {X.dtype}")
@@ -502,9 +559,10 @@ def one_hot(
 
 
 def places_for_a_one(categories: Sequence[Any]) -> NDArray[np.bool_]:
-    """Mask the categories at which there may be a 1: all, unless some are equal.
+    """Return a mask, [categories], of those at which there may be a 1: all, unless some are equal.
 
-    Raises InvalidNode by one of the readings of EQUAL_CATEGORIES.
+    Of equal ones it is both, the first or the last: EQUAL_CATEGORIES. Raises InvalidNode by the
+    fourth reading, which refuses them.
     """
     if len(set(categories)) == len(categories):
         return np.ones(len(categories), np.bool_)
@@ -523,8 +581,12 @@ def places_for_a_one(categories: Sequence[Any]) -> NDArray[np.bool_]:
 def scaled(X: Array, *, offset: tuple[float, ...] | None, scale: tuple[float, ...] | None) -> Array:
     """Return (X - offset) * scale in float32, with one pair of numbers, or one for each feature.
 
-    X: of any shape; [N, F] if there is a pair for each feature: FEATURES_WITHOUT_BATCH. Refused are
-    other numbers of pairs. Nothing is said of an offset or a scale that is left out.
+    X: of any shape; if there is a pair for each feature [N, F], and [F] too unless it is refused:
+    FEATURES_WITHOUT_BATCH.
+
+    Raises InvalidNode for different numbers of offsets and scales, for other numbers than 1 and F,
+    and by FEATURES_WITHOUT_BATCH. Raises NotSupported without an offset or a scale, and for other
+    ranks if there is a pair for each feature.
     """
     if offset is None or scale is None:
         raise_unspecified("no offset, or no scale")
@@ -535,7 +597,10 @@ def scaled(X: Array, *, offset: tuple[float, ...] | None, scale: tuple[float, ..
 
 
 def check_features(shape: tuple[int, ...], count: int) -> None:
-    """Raise InvalidNode unless a tensor [N, F], or perhaps [F], has this count of features."""
+    """Raise InvalidNode unless a tensor [N, F] has this count of features.
+
+    [F] is allowed too, or refused: FEATURES_WITHOUT_BATCH. Raises NotSupported for other ranks.
+    """
     if len(shape) not in (1, 2):
         raise_unspecified(f"features of rank {len(shape)}")
     is_refused = len(shape) == 1 and FEATURES_WITHOUT_BATCH.reading() == "refused"
@@ -544,23 +609,32 @@ def check_features(shape: tuple[int, ...], count: int) -> None:
 
 
 def root_of_share(x: Array, total: Array) -> Array:
-    """L2: "Y = sqrt(X^2 / sum(X^2)}"."""
+    """Return L2 as the text has it, without signs: "Y = sqrt(X^2 / sum(X^2)}".
+
+    x: [N, C] or [C]; total: the sum of squares of each row, not 0.
+    """
     return xp.sqrt(x * x / total)
 
 
 def share_of_root(x: Array, total: Array) -> Array:
-    """Return X / sqrt(sum(X^2)), with the sign of X."""
+    """Return X / sqrt(sum(X^2)), with the sign of X; `total` is the sum of squares of each row."""
     return x / xp.sqrt(total)
 
 
 def magnitude_of_share(x: Array, total: Array) -> Array:
-    """L2 with one root a row: |X| / sqrt(sum(X^2))."""
+    """Return L2 with one root a row, without signs: |X| / sqrt(sum(X^2)).
+
+    total: the sum of squares of each row.
+    """
     is_negative = seen(x) < 0
     return share_of_root(xp.abs(x) if is_negative.any() else x, total)
 
 
 def divisor(x: Array, norm: str) -> Array:
-    """Return max(X), sum(X) or sum(X^2) of each row, [N, 1]; beside NaN: NAN_IN_MAXIMUM."""
+    """Return max(X), sum(X) or sum(X^2) of each row, by the norm MAX, L1 or L2, as [N, 1] or [1].
+
+    The maximum beside NaN is NaN, or the number: NAN_IN_MAXIMUM.
+    """
     if norm == "L1":
         return xp.sum(x, axis=-1, keepdims=True)
     if norm == "L2":
@@ -573,9 +647,12 @@ def divisor(x: Array, norm: str) -> Array:
 def normalized(of_squares: Callable[[Array, Array], Array], X: Array, *, norm: str) -> Array:
     """Return each row of `X` over its maximum, its sum, or the root of the sum of its squares.
 
-    X: [N, C] or [C]; other ranks are refused. The result is float32. `of_squares` computes L2 from
-    x and the sum of its squares. "In all modes, if the divisor is zero, Y == X."
-    NORM_OF_MAGNITUDES.
+    X: [N, C] or [C], of any numeric type. The result is float32, in the shape of X. `of_squares`
+    computes L2 from x and the sum of its squares. "In all modes, if the divisor is zero, Y == X."
+    With negative elements the norms may be those of magnitudes: NORM_OF_MAGNITUDES. The maximum
+    beside NaN: NAN_IN_MAXIMUM.
+
+    Raises InvalidNode for another norm than MAX, L1 and L2, and for other ranks.
     """
     check_one_of("norm", norm, "MAX", "L1", "L2")
     reject(X.ndim not in (1, 2), f"rank {X.ndim}; allowed: 1, 2")

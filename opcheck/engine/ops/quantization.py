@@ -155,19 +155,24 @@ MAX_LISTED = 1 << 24
 
 
 def check_castable(dtype: DType | None) -> None:
-    """Raise NotSupported for complex numbers."""
+    """Raise NotSupported for complex numbers, and for what is no element type (None)."""
     is_unknown = dtype is None or dtype.kind == "complex"
     decline(is_unknown, f"unsupported by opcheck: casts of {dtype}")
 
 
 @xp.primitive
 def cast_to(x: Array, dtype: DType) -> Array:
-    """Return `x` in another type.
+    """Return `x`, a plain array, in another type.
 
-    Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
-    integers they are cut off; where these cannot hold them, the text does not define the result,
-    and they come out as the nearest end, NaN as 0. Integers keep their lowest bits. Raises
-    NotSupported for texts that the standard does not define.
+    Floats are rounded to nearest, ties to even, and infinite where they are out of range: NaN in a
+    type without infinities, the largest number in one without NaN. To integers they are cut off;
+    where these cannot hold them, the text does not define the result, and they come out as the
+    nearest end (of types of 4 and 2 bits, their lowest bits), NaN as 0. Integers keep their lowest
+    bits. To booleans all but 0 is true, NaN too.
+
+    Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
+    does not define: without a number, as booleans, and as integers with fractions or out of range.
+    Raises it, while judging, for floats as texts.
     """
     own = dtypes.of(x)
     check_castable(own)
@@ -188,7 +193,10 @@ def cast_to(x: Array, dtype: DType) -> Array:
 
 
 def to_integers(x: Array, dtype: DType) -> Array:
-    """Return numbers as integers: of integers the lowest bits, floats without their fractions."""
+    """Return numbers as integers: of integers the lowest bits, floats without their fractions.
+
+    A float out of range is the nearest end, NaN 0; for types of 4 and 2 bits, the lowest bits.
+    """
     if x.dtype.kind in "biu":
         return x.astype(dtype.numpy)
     # ONNX's node tests have the lowest bits of what types of 4 and 2 bits cannot hold.
@@ -197,7 +205,10 @@ def to_integers(x: Array, dtype: DType) -> Array:
 
 
 def cut_off(x: Array, dtype: DType) -> Array:
-    """Return floats as integers of 8 bits or more: towards 0, the nearest end, 0 for NaN."""
+    """Return floats as integers of 8 bits or more: towards 0, the nearest end, 0 for NaN.
+
+    x: float64. Out of range, infinities too, they become the nearest end of `dtype`.
+    """
     low, high = map(int, limits(dtype))
     values = np.trunc(np.where(np.isnan(x), 0.0, x))
     # The largest number of 64 bits is not one of float64, but one more is.
@@ -208,7 +219,10 @@ def cut_off(x: Array, dtype: DType) -> Array:
 
 
 def to_floats(x: Array, dtype: DType) -> Array:
-    """Return numbers as floats, rounded once to nearest, ties to even."""
+    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range.
+
+    A type without infinities has NaN in their place, and one without NaN its largest number.
+    """
     if dtype.name == "float64" or x.dtype == dtype.numpy:
         return x.astype(dtype.numpy)
     return round_to(as_float64(x), dtype)
@@ -234,8 +248,9 @@ def as_float64(x: Array) -> Array:
 def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Array:
     """Return numbers of float64 in a type of 8 bits or less, to nearest, ties to even.
 
-    To float8e8m0 they are rounded as `round_mode` has it. Out of range they come out as the nearest
-    end if they `saturate`; the text does not define this for types that are not of 8 bits.
+    To float8e8m0 they are rounded as `round_mode` has it, and what is out of range is NaN. In all
+    types it is the nearest end if they `saturate`; the text does not define this for types that are
+    not of 8 bits. Raises InvalidNode for an unknown round_mode of float8e8m0.
     """
     low, high = limits(dtype)
     is_outside = (x < low) | (x > high)
@@ -250,7 +265,8 @@ def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Arra
 def power_of_two(x: Array, round_mode: str) -> Array:
     """Return the power of two next to each number of float64, "up" or "down" or "nearest".
 
-    "nearest: round to nearest value and ties round up". Raises InvalidNode for other modes.
+    x: above 0, or NaN, which stays NaN. "nearest: round to nearest value and ties round up". Raises
+    InvalidNode for other modes.
     """
     check_one_of("round_mode", round_mode, "up", "down", "nearest")
     # The parts lie from 0.5, that of a power of two, to 1.
@@ -267,7 +283,9 @@ def power_of_two(x: Array, round_mode: str) -> Array:
 def by_the_table(x: Array, target: Target) -> Array:
     """Return numbers of float64 in a type of 8 bits or less, as the tables of Cast have it.
 
-    They leave open what an infinity becomes: INFINITIES_WITHOUT_SIGNED_ZEROS.
+    See `to_minifloat` for what is out of range. Before version 24 an infinity that saturates
+    becomes the largest number or NaN in types that end with fnuz: INFINITIES_WITHOUT_SIGNED_ZEROS.
+    Raises InvalidNode for an unknown round_mode of float8e8m0.
     """
     y = to_minifloat(x, target.dtype, target.saturate, target.round_mode)
     is_open = target.saturate and not target.text.infinities and target.dtype.name.endswith("fnuz")
@@ -289,15 +307,15 @@ SPECIAL_TEXTS = {"+inf": np.inf, "inf": np.inf, "nan": np.nan}
 
 
 def each_element(function: Callable[[Any], Any], x: Array, dtype: Any) -> Array:
-    """Return `function` of each element, as an array of a NumPy dtype."""
+    """Return `function` of each element, in the shape of `x`, as an array of a NumPy dtype."""
     return np.fromiter(map(function, x.reshape(-1)), dtype, x.size).reshape(x.shape)
 
 
 def numbers_of_texts(x: Array, dtype: DType) -> Array:
     """Return the numbers that texts represent, such that rounding them to `dtype` rounds once.
 
-    They are float64 for floating types, else `dtype`. Raises NotSupported where the text
-    does not define the result: for non-numerical ones, floating-point values on the way to an
+    They are float64 for floating types, else `dtype`. Raises NotSupported where the text does not
+    define the result: for texts without a number, texts other than whole numbers on the way to an
     integer, integers out of range, and booleans.
     """
     if dtype.name == "float64":
@@ -310,7 +328,11 @@ def numbers_of_texts(x: Array, dtype: DType) -> Array:
 
 @lru_cache(1 << 16)  # A case is evaluated on the same texts several times.
 def nearest_float64(text: str) -> float:
-    """Return the float64 next to the number that a text represents."""
+    """Return the float64 next to the number that a text represents; cached.
+
+    INF, +INF and NaN are read in any case, and -INF in this one. Raises NotSupported for a text
+    that is no number, plain or scientific.
+    """
     if text == "-INF":
         return -np.inf
     if text.lower() in SPECIAL_TEXTS:
@@ -321,7 +343,11 @@ def nearest_float64(text: str) -> float:
 
 @lru_cache(1 << 16)
 def odd_float64(text: str) -> float:
-    """Return a number's float64, or of the two next to it the one whose last digit is odd."""
+    """Return a number's float64, or of the two next to it the one whose last digit is odd; cached.
+
+    Rounded again to fewer digits, that rounds once. Raises NotSupported for a text that is no
+    number.
+    """
     value = nearest_float64(text)
     if not FLOAT_TEXT.fullmatch(text):
         return value
@@ -332,7 +358,10 @@ def odd_float64(text: str) -> float:
 
 
 def integer_of_text(text: str, dtype: DType) -> int:
-    """Return the integer that a text represents; raise NotSupported where `dtype` lacks it."""
+    """Return the integer that a text represents, digits with or without a sign.
+
+    Raises NotSupported for other texts, and for an integer that `dtype` does not hold.
+    """
     low, high = limits(dtype)
     if not INTEGER_TEXT.fullmatch(text) or not low <= Decimal(text) <= high:
         raise_unspecified(f"converting {text!r} to {dtype}")
@@ -340,7 +369,11 @@ def integer_of_text(text: str, dtype: DType) -> int:
 
 
 def texts_of_numbers(x: Array) -> Array:
-    """Return numbers as texts, floats in a "plain floating-point representation"."""
+    """Return numbers as texts, floats in a "plain floating-point representation".
+
+    Raises NotSupported for booleans; while judging, also for floats, of which the text does not say
+    how many digits they have.
+    """
     decline(x.dtype == np.bool_, "the text does not say what texts booleans become")
     if x.dtype.kind in "iu":
         return each_element(str, x, object)
@@ -349,7 +382,7 @@ def texts_of_numbers(x: Array) -> Array:
 
 
 def plain_text(value: Any) -> str:
-    """Return a float in as few digits as identify it, without an exponent."""
+    """Return a float in as few digits as identify it, without an exponent; NaN, INF or -INF."""
     if np.isnan(value):
         return "NaN"
     if np.isinf(value):
@@ -366,7 +399,13 @@ CAST_LIKE = operator("CastLike", exact=True)
 def cast(input: Array, target: Target) -> Array:
     """Return the elements in another type, by the text's rules and tables.
 
-    Raises NotSupported for complex numbers, and for texts that the standard does not define.
+    input: of any kind of numbers; those with bounds stay so. What the texts leave open about
+    integers and fractions follows readings: see `by_the_readings` and `by_the_table`.
+
+    Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
+    does not define (see `cast_to`); while judging, also for floats as texts, and where `is_decided`
+    is False: for numbers out of range of a target for which the text has no rule. Raises
+    InvalidNode for an unknown round_mode of float8e8m0.
     """
     dtype = target.dtype
     check_castable(dtype)
@@ -389,8 +428,9 @@ def cast(input: Array, target: Target) -> Array:
 def by_the_readings(x: Array, own: DType | None, target: Target) -> Array:
     """Return `x` such that converting it to integers follows the readings in force.
 
-    Integers may saturate, INTEGERS_OUT_OF_RANGE, and fractions may be rounded before they are cut
-    off: FRACTIONS_TO_FEW_BITS.
+    own: the type of x, None if ONNX has none. Before version 13, integers out of range may
+    saturate, INTEGERS_OUT_OF_RANGE. On the way to less than 8 bits, fractions may be rounded before
+    they are cut off, FRACTIONS_TO_FEW_BITS. Otherwise it is `x` itself.
     """
     if own is None or not target.is_integer:
         return x
@@ -406,7 +446,10 @@ def by_the_readings(x: Array, own: DType | None, target: Target) -> Array:
 
 
 def within_range(x: Array, own: DType, dtype: DType) -> Array:
-    """Return integers cut to the range of `dtype` if they saturate: INTEGERS_OUT_OF_RANGE."""
+    """Return integers of type `own` cut to the range of `dtype` if they saturate.
+
+    Otherwise they are returned as they are, and wrap around later: INTEGERS_OUT_OF_RANGE.
+    """
     low = max(limits(dtype)[0], limits(own)[0])
     high = min(limits(dtype)[1], limits(own)[1])
     is_inside = (x >= low) & (x <= high)
@@ -416,7 +459,14 @@ def within_range(x: Array, own: DType, dtype: DType) -> Array:
 
 
 def is_decided(x: Array, target: Target) -> Mask:
-    """Return True, or a mask, where the text gives the result of a cast."""
+    """Return True, or a mask, where the text gives the result of a cast.
+
+    It does so from a type to itself, for texts, to booleans, and from integers to integers. It does
+    not before version 13 for floats that a float type does not hold; for floats that an integer
+    does not hold, NaN among them; for negative numbers and 0 as float8e8m0, but 0 without
+    `saturate` to nearest is NaN; and out of range of types of less than 8 bits, NaN again among
+    them.
+    """
     own = dtypes.of(x)
     dtype = target.dtype
     if own is None or own == dtype or "string" in (own.kind, dtype.kind):
@@ -448,7 +498,7 @@ TEXT_OF_VERSION: Mapping[int, Text] = {
 
 
 def texts_of_versions(*versions: int) -> Mapping[int, Text]:
-    """Return what the text decides in each of these versions."""
+    """Return what the text decides in each of these versions of Cast or CastLike."""
     return {since: TEXT_OF_VERSION[since] for since in versions}
 
 
@@ -462,7 +512,13 @@ def cast_versions(
     saturate: int = 1,
     round_mode: str = "up",
 ) -> Array:
-    """All versions of Cast: `to` is a number, or in version 1 a word, that names a type."""
+    """Return `input` in the type that `to` names, by a number or, in version 1, a word.
+
+    function: casts; see `cast`. saturate and round_mode concern types of 8 bits: see `Target`.
+    Raises what `cast` does: NotSupported for complex numbers and for texts without a defined
+    result; while judging, for what a type cannot hold where the text has no rule; InvalidNode for
+    an unknown round_mode of float8e8m0.
+    """
     dtype = dtypes.named(to)
     assert dtype is not None  # The schema refuses what names no type.
     return function(input, Target(dtype, saturate, round_mode, text))
@@ -478,7 +534,13 @@ def cast_like_versions(
     saturate: int = 1,
     round_mode: str = "up",
 ) -> Array:
-    """All versions of CastLike: "a data type … that is the same as that of the second input"."""
+    """Return `input` in "a data type … that is the same as that of the second input".
+
+    target_type: only its type counts. function: casts; see `cast`. Raises what `cast` does:
+    NotSupported for complex numbers and for texts without a defined result; while judging, for what
+    a type cannot hold where the text has no rule; InvalidNode for an unknown round_mode of
+    float8e8m0.
+    """
     dtype = dtype_of(target_type)
     assert dtype is not None
     return function(input, Target(dtype, saturate, round_mode, text))
@@ -522,7 +584,10 @@ Blocks: TypeAlias = Callable[[int, int, int], Any]
 
 
 def in_blocks(length: int, size: int, count: int) -> Any:
-    """Return the block that each place of an axis lies in: "every scale is replicated"."""
+    """Return the block that each place of an axis lies in: "every scale is replicated".
+
+    length: of the axis; size: of a block, above 0; count: the number of scales. Returns [length].
+    """
     return np.arange(length) // size
 
 
@@ -536,10 +601,14 @@ def spread(
 ) -> tuple[Array, Array]:
     """Return the scale and the zero point of each element of `x`, which broadcast to it.
 
-    x: any shape. scale and zero (or None): [], one for all; [D_axis], one for each entry of the
-    axis; or as x, but for `block_size` elements of the axis one. `axis` None: a scalar alone, as
-    version 10 has it. Raises InvalidNode for other shapes: "The scale factor and zero point must
-    have the same shape".
+    x: any shape. scale and zero (or None, which stays None): [] or [1], one for all; [D_axis], one
+    for each entry of the axis; or as x, but for `block_size` elements of the axis one. `axis` None:
+    a scalar alone, as version 10 has it. blocks: finds the scale of each place of the axis.
+
+    Raises InvalidNode for other shapes, for a zero point of another shape than the scale, but []
+    and [1] may mix, and for an axis out of range. Refused or allowed are a scale [1],
+    ONE_ELEMENT_AS_A_SCALAR; with one for all, an axis that x does not have, UNUSED_AXIS; axis 1 of
+    a vector, AXIS_OF_A_VECTOR; and blocks beside a scale for each entry, UNUSED_BLOCK_SIZE.
     """
     shapes = {scale.shape} if zero is None else {scale.shape, zero.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
@@ -556,7 +625,7 @@ def spread(
 
 
 def of_both(function: Callable[[Array], Array], scale: Array, zero: Array) -> tuple[Array, Array]:
-    """Return `function` of a scale and of a zero point, which may be None."""
+    """Return `function` of a scale and of a zero point; None stays None."""
     return function(scale), None if zero is None else function(zero)
 
 
@@ -565,7 +634,9 @@ def check_scalars(
 ) -> None:
     """Raise InvalidNode by readings that refuse one scale for all, though not by the text.
 
-    ONE_ELEMENT_AS_A_SCALAR, and UNUSED_AXIS.
+    shapes: those of scale and zero point, [] or [1]. ONE_ELEMENT_AS_A_SCALAR may refuse [1], unless
+    it is the scale of an axis of one entry; UNUSED_AXIS an axis that `x` does not have, unless it
+    is the default, 1.
     """
     is_axis = axis is not None and -x.ndim <= axis < x.ndim
     is_along_axis = is_axis and shapes == {(1,)} and x.shape[axis] == 1 and not block_size
@@ -580,7 +651,8 @@ def axis_of_scales(x: Array, scale: Array, axis: int) -> int:
     """Return the axis from the front; a vector has no axis 1, the default: AXIS_OF_A_VECTOR.
 
     "When the rank of the input is 1, per-tensor quantization is applied, rendering the axis
-    unnecessary in this scenario."
+    unnecessary in this scenario." Raises InvalidNode for an axis out of range, and for axis 1 of a
+    vector by one of the readings.
     """
     is_beyond_a_vector = scale.ndim == 1 and axis == 1 == x.ndim
     if is_beyond_a_vector and AXIS_OF_A_VECTOR.reading() == "first":
@@ -593,10 +665,11 @@ def along_axis(
 ) -> tuple[Array, Array]:
     """Return scale and zero point, one for each entry of an axis of x, broadcastable to x.
 
-    The text: "`y_scale` is a 1-D tensor of length `Di`". The shape of `zero` is checked before.
+    The text: "`y_scale` is a 1-D tensor of length `Di`". axis: counted from the front. The shape of
+    `zero` is checked before; None stays None.
 
-    Raises:
-        InvalidNode: If there are not as many scales as entries, or by UNUSED_BLOCK_SIZE.
+    Raises InvalidNode if there are not as many scales as entries, and for a block_size other than 0
+    by one of the readings of UNUSED_BLOCK_SIZE.
     """
     if block_size and UNUSED_BLOCK_SIZE.reading() == "refused":
         raise InvalidNode(f"scales of rank 1 and blocks of {block_size}")
@@ -608,7 +681,11 @@ def along_axis(
 def along_blocks(
     x: Array, scale: Array, zero: Array, axis: int, block_size: int, blocks: Blocks
 ) -> tuple[Array, Array]:
-    """Return scales of blocks: "`y_scale` shape is `(D0, ..., ceil(Di/B), ..., Dn)`"."""
+    """Return scales of blocks: "`y_scale` shape is `(D0, ..., ceil(Di/B), ..., Dn)`".
+
+    The scale and the zero point (None stays None) get the shape of x. axis: counted from the front;
+    block_size: B. Raises InvalidNode for a block_size below 1, and for scales of another shape.
+    """
     if block_size < 1 or scale.ndim != x.ndim:
         raise InvalidNode(f"scales of rank {scale.ndim} and blocks of {block_size}")
     length = x.shape[axis]
@@ -638,7 +715,7 @@ def first_of_each(
 
 
 def first_element(x: Array) -> Array:
-    """Return the first element of a tensor, of the same rank."""
+    """Return the first element of a tensor, of the same rank; nothing of an empty axis."""
     return x[(slice(0, 1),) * x.ndim]
 
 
@@ -679,7 +756,7 @@ PLACES: Mapping[str, tuple[str, tuple[int, ...], Place]] = {
 
 
 def real(x: Array) -> Array:
-    """Return numbers of any type as those of the kind in force."""
+    """Return numbers as those of the kind in force: floats as they are, others in float64."""
     dtype = dtype_of(x)
     if dtype and dtype.kind == "float":
         return x
@@ -699,7 +776,10 @@ def in_float32(x: Array, zero: Array, scale: Array, out: DType) -> Array:
 
 
 def difference(x: Array, zero: Array) -> Array:
-    """Return x - x_zero_point; what float32 cannot hold of it may be rounded."""
+    """Return x - x_zero_point in the kind of numbers in force; both of one type, which broadcast.
+
+    What float32 cannot hold of it may be rounded: it has an error of one rounding.
+    """
     exact = exact_values(x) - exact_values(zero)
     is_held = exact.astype(np.float32) == exact
     y = xp.astype(exact, np.float64)
@@ -707,7 +787,7 @@ def difference(x: Array, zero: Array) -> Array:
 
 
 def in_type_of_output(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Return the same in the output's type.
+    """Return (x - x_zero_point) * x_scale, with the product in `out`, the output's type.
 
     "The output type also determines the precision of the multiplication operation", since 23.
     """
@@ -736,10 +816,14 @@ def dequantize_versions(
     block_size: int = 0,
     output_dtype: int = 0,
 ) -> Array:
-    """All versions of DequantizeLinear: y = (x - x_zero_point) * x_scale; see `spread`.
+    """Return y = (x - x_zero_point) * x_scale in the shape of x; see `spread` for where scales lie.
 
-    "If `output_dtype` is not supplied then the output type is the same as `x_scale`." Raises
-    InvalidNode for an output that is not a float.
+    "If `output_dtype` is not supplied then the output type is the same as `x_scale`." Without a
+    zero point it is 0; of int32 one that is not 0 is subtracted, ignored or refused:
+    ZERO_POINT_OF_INT32. has_axis: of all versions but 10, where the scale is a scalar alone.
+
+    Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
+    than `spread` has, or of different ones, for an axis out of range, and by the readings of both.
     """
     out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
     if out is None or out.kind != "float":
@@ -749,7 +833,11 @@ def dequantize_versions(
 
 
 def zero_point_of(x: Array, zero: Array) -> Array:
-    """Return the zero point, which "is 0 when it's not specified"; see ZERO_POINT_OF_INT32."""
+    """Return the zero point, which "is 0 when it's not specified" (None), in the type of x.
+
+    One of int32 that is not 0 is subtracted, ignored, so 0, or refused: ZERO_POINT_OF_INT32. Raises
+    InvalidNode by the last reading. Where DECIDED has LONG_ZERO, as for DirectML, it is subtracted.
+    """
     none = np.zeros((), x.dtype)
     if zero is None:
         return none
@@ -793,7 +881,11 @@ def signs_mistaken(x: Array, zero: Array, scale: Array, out: DType) -> Array:
 
 
 def same_bits(x: Array, **types: str) -> Array:
-    """Return `x` as numbers of another type with the same bits, by the names of the types."""
+    """Return `x` as numbers of another type with the same bits, by the names of the types.
+
+    types: a type's name to that of another as wide; numbers of other types are returned as they
+    are.
+    """
     if x.dtype.name not in types:
         return x
     return x.view(DTYPES[types[x.dtype.name]].numpy)
@@ -850,7 +942,8 @@ def divided(x: Array, scale: Array, dtype: DType) -> Sequence[Array]:
     """Return x / y_scale in `dtype`, which the text states since version 23, or in float32.
 
     "The type of `y_scale` determines the precision of the division operation", unless `precision`
-    does. In a type of 16 bits it comes first; float32 is finer.
+    does. One quotient in float64 if that is `dtype`, else in float32; before it, in a type of 16
+    bits, one in that type. Float32 is finer.
     """
     wide = dtype if dtype.name == "float64" else DTYPES["float32"]
     kinds = [dtype, wide] if dtype.name in ("float16", "bfloat16") else [wide]
@@ -864,7 +957,9 @@ def divided(x: Array, scale: Array, dtype: DType) -> Sequence[Array]:
 def converted(q: Array, zero: Array, out: Target) -> Array:
     """Return saturate(q + y_zero_point), with q rounded to the nearest even, as numbers of `out`.
 
-    q: quotients of any kind of numbers.
+    q: quotients of any kind of numbers; zero: broadcasts to them. Of a type of floats the sum is
+    rounded, and out of range it is what Cast's table has: see `by_the_table`. What becomes of NaN
+    as an integer is not defined here; see `quantized`.
     """
     q = as_real_float64(q)
     if out.is_integer:
@@ -888,7 +983,12 @@ def quantized(
     """Return numbers of `out` from quotients, as `convert` makes them with the zero point.
 
     The first of `quotients` decides; of bounded ones all is admitted that the errors of any leave,
-    apart from those that are exact. NaN may become any number of a type without NaN.
+    apart from those that are exact, a mask `is_exact`: an array if one number each is left, else
+    `Indices`. NaN may become any number of a type without NaN.
+
+    Raises NotSupported, while judging, for a zero point other than 0 of floats, if quotients are
+    not whole numbers of the type; where the errors decide between a number and NaN; and for too
+    many NaN.
     """
     first = quotients[0]
     values = rounded_values(first)
@@ -908,21 +1008,31 @@ def quantized(
 
 
 def rounded_values(q: Array) -> Any:
-    """Return the values of quotients in float64, each rounded to their type."""
+    """Return the values of quotients in float64, each rounded to their type, as a plain array.
+
+    q: numbers of any kind; those of bounded ones have more digits than their type.
+    """
     if not isinstance(q, Bounded):
         return bare(q).astype(np.float64)
     return q.v.astype(np.float64).astype(q.dtype).astype(np.float64)
 
 
 def are_whole_in(dtype: DType, values: Any) -> bool:
-    """Return True if all values are whole numbers that a type of floats holds."""
+    """Return True if all values are whole numbers that a type of floats holds; NaN is none.
+
+    values: a plain array of float64.
+    """
     return bool((values == np.rint(values.astype(dtype.numpy).astype(np.float64))).all())
 
 
 def ends_of(
     quotient: Bounded, zero: Array, out: Target, is_exact: Mask, convert: Convert
 ) -> list[Array]:
-    """Return what both ends of each quotient's error become, in float64."""
+    """Return what both ends of each quotient's error become, in float64.
+
+    Each end has the output's shape. is_exact: a mask of the quotients without an error. convert:
+    see `quantized`.
+    """
     q = quotient.with_rounding()
     error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
     both = [(q.v - error).astype(np.float64), (q.v + error).astype(np.float64)]
@@ -930,7 +1040,11 @@ def ends_of(
 
 
 def admitted(y: Array, low: Array, high: Array) -> Array:
-    """Return `y`, and whatever else lies from `low` to `high`."""
+    """Return `y`, and whatever else lies from `low` to `high`, all of one dtype and shape.
+
+    It is `y` itself where both ends are equal everywhere, or NaN. Else `Indices`: of integers with
+    all between both ends, of floats with the ends alone.
+    """
     if ((low == high) | (low != low)).all():
         return y
     dtype = dtypes.of(y)
@@ -953,7 +1067,11 @@ def chosen(y: Array) -> Array:
 
 
 def with_any_for_nan(y: Array, is_nan: Any, dtype: DType) -> Array:
-    """Return `y`, in which elements may be any number of a type without NaN."""
+    """Return `y`, in which elements of the mask `is_nan` may be any number of a type without NaN.
+
+    Without any it is `y` itself. Raises NotSupported, while judging, if that is more than
+    MAX_LISTED numbers; otherwise it is `y`.
+    """
     if not is_nan.any():
         return y
     count = 1 << dtype.bits
@@ -968,7 +1086,7 @@ def with_any_for_nan(y: Array, is_nan: Any, dtype: DType) -> Array:
 
 
 def every_number(dtype: DType) -> Array:
-    """Return all numbers of a type of few bits, without NaN, in any order."""
+    """Return all numbers of a type without NaN and of few bits, in any order."""
     bits = np.arange(1 << dtype.bits)
     if dtype.kind == "int":
         return bits.astype(dtype.numpy)
@@ -1026,7 +1144,19 @@ def quantize_versions(
     output_dtype: int = 0,
     precision: int = 0,
 ) -> Array:
-    """All versions of QuantizeLinear: y = saturate((x / y_scale) + y_zero_point); see `spread`."""
+    """Return y = saturate((x / y_scale) + y_zero_point); see `spread` for where scales lie.
+
+    y has the shape of x and the type output_dtype, else that of the zero point, else uint8.
+    precision: the type to divide in, else that of the scale. saturate: concerns floats of 8 bits. A
+    NaN as an integer may be any number; `quantized` has that and what rounding decides.
+
+    Raises InvalidNode if output_dtype and the type of the zero point differ, for a scale and zero
+    point of shapes that `spread` does not have, for an axis out of range, and by its readings.
+    Raises NotSupported, while judging, for what the text does not define: scales of 0 or nearly,
+    infinite or NaN, a precision that is not of floats, fractions divided in integers, what float16
+    does not hold, in a type of floats a zero point other than 0 beside fractions and what rounding
+    may take out of range, and for too many NaN to list what they become.
+    """
     dtype = dtype_of_output(output_dtype, y_zero_point)
     saturates = 1 if dtype.bits < 8 else saturate
     out = Target(dtype, saturates, text=text.cast)
@@ -1042,7 +1172,9 @@ def quantize_versions(
 def dtype_of_output(output_dtype: int, zero_point: Array) -> DType:
     """Return the type of y: `output_dtype`, else the zero point's, else uint8.
 
-    "If both `output_dtype` and `y_zero_point` are specified, `output_dtype` must be `T3`."
+    output_dtype: by its number, 0 if it is left out; zero_point: None if it is. "If both
+    `output_dtype` and `y_zero_point` are specified, `output_dtype` must be `T3`": raises
+    InvalidNode if they differ.
     """
     stated = dtypes.named(output_dtype) if output_dtype else None
     given = None if zero_point is None else dtypes.of(zero_point)
@@ -1052,7 +1184,11 @@ def dtype_of_output(output_dtype: int, zero_point: Array) -> DType:
 
 
 def dtype_of_division(precision: int, scale: Array) -> DType:
-    """Return the type to divide in: `precision`, else the scale's."""
+    """Return the type to divide in: `precision`, by its number, else, if that is 0, the scale's.
+
+    Raises NotSupported, while judging, for a precision that is not a type of floats; otherwise it
+    is float32 then.
+    """
     if not precision:
         dtype = dtype_of(scale)
         assert dtype is not None  # The schema lists the types of scales.
@@ -1072,7 +1208,12 @@ LEAST_QUOTIENT = 2.0**-14
 
 
 def check_division(x: Array, scale: Array, divides: DType, *, is_stated: bool) -> None:
-    """Leave open what the text does not define: by 0, out of range, and in integers."""
+    """Raise NotSupported, while judging, for quotients that the text does not define.
+
+    Those are of scales that are 0, NaN, infinite or beyond FLOAT32_SCALES; in float16 (`divides`)
+    of scales beyond FLOAT16_SCALES and numbers beyond its range; and, if the text states the
+    precision (`is_stated`), those with fractions in a type of integers.
+    """
     numerator = xp.values_of(real(x))
     divisor = xp.values_of(real(scale))
     size = np.abs(divisor)
@@ -1088,7 +1229,11 @@ def check_division(x: Array, scale: Array, divides: DType, *, is_stated: bool) -
 
 
 def are_exact(x: Array, scale: Array, divides: DType) -> Mask:
-    """Mask the quotients that are exact in the type of the division: those by powers of two."""
+    """Return a mask of the quotients that are exact in the type of the division.
+
+    Those are quotients of finite numbers that the type holds by powers of two, if they are 0 or at
+    least LEAST_QUOTIENT.
+    """
     numerator = xp.values_of(real(x))
     size = np.abs(xp.values_of(real(scale)))
     held = divides if divides.kind == "float" else DTYPES["float32"]
@@ -1257,7 +1402,10 @@ LEAST_SCALE = 2.0**-100
 
 
 def ends_with_zero(x: Array) -> tuple[Array, Array]:
-    """Return minimum(0, min(x)) and maximum(0, max(x)): "adjusted to include 0"."""
+    """Return minimum(0, min(x)) and maximum(0, max(x)): "adjusted to include 0".
+
+    x: not empty; with a NaN in it, both are NaN.
+    """
     return xp.minimum(xp.min(x), 0.0), xp.maximum(xp.max(x), 0.0)
 
 
@@ -1290,11 +1438,17 @@ UINT8 = Target(DTYPES["uint8"])
 
 @formula_builder(11)
 def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Array]:
-    """Return y, y_scale and y_zero_point of uint8.
+    """Return y, y_scale and y_zero_point.
 
-    y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin),
-    y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),
-    y = saturate(round(x / y_scale) + y_zero_point).
+    y is uint8 in the shape of x; y_scale, in the type of x, and y_zero_point, uint8, are scalars.
+
+        y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin),
+        y_zero_point = cast(round(saturate(qmin - min(x)/y_scale))),
+        y = saturate(round(x / y_scale) + y_zero_point).
+
+    Raises NotSupported, while judging, for an empty x, whose scale and zero point are 0 otherwise,
+    and for a y_scale that is NaN, 0 or up to LEAST_SCALE, or too large for float32: where x is all
+    zeros, or holds infinities or NaN.
     """
     if not x.size:
         leave_open("nothing is said of the range of nothing")
@@ -1312,7 +1466,11 @@ def dynamic_quantize(how: DynamicQuantizer, x: Array) -> tuple[Array, Array, Arr
 
 
 def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> Array:
-    """Return y by any zero point that is admitted."""
+    """Return y, uint8 in the shape of the quotients, by any zero point that is admitted.
+
+    zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
+    results of any is admitted; see `admitted`.
+    """
     points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]
     every = np.concatenate([each_admitted(y) for y in found], axis=-1)

@@ -71,7 +71,12 @@ Place: TypeAlias = Callable[[Array, Array, Entries], Array]
 def beside(one: Array, x: Array, entries: Entries) -> Array:
     """Return a scale or zero point so that it broadcasts to `x`: a scalar, or one for each entry.
 
-    Raises InvalidNode for a shape that does not stretch to the entries; of others SHAPE_OF_SCALES.
+    entries: the axis of x whose entries have their own: ROWS, COLUMNS, FILTERS or NONE. A scalar is
+    returned as it is. A shape that the text does not name, and that stretches to the entries, is
+    stretched or refused: SHAPE_OF_SCALES.
+
+    Raises InvalidNode for a shape that does not stretch, and by SHAPE_OF_SCALES; NotSupported,
+    while judging, for scales or zero points of each element of a matrix.
     """
     if not one.ndim:
         return one
@@ -84,9 +89,13 @@ def beside(one: Array, x: Array, entries: Entries) -> Array:
 
 
 def beside_matrices(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]:
-    """Return what broadcasts to matrices, or to stacks of them, and True if the text names it.
+    """Return what broadcasts to matrices or stacks of them, and True if the text has its shape.
 
     "It could be a scalar or a 1-D tensor …, or an N-D tensor" with a 1 in place of the other axis.
+    one: of rank 1 or more; x: [M, K], a stack of them, or a vector; entries: ROWS or COLUMNS.
+
+    Raises InvalidNode if it does not broadcast to x; NotSupported, while judging, if it has other
+    elements for each entry of the other axis.
     """
     full = tuple(
         length if x.ndim > 1 and (n - x.ndim == entries or n - x.ndim < -2) else 1
@@ -103,9 +112,11 @@ def beside_matrices(one: Array, x: Array, entries: Entries) -> tuple[Array, bool
 
 
 def beside_filters(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]:
-    """Return what broadcasts to filters, or to an input, and True if the text names it.
+    """Return what broadcasts to filters, or to an input, and True if the text names its shape.
 
-    "It's a scalar or a 1-D tensor", of filters alone.
+    "It's a scalar or a 1-D tensor", of filters alone. one: of rank 1 or more; x: [M, C, k1, …];
+    entries: FILTERS, or NONE for one entry. Raises InvalidNode for a rank above 1, and for another
+    number than 1 and that of the entries.
     """
     has_filters = x.ndim and entries == FILTERS
     full = (x.shape[0] if has_filters else 1, *[1] * (x.ndim - 1))
@@ -117,14 +128,20 @@ def beside_filters(one: Array, x: Array, entries: Entries) -> tuple[Array, bool]
 
 
 def check_stretches(one: Array, x: Array, shape: Sequence[int], wanted: Sequence[int]) -> None:
-    """Raise InvalidNode unless `one`, beside `x` and of a shape there, broadcasts to the wanted."""
+    """Raise InvalidNode unless `shape` broadcasts to `wanted`, which stays as it is.
+
+    one, x: a scale or zero point and its tensor, for the message.
+    """
     pairs = zip(shape[::-1], wanted[::-1], strict=False)
     is_wrong = len(shape) > len(wanted) or any(n not in (1, m) for n, m in pairs)
     reject(is_wrong, f"scales or zero points {list(one.shape)} for {list(x.shape)}")
 
 
 def wide(x: Array) -> Array:
-    """Return numbers of few bits as int64 or float64."""
+    """Return integers of few bits in int64, and floats of few bits in float64.
+
+    Floats are of the kind of numbers in force.
+    """
     if x.dtype.kind in "iu":
         return x.astype(np.int64)
     return xp.astype(exact_values(x), np.float64)
@@ -154,7 +171,12 @@ class Factors:
 
 
 def less(x: Array, zero: Array, entries: Entries, place: Place = beside) -> Array:
-    """Return x - zero_point, in int64 or float64."""
+    """Return x - zero_point, in int64 or float64, in the shape of x; x if there is no zero point.
+
+    entries: the axis of x that has a zero point for each entry; place: puts them there. Raises what
+    `beside` does: InvalidNode for a zero point that does not stretch to the entries, or by
+    SHAPE_OF_SCALES; while judging, NotSupported for one of each element.
+    """
     if zero is None:
         return wide(x)
     return wide(x) - place(wide(zero), x, entries)
@@ -179,7 +201,12 @@ class Sums:
         operands: tuple[Array, Array],
         zeros: tuple[Array, Array],
     ) -> Factors:
-        """Return both operands, with and without their zero points."""
+        """Return both operands, with and without their zero points, which may be None.
+
+        product: MatMul's or Conv's; entries: the axis of each operand that has its own zero points.
+        Raises InvalidNode for a zero point that does not stretch to the entries, or by
+        SHAPE_OF_SCALES; NotSupported, while judging, for one of each element.
+        """
         first = self.difference(operands[0], zeros[0], entries[0])
         second = self.difference(operands[1], zeros[1], entries[1])
         return Factors(product, operands, (first, second))
@@ -188,7 +215,8 @@ class Sums:
         """Return the sums of products.
 
         "The production MUST never overflow. The accumulation may overflow if and only if in 32
-        bits."
+        bits." Raises NotSupported, while judging, for sums beyond 32 bits, and InvalidNode if the
+        product refuses the operands' shapes.
         """
         y = factors.product(*factors.differences)
         if not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all():
@@ -197,7 +225,10 @@ class Sums:
 
 
 def of_matrices(a: Array, b: Array, multiply: Callable[[Array, Array], Array] = xp.matmul) -> Array:
-    """Return MatMul's product."""
+    """Return MatMul's product of matrices, vectors, or stacks that broadcast.
+
+    Raises InvalidNode for scalars, and for shapes that do not fit.
+    """
     product: Array = matrix_product(multiply, a, b)
     return product
 
@@ -209,7 +240,10 @@ def of_windows(
     w: Array,
     multiply: Callable[[Array, Array], Array] = matmul,
 ) -> Array:
-    """Return Conv's product, without a bias."""
+    """Return Conv's product without a bias, N×M×O1×…×On.
+
+    windows: over x; x: N×C×D1×…×Dn; w: M×C/group×k1×…×kn. Their shapes are checked before.
+    """
     by_filters = partial(products, windows, group, multiply=multiply)
     return xp.bilinear(w, x, by_filters, prod(w.shape[1:]))
 
@@ -221,7 +255,15 @@ def of_windows(
 def matmul_integer(
     sums: Sums, A: Array, B: Array, a_zero_point: Array = None, b_zero_point: Array = None
 ) -> Array:
-    """Return (A - a_zero_point) @ (B - b_zero_point) in int32; zero points of rows and columns."""
+    """Return (A - a_zero_point) @ (B - b_zero_point) in int32; zero points of rows and columns.
+
+    A, B: 8-bit integers, as numpy.matmul takes them. A zero point is a scalar, one for each row of
+    A or column of B, or None for 0. Other shapes that stretch follow SHAPE_OF_SCALES.
+
+    Raises InvalidNode for scalars A or B, for shapes that do not fit each other, and for zero
+    points that do not stretch to the rows or columns. Raises NotSupported, while judging, for zero
+    points of each element, and for sums beyond 32 bits, which otherwise wrap around.
+    """
     zeros = a_zero_point, b_zero_point
     factors = sums.factors(of_matrices, (ROWS, COLUMNS), (A, B), zeros)
     return sums.of(factors).astype(np.int32)
@@ -244,7 +286,14 @@ def conv_integer(
 ) -> Array:
     """Return the convolution of x - x_zero_point and w - w_zero_point, in int32.
 
-    Padding holds the zero point, and so 0 of the difference.
+    x: N×C×D1×…×Dn; w: M×C/group×k1×…×kn; the result: N×M×O1×…×On. x_zero_point is a scalar,
+    w_zero_point a scalar or [M], and None is 0; other shapes that stretch follow SHAPE_OF_SCALES.
+    Padding holds the zero point, and so 0 of the difference. Where no window fits, NO_WINDOW_FITS
+    and SIZE_BELOW_0 decide.
+
+    Raises InvalidNode for shapes, attributes and zero points that do not fit each other, and by
+    these readings. Raises NotSupported, while judging, for sums beyond 32 bits, which otherwise
+    wrap around; MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -308,7 +357,11 @@ Quotients: TypeAlias = Callable[[Accumulated], Array]
 
 
 def by_factor(found: Accumulated) -> Array:
-    """Return the sums times a_scale * b_scale / y_scale, as float32 has it or anything finer."""
+    """Return the sums times a_scale * b_scale / y_scale, as float32 has it or anything finer.
+
+    The bias, if there is one, is added to the sums before. Sums that float32 does not hold may be
+    rounded.
+    """
     exact = found.with_bias()
     factor = found.a * found.b / found.y
     if isinstance(exact, xp.Number):
@@ -319,7 +372,10 @@ def by_factor(found: Accumulated) -> Array:
 
 
 def dequantized(found: Accumulated) -> Array:
-    """Return sums of products of real numbers, over the output's scale."""
+    """Return sums of products of real numbers, each times its scale, over the output's scale.
+
+    The bias counts times both scales.
+    """
     first, second = found.factors.differences
     a, b = found.scales_of_factors
     y = found.factors.product(real(first) * a, real(second) * b)
@@ -360,14 +416,20 @@ def requantized(
     bias: Array = None,
     is_exact: bool = False,
 ) -> Array:
-    """Return sums of products in the numbers of an output.
+    """Return sums of products in the numbers of an output, as the type of its zero point has them.
 
-    output: its scale and zero point, which are scalars; `x` is not used. If `is_exact`, float32
-    holds sums and products with powers of two, in any order.
+    how: the steps, which mutants change. product: of both factors; onto: makes their scales
+    broadcast to the sums. output: its scale and zero point, which are scalars; `x` is not used.
+    bias: broadcasts to the sums, None for nothing. If `is_exact`, float32 holds sums and products
+    with powers of two, in any order. What rounding leaves open is admitted: see `quantized`.
 
-    Raises:
-        InvalidNode: If a scale and its zero point have other shapes, or y_scale several elements.
-        NotSupported: When others are judged, if a scale is 0, or beyond 2^-40 or 2^40.
+    Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
+    their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has
+    several elements (or by ONE_ELEMENT_AS_A_SCALAR a rank above 0), and if the factors do not fit
+    each other. Raises NotSupported, while judging, if a scale is not between 2^-40 and 2^40 in
+    magnitude, as 0 and NaN are not; for scales of each element of a matrix; for sums beyond 32
+    bits; and, if the output is of floats, for a zero point other than 0 beside fractions, and where
+    rounding may leave the range.
     """
     for tensor in (first, second, output):
         if tensor.scale.shape != tensor.zero.shape:
@@ -408,7 +470,11 @@ def requantized(
 
 
 def onto_matrices(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]:
-    """Return the scales of rows and columns beside a product, which has no axis of a vector."""
+    """Return the scales of rows, `a`, and columns, `b`, so that they broadcast to the product.
+
+    x, w: the factors. The product has no axis of a vector, and so the scale of the other factor
+    loses its 1 in that place.
+    """
     if w.ndim == 1 and a.ndim:
         a = xp.reshape(a, a.shape[:-1])
     if x.ndim == 1 and b.ndim:
@@ -417,7 +483,10 @@ def onto_matrices(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]
 
 
 def onto_channels(a: Array, b: Array, x: Array, w: Array) -> tuple[Array, Array]:
-    """Return the scales beside N×M×O1×…×On; those of filters are M×1×…×1."""
+    """Return the scales so that they broadcast to N×M×O1×…×On: filters' M×1×…×1 loses an axis.
+
+    a: the input's, a scalar or of one element; x and w are not used.
+    """
     return a, xp.reshape(b, b.shape[:-1]) if b.ndim else b
 
 
@@ -436,7 +505,19 @@ def qlinear_matmul(
     y_scale: Array,
     y_zero_point: Array,
 ) -> Array:
-    """Return the product of both matrices, or stacks of them, in the numbers of y."""
+    """Return the product of both matrices, or stacks of them, in the numbers of y.
+
+    a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
+    of a and column of b. y_scale, y_zero_point: of one element; y has the point's type. Other
+    shapes of scales that stretch follow SHAPE_OF_SCALES.
+
+    Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
+    different shapes, or ones that do not stretch to the rows or columns, and if y_scale has several
+    elements or is ruled out by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported, while judging, if a
+    scale is 0, NaN, or beyond 2^-40 or 2^40, for scales of each element, for sums beyond 32 bits,
+    and, if y is of floats, for a zero point other than 0 beside fractions, and where rounding may
+    leave the range.
+    """
     # So few products of 8 bits have a sum that float32 holds.
     is_exact = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)
     return requantized(
@@ -476,11 +557,15 @@ def qlinear_conv(
         x: [N, C, D1, D2 …]; its scale and zero point are scalars.
         w: [M, C/group, k1, k2 …]; its scale and zero point are scalars or [M].
         B: int32 [M], in the unit of the sums: x_scale · w_scale.
-        y_scale, y_zero_point: Of one element.
+        y_scale, y_zero_point: Of one element; y has the point's type.
 
     Raises:
-        InvalidNode: If shapes or attributes do not fit, or by a ruling of OPEN_SIZES.
-        NotSupported: When others are judged, if a scale is 0, or beyond 2^-40 or 2^40.
+        InvalidNode: If shapes or attributes do not fit, if a scale and its zero point have
+            different shapes, or by a reading of OPEN_SIZES, SHAPE_OF_SCALES or
+            ONE_ELEMENT_AS_A_SCALAR.
+        NotSupported: While judging, if a scale is 0, NaN, or beyond 2^-40 or 2^40, or sums are
+            beyond 32 bits.
+        MemoryError: For an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -577,7 +662,7 @@ def saturated_pairs(factors: Factors) -> Array:
 
 
 def in_pairs(a: Array, b: Array) -> Array:
-    """Return a @ b with pairs of products that saturate in 16 bits."""
+    """Return a @ b with pairs of products that saturate in 16 bits, for a mutant."""
     terms = a[..., :, :, None] * b[..., None, :, :]
     pairs = np.add.reduceat(terms, np.arange(0, terms.shape[-2], 2), axis=-2)
     return np.clip(pairs, -1 << 15, (1 << 15) - 1).sum(axis=-2)
@@ -750,7 +835,11 @@ def declare_mutants(
     mutants: Mapping[str, tuple[str, Any]],
     of_pairs: Mapping[str, tuple[str, Any]],
 ) -> None:
-    """Declare the mutants of an operator; those of pairs concern uint8 alone."""
+    """Declare the mutants of an operator; those of pairs concern uint8 alone.
+
+    versions: makes the formulas of what a table has after each text. Raises WrongOperator for one
+    that contradicts the schema.
+    """
     op.mutant_table(mutants, build=versions, only=["int8", "uint8"])
     op.mutant_table(of_pairs, build=versions, only=["uint8"])
 

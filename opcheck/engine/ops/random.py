@@ -43,14 +43,21 @@ Drop: TypeAlias = Callable[[Floats, Floats, float], tuple[Floats, Booleans]]
 
 
 def normal(u: Floats, mean: float, scale: float) -> Floats:
-    """Return numbers from a normal distribution; raise NotSupported unless `scale` is one."""
+    """Return numbers of a normal distribution in the shape of u.
+
+    scale: its standard deviation. u: draws from [0, 1), of which the numbers are quantiles. Raises
+    NotSupported for a `scale` that is negative, infinite or NaN.
+    """
     if not 0 <= scale < np.inf:
         raise_unspecified(f"a scale of {scale}")
     return mean + scale * normal_quantiles(u)
 
 
 def normal_quantiles(u: Floats) -> Floats:
-    """Return the quantiles of mean 0 and scale 1; 0 and 1 have none, and numbers next to them."""
+    """Return the quantiles of mean 0 and scale 1 in the shape of u, all of them finite.
+
+    0 and 1 have none: they, and what is next to them, count as the nearest number that has one.
+    """
     quantile = NormalDist().inv_cdf
     inner = np.clip(u, 2.0**-54, 1 - 2.0**-53)
     if inner.size and (inner == inner.flat[0]).all():
@@ -59,28 +66,39 @@ def normal_quantiles(u: Floats) -> Floats:
 
 
 def uniform(u: Floats, low: float, high: float) -> Floats:
-    """Return numbers between both boundaries; raise NotSupported unless these are in order."""
+    """Return numbers from `low` on and below `high`, in the shape of u; `low` if both are equal.
+
+    u: draws from [0, 1). Raises NotSupported unless both are finite, and `low` is not above `high`.
+    """
     if not -np.inf < low <= high < np.inf:
         raise_unspecified(f"from {low} to {high}")
     return low + u * (high - low)
 
 
 def is_one(u: Floats, p: Floats) -> Booleans:
-    """Return True where 1 is produced: "with probability p", and 0 "with probability (1-p)"."""
+    """Return True where 1 is produced: "with probability p", and 0 "with probability (1-p)".
+
+    u: draws from [0, 1); p: the probabilities, from 0 to 1, in the shape of u.
+    """
     return u >= 1 - p
 
 
 def class_of(u: Floats, logarithms: Floats) -> Integers:
     """Return outcomes, by "the unnormalized log-probability of each corresponding outcome".
 
-    u: [batch_size, sample_size]; logarithms: [batch_size, class_size].
+    u: [batch_size, sample_size], draws from [0, 1); logarithms: [batch_size, class_size], where -∞
+    is impossible, and one of each batch is finite. Returns numbers of classes in the shape of u.
     """
     weights = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
     return class_by_weights(u, weights)
 
 
 def class_by_weights(u: Floats, weights: Floats) -> Integers:
-    """Return outcomes, each as likely as its weight's share of all weights of its batch."""
+    """Return outcomes, each as likely as its weight's share of all weights of its batch.
+
+    u: [batch_size, sample_size], draws from [0, 1); weights: [batch_size, class_size], from 0 on,
+    with a sum above 0. Returns numbers of classes in the shape of u.
+    """
     ends = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
     # The number of classes of its batch that end before the draw.
     outcomes: Integers = (ends[:, None, :] <= u[..., None]).sum(axis=-1)
@@ -88,7 +106,10 @@ def class_by_weights(u: Floats, weights: Floats) -> Integers:
 
 
 def dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
-    """Return "output = scale * data * mask", where "scale = 1. / (1. - ratio)", and the mask."""
+    """Return "output = scale * data * mask", where "scale = 1. / (1. - ratio)", and the mask.
+
+    u: draws from [0, 1), in the shape of the data; below `ratio` an element is 0, its mask False.
+    """
     return np.where(u < ratio, 0, data / (1 - ratio)), u >= ratio
 
 
@@ -96,7 +117,11 @@ def dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
 
 
 def random_operator(name: str, *, of_shapes: bool = False) -> Operator:
-    """Declare an operator that is random whatever its inputs are."""
+    """Declare and return an operator that is random whatever its inputs are.
+
+    of_shapes: it reads the shapes of its inputs alone. Raises WrongOperator for a name that is
+    none.
+    """
     return operator(
         name,
         module=__name__,
@@ -110,7 +135,8 @@ def random_operator(name: str, *, of_shapes: bool = False) -> Operator:
 def contradicting(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Booleans:
     """Return True for elements that are dropped though the mask keeps them, or the contrary.
 
-    An element of the data that is 0 is the same either way.
+    outputs: the output and perhaps the mask; without it, [False]. An element of the data that is 0
+    is the same either way, and never contradicts.
     """
     data = inputs[0]
     output = outputs[0]
@@ -133,7 +159,10 @@ DROPOUT = operator(
 
 
 def output_type(input: Tensor, dtype: int | None) -> DType:
-    """Return the output's type: "if not specified, … the data type of the input tensor"."""
+    """Return the output's type, by its number in ONNX's TensorProto.
+
+    None: "if not specified, … the data type of the input tensor". The number must name a type.
+    """
     if dtype is None:
         return not_none(dtypes.of(np.empty(0, input.dtype)))
     return not_none(dtypes.named(dtype))
@@ -148,7 +177,16 @@ def random_of_shape(
     seed: float | None,
     **parameters: float,
 ) -> Floats:
-    """RandomNormal and RandomUniform: return an output of this shape; it is rounded to `dtype`."""
+    """Return an output of RandomNormal or RandomUniform, float64 in this shape.
+
+    It is rounded to `dtype` later. distribution: makes elements of draws from `parameters`: mean
+    and scale, or low and high. seed: the same seed gives the same output, None another one each
+    time.
+
+    Raises NotSupported for sizes below 0, for parameters that give no distribution (a scale below
+    0, low above high, infinities and NaN), and in a graph; MemoryError for an output that is too
+    large.
+    """
     if min(shape, default=0) < 0:
         raise_unspecified("sizes below 0")
     check_size(shape)
@@ -165,9 +203,14 @@ def random_like(
     seed: float | None,
     **parameters: float,
 ) -> Floats:
-    """RandomNormalLike and RandomUniformLike: return an output of the input's shape.
+    """Return an output of RandomNormalLike or RandomUniformLike, float64 in the input's shape.
 
-    Raises InvalidNode for an output that is not of a floating type.
+    It is rounded later, to `dtype` or the input's type (None). distribution: makes elements of
+    draws from `parameters`: mean and scale, or low and high. seed: None for another output each
+    time.
+
+    Raises InvalidNode for an output that is not of a floating type; NotSupported for parameters
+    that give no distribution (a scale below 0, low above high, infinities and NaN), and in a graph.
     """
     named = output_type(input, dtype)
     reject(named.kind != "float", f"an output of {named}; allowed: floats")
@@ -179,9 +222,11 @@ def random_like(
 def bernoulli(
     ones: Distribution, input: Tensor, *, dtype: int | None, seed: float | None
 ) -> Tensor:
-    """Return 0 and 1 in the output's type, where `ones` decides which.
+    """Return 0 and 1 in the shape of the input.
 
-    "All values in input have to be in the range:[0, 1]": raises NotSupported for others and NaN.
+    They are of the type `dtype`, or of the input's if it is None. ones: decides from draws and
+    probabilities which elements are 1. "All values in input have to be in the range:[0, 1]": raises
+    NotSupported for others and NaN, and in a graph.
     """
     probabilities = xp.values_of(input)
     # Of NaN neither comparison is true.
@@ -202,10 +247,14 @@ def multinomial(
     sample_size: int,
     seed: float | None,
 ) -> Integers:
-    """Return outcomes, [batch_size, sample_size]; input: [batch_size, class_size].
+    """Return outcomes, [batch_size, sample_size]: numbers of classes, from 0 on.
 
-    Raises InvalidNode for another rank; NotSupported for less than one sample, and for a batch of
-    which no outcome is possible, or one is infinitely likely or NaN.
+    input: log-probabilities that need not add up, [batch_size, class_size]; -∞ is impossible.
+    classes: makes outcomes of draws and these. seed: None for others each time.
+
+    Raises InvalidNode for another rank than 2; NotSupported for less than one sample, for a batch
+    of which no outcome is possible, or one is infinitely likely or NaN, and in a graph; MemoryError
+    for an output that is too large.
     """
     reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     logarithms = xp.values_of(input)
@@ -221,9 +270,14 @@ def multinomial(
 
 @formula_builder(1, 6)
 def dropout_1(drop: Drop, data: Tensor, *, is_test: int, ratio: float, outputs: int = 1) -> Tensor:
-    """Versions 1 and 6: return the output; "if nonzero, run dropout in test mode".
+    """Return the output of versions 1 and 6, in the shape and type of the data.
 
-    Raises NotSupported if the mask is asked for, which has no type that it could be compared in.
+    "If nonzero, run dropout in test mode": with `is_test` or a ratio of 0 it is the data. drop:
+    makes output and mask of draws, data and ratio.
+
+    Raises NotSupported if the mask is asked for, which has no type that it could be compared in; in
+    training for a ratio that is not at least 0 and below 1, for infinities, NaN and overflow in
+    what is dropped, for types of 8 bits that cannot hold the output, and in a graph.
     """
     if outputs > 1:
         raise_unspecified("the mask")
@@ -237,7 +291,10 @@ def dropout_1(drop: Drop, data: Tensor, *, is_test: int, ratio: float, outputs: 
 
 @DROPOUT.formula(7, 10)
 def dropout_7(data: Tensor, *, ratio: float, outputs: int = 1) -> Tensor:
-    """Versions 7 and 10: return a copy, as these have no training; their mask is not defined."""
+    """Return the data, as versions 7 and 10 have no training.
+
+    Raises NotSupported if the mask is asked for, which is not defined where nothing is dropped.
+    """
     if outputs > 1:
         raise_unspecified("the mask where nothing is dropped")
     return data
@@ -253,11 +310,19 @@ def dropout(
     *,
     seed: float | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the output and the mask; ratio and training_mode: scalars.
+    """Return the output, in the shape and type of the data, and the mask, booleans in its shape.
 
-    Versions 12 and 13 say of a ratio that is left out that the output is a copy then, and that it
-    "will default to 0.5". Raises InvalidNode for a ratio beyond [0, 1) in training; NotSupported
-    where a text contradicts itself, or does not decide the type that the scale is rounded to.
+    ratio and training_mode: scalars, by default 0.5 and False. Without training, or with a ratio of
+    0, they are the data and a mask of True. drop: makes both of draws, data and ratio.
+    is_copied_without_ratio: versions 12 and 13 say of a ratio that is left out that the output is a
+    copy then, and that it "will default to 0.5".
+
+    Raises InvalidNode for a ratio beyond [0, 1) or NaN in training, and for a ratio or
+    training_mode of other than one element, or of rank 1 and more by ONE_ELEMENT_AS_A_SCALAR.
+    Raises NotSupported for such a ratio without training; and in training without a ratio in
+    versions 12 and 13, if the scale is rounded differently in the ratio's type, for infinities, NaN
+    and overflow in what is dropped, for types of 8 bits that cannot hold the output, and in a
+    graph.
     """
     ratio_value = 0.5 if ratio is None else scalar("ratio", ratio)
     is_training = training_mode is not None and scalar("training_mode", training_mode)
@@ -277,7 +342,10 @@ def dropout(
 
 
 def check_scale(ratio: float, type_of_data: np.dtype[Any], type_of_ratio: np.dtype[Any]) -> None:
-    """Raise NotSupported if the scale is another in the type of the ratio than in the data's."""
+    """Raise NotSupported if 1 / (1 - ratio) is another number in the type of the ratio.
+
+    A type that is as wide as that of the data does no harm. ratio: below 1.
+    """
     scale = 1 / (1 - ratio)
     is_as_wide = type_of_ratio.itemsize >= type_of_data.itemsize
     if not is_as_wide and float(type_of_ratio.type(scale)) != scale:
@@ -287,10 +355,11 @@ def check_scale(ratio: float, type_of_data: np.dtype[Any], type_of_ratio: np.dty
 def output_and_mask(
     drop: Drop, data: Tensor, ratio: float, seed: float | None
 ) -> tuple[Tensor, Booleans]:
-    """Return the output in the data's type, and the mask.
+    """Return the output, in the shape and type of the data, and the mask, booleans in its shape.
 
-    Raises NotSupported for infinities and NaN, whose product with 0 is NaN, and for types of 8
-    bits if they cannot hold the output.
+    ratio: at least 0, below 1. Raises NotSupported for infinities and NaN in the data, whose
+    product with 0 is NaN, and in the rounded output; for types of 8 bits if they cannot hold the
+    output; and in a graph, where other nodes would compute with draws.
     """
     values = xp.values_of(data)
     with np.errstate(over="ignore"):
@@ -308,7 +377,10 @@ def output_and_mask(
 
 
 def repeated(u: Floats, part: Floats) -> Floats:
-    """Return draws of the shape of `u`: the elements of `part`, over and over."""
+    """Return draws of the shape of `u`: the elements of `part`, over and over.
+
+    part: not empty, unless u is.
+    """
     return np.resize(part, u.shape) if u.size else u
 
 
@@ -354,7 +426,7 @@ def of_other_draws(
     *inputs: Any,
     **parameters: float,
 ) -> Any:
-    """Return what a distribution makes of draws that are changed."""
+    """Return what a distribution makes of draws that `change` changes, and raise as it does."""
     return distribution(change(u), *inputs, **parameters)
 
 
@@ -563,7 +635,11 @@ def declare(
     distribution: Distribution,
     mutants: Mutants,
 ) -> None:
-    """Declare the formula of an operator, and its mutants: of the draws, and `mutants`."""
+    """Declare the formula of an operator, and its mutants: of the draws, and `mutants`.
+
+    versions: makes the formulas of a distribution. Raises WrongOperator for what contradicts the
+    schema.
+    """
     op.formula(build=versions)(distribution)
     of_draws = {
         name: (text, partial(of_other_draws, distribution, change))

@@ -78,37 +78,43 @@ LEFT_OUT_PEEPHOLES = Ruling(
 
 
 def affine(x: Tensor, *, alpha: float, beta: float) -> Tensor:
-    """Affine(x) - alpha*x + beta."""
+    """Return Affine(x) = alpha*x + beta."""
     return alpha * x + beta
 
 
 def thresholded_relu(x: Tensor, *, alpha: float) -> Tensor:
-    """ThresholdedRelu(x) - x if x >= alpha else 0; the operator so named has x > alpha."""
+    """Return ThresholdedRelu(x): x if x >= alpha else 0; the operator so named has x > alpha.
+
+    NaN stays NaN.
+    """
     return xp.where(xp.less(x, alpha), xp.zeros_like(x), x)
 
 
 def scaled_tanh(x: Tensor, *, alpha: float, beta: float) -> Tensor:
-    """ScaledTanh(x) - alpha*Tanh(beta*x)."""
+    """Return ScaledTanh(x) = alpha*Tanh(beta*x)."""
     return alpha * xp.tanh(beta * x)
 
 
 def literal_tanh(x: Tensor) -> Tensor:
-    """Tanh(x) - (1 - e^{-2x})/(1 + e^{-2x}), which cancels near 0 and overflows."""
+    """Return Tanh(x) = (1 - e^{-2x})/(1 + e^{-2x}), which cancels near 0.
+
+    It overflows to NaN for x far below 0.
+    """
     return (1 - xp.exp(-2 * x)) / (1 + xp.exp(-2 * x))
 
 
 def literal_scaled_tanh(x: Tensor, *, alpha: float, beta: float) -> Tensor:
-    """ScaledTanh(x) - alpha*Tanh(beta*x), with Tanh as the text writes it."""
+    """Return ScaledTanh(x) = alpha*Tanh(beta*x), with Tanh as `literal_tanh` has it."""
     return alpha * literal_tanh(beta * x)
 
 
 def literal_softplus(x: Tensor) -> Tensor:
-    """Softplus(x) - log(1 + e^x), which overflows."""
+    """Return Softplus(x) = log(1 + e^x), which overflows to infinity."""
     return xp.log(1 + xp.exp(x))
 
 
 def operator_function(name: str) -> Function:
-    """Return the newest formula of the operator of this name."""
+    """Return the newest formula of the operator of this name; raises KeyError for another name."""
     for operators in (unary.OPERATORS, functions.OPERATORS, activation_operators.OPERATORS):
         if name in operators:
             formulas = operators[name].formulas
@@ -148,12 +154,19 @@ SCALES = ("alpha", "beta")
 
 
 def has_scale(name: str, scale: str) -> bool:
-    """Return True if the activation of this name takes `scale`."""
+    """Return True if the activation of this name takes `scale`, alpha or beta.
+
+    Raises KeyError for a name that ACTIVATIONS lacks.
+    """
     return scale in keywords(ACTIVATIONS[name])[0]
 
 
 def default_scale(name: str, scale: str) -> float | None:
-    """Return the default of a scale in the operator of this name; None if there is none."""
+    """Return the default of a scale in the newest operator of this name.
+
+    None if there is no such operator, or no default. Raises KeyError if the operator lacks the
+    scale.
+    """
     versions = opset.versions("", name)
     if not versions:
         return None
@@ -162,7 +175,11 @@ def default_scale(name: str, scale: str) -> float | None:
 
 
 def scales_by_use(names: Sequence[str], values: Sequence[float], scale: str) -> dict[int, float]:
-    """Return the scale of each activation, where only those that take one consume a value."""
+    """Return the scale of each activation, where only those that take one consume a value.
+
+    The keys are places in `names`. Activations for which no value is left are not in it; values
+    that are left over are not used.
+    """
     takers = [k for k, name in enumerate(names) if has_scale(name, scale)]
     return dict(zip(takers, values, strict=False))
 
@@ -170,7 +187,8 @@ def scales_by_use(names: Sequence[str], values: Sequence[float], scale: str) -> 
 def scales_by_place(names: Sequence[str], values: Sequence[float], scale: str) -> dict[int, float]:
     """Return the scale of each activation, where every activation consumes a value.
 
-    Raises InvalidNode if a value is left over, or missing.
+    The keys are places in `names`, of activations that take a scale and have a value. Raises
+    InvalidNode if a value is left over, or missing for one without a default.
     """
     reject(len(values) > len(names), f"{len(values)} values of {scale} for {len(names)} functions")
     given = {k: value for k, value in enumerate(values) if has_scale(names[k], scale)}
@@ -183,10 +201,14 @@ def scales_by_place(names: Sequence[str], values: Sequence[float], scale: str) -
 def scales_of(
     names: Sequence[str], values: Sequence[float], scale: str, *, has_defaults: bool
 ) -> list[dict[str, float]]:
-    """Return the keyword of each activation for one scale: {} if it takes none.
+    """Return the keyword of each activation for one scale, alpha or beta: {} if it takes none.
 
-    The values are consumed in the order of the activations: PLACE_OF_A_SCALE. GRU-1 has no
-    defaults. Raises NotSupported where a default is not defined.
+    The values are consumed in the order of the activations, by all or by those that take one:
+    PLACE_OF_A_SCALE; by use, values that are left over do not count. Where none is left, the scale
+    is the default of the operator so named; GRU-1 has none (`has_defaults`).
+
+    Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
+    activation consumes a value, for values left over and for one that is missing without a default.
     """
     takers = [k for k, name in enumerate(names) if has_scale(name, scale)]
     given = scales_by_use(names, values, scale)
@@ -207,7 +229,11 @@ def scales_of(
 
 
 def clipped(x: Tensor, clip: float | None) -> Tensor:
-    """Return the input of an activation in the range of [-threshold, +threshold]."""
+    """Return the input of an activation in the range of [-threshold, +threshold].
+
+    clip: the threshold, from 0 on; None for no limit. NaN stays NaN, or becomes a limit:
+    NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
+    """
     return x if clip is None else minimum(maximum(x, -clip), clip)
 
 
@@ -236,11 +262,17 @@ class Step:
     flag: int
 
     def gate(self, k: int, H: Tensor, addend: Tensor | None = None) -> Tensor:
-        """Return Xt*(W^T) + H*(R^T) + Wb + Rb of gate `k`, plus an addend if there is one."""
+        """Return Xt*(W^T) + H*(R^T) + Wb + Rb of gate `k`, [batch_size, hidden_size].
+
+        H: the state, [batch_size, hidden_size]. addend: is added as another term; None for nothing.
+        """
         return sum_of_products(xp.concat([self.X_t, H], axis=1), self.weights[k], addend)
 
     def gate_with_scaled_state(self, k: int, H: Tensor, r_t: Tensor) -> Tensor:
-        """Return Xt*(W^T) + r_t (.) (H*(R^T) + Rb) + Wb of gate `k`."""
+        """Return Xt*(W^T) + r_t (.) (H*(R^T) + Rb) + Wb of gate `k`, [batch_size, hidden_size].
+
+        H, r_t: the state and the reset gate, both of this shape.
+        """
         weights = self.weights[k]
         rows = np.arange(weights.shape[0])
         input_size = self.X_t.shape[1]
@@ -252,7 +284,10 @@ class Step:
         return sum_of_products(self.X_t, of_input, r_t * of_state)
 
     def peephole(self, k: int, C: Tensor) -> Tensor | None:
-        """Return P (.) C of peephole `k`; None without peepholes: LEFT_OUT_PEEPHOLES."""
+        """Return P (.) C of peephole `k`, in the shape of C, [batch_size, hidden_size].
+
+        Without peepholes None; or, if C has an infinity, perhaps 0 (.) C: LEFT_OUT_PEEPHOLES.
+        """
         if self.peepholes:
             return self.peepholes[k] * C
         if np.any(xp.isinf(C)) and LEFT_OUT_PEEPHOLES.reading() == "peepholes_of_0":
@@ -267,7 +302,8 @@ Cell: TypeAlias = Callable[[Step], tuple[Tensor, ...]]
 def sum_of_products(x: Tensor, weights: Tensor, addend: Tensor | None = None) -> Tensor:
     """Return `x` @ `weights`, with the rows of weights that x has no columns for, and an addend.
 
-    x: [batch_size, n]; weights: [n + m, hidden_size], where the last m rows are biases.
+    x: [batch_size, n]; weights: [n + m, hidden_size], where the last m rows are biases; addend: of
+    the result's shape, [batch_size, hidden_size], or None for nothing.
     """
     count = weights.shape[0] - x.shape[1]
     ones = xp.astype(np.ones((x.shape[0], count), np.float32), x.dtype)
@@ -276,7 +312,10 @@ def sum_of_products(x: Tensor, weights: Tensor, addend: Tensor | None = None) ->
 
 
 def lstm_step(step: Step) -> tuple[Tensor, Tensor]:
-    """Return H_t and C_t: Ct = ft (.) Ct-1 + it (.) ct, Ht = ot (.) h(Ct)."""
+    """Return H_t and C_t: Ct = ft (.) Ct-1 + it (.) ct, Ht = ot (.) h(Ct).
+
+    Both are [batch_size, hidden_size]. With input_forget it and ft add up to 1: COUPLED_GATES.
+    """
     return lstm_with(step)
 
 
@@ -290,9 +329,12 @@ def lstm_with(
     exchanges_gates: bool = False,
     output_activation: Function | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return H_t and C_t; the options are what mutants do otherwise.
+    """Return H_t and C_t, each [batch_size, hidden_size].
 
-    The gates stand in the order i, o, f, c in W and R, the peepholes in the order i, o, f.
+    The options are what mutants do otherwise. The gates stand in the order i, o, f, c in W and R,
+    the peepholes in the order i, o, f. With input_forget, the flag, one of the gates i and f is 1
+    less the other: COUPLED_GATES. What peepholes left out do with infinity: LEFT_OUT_PEEPHOLES.
+    output_activation: h unless it is given.
     """
     f, g, h = step.activations
     H, C = step.states
@@ -312,17 +354,17 @@ def lstm_with(
 
 
 def gru_step(step: Step) -> tuple[Tensor]:
-    """Return H_t = (1 - zt) (.) ht + zt (.) Ht-1; the gates stand in the order z, r, h."""
+    """Return (H_t,) = (1 - zt) (.) ht + zt (.) Ht-1; the gates stand in the order z, r, h."""
     return gru_with(step)
 
 
 def weighted(z_t: Tensor, h_t: Tensor, H: Tensor) -> Tensor:
-    """(1 - zt) (.) ht + zt (.) Ht-1, as the text writes it."""
+    """Return (1 - zt) (.) ht + zt (.) Ht-1, as the text writes it."""
     return (1 - z_t) * h_t + z_t * H
 
 
 def interpolated(z_t: Tensor, h_t: Tensor, H: Tensor) -> Tensor:
-    """The same with one product: ht + zt (.) (Ht-1 - ht)."""
+    """Return (1 - zt) (.) ht + zt (.) Ht-1 with one product: ht + zt (.) (Ht-1 - ht)."""
     return h_t + z_t * (H - h_t)
 
 
@@ -332,7 +374,11 @@ def gru_with(
     update: Callable[[Tensor, Tensor, Tensor], Tensor] = weighted,
     is_linear: Callable[[int], bool] = bool,
 ) -> tuple[Tensor]:
-    """Return H_t; `is_linear` tells from linear_before_reset where the reset gate acts."""
+    """Return (H_t,), [batch_size, hidden_size].
+
+    update: makes H_t of the update gate z_t, h_t and the state. is_linear: returns True for values
+    of linear_before_reset by which the reset gate acts behind the product with R.
+    """
     f, g = step.activations
     (H,) = step.states
     z_t = f(step.gate(0, H))
@@ -345,7 +391,7 @@ def gru_with(
 
 
 def rnn_step(step: Step) -> tuple[Tensor]:
-    """Return H_t = f(Xt*(Wi^T) + Ht-1*(Ri^T) + Wbi + Rbi)."""
+    """Return (H_t,) = f(Xt*(Wi^T) + Ht-1*(Ri^T) + Wbi + Rbi), [batch_size, hidden_size]."""
     (f,) = step.activations
     (H,) = step.states
     return (f(step.gate(0, H)),)
@@ -357,9 +403,10 @@ def rnn_step(step: Step) -> tuple[Tensor]:
 def times_of_steps(
     attributes: "Attributes", k: int, steps: int, lengths: NDArray[np.int64]
 ) -> Times:
-    """Return the time of each step of each sequence in direction `k`.
+    """Return the time of each step of each sequence in direction `k`, [steps, batch_size, 1].
 
-    In reverse a sequence begins with its last element; what lies behind its end stays there.
+    lengths: [batch_size], from 0 to `steps`. In reverse a sequence begins with its last element;
+    what lies behind its end stays there.
     """
     t = np.arange(steps).reshape(-1, 1)
     is_turned = (t < lengths) & attributes.is_reverse(k)
@@ -367,7 +414,11 @@ def times_of_steps(
 
 
 def joined_weights(W: Tensor, R: Tensor, *biases: Tensor) -> Tensor:
-    """Return [W, R, Wb, Rb] of one direction, a row for each gate and hidden unit."""
+    """Return [W, R, Wb, Rb] of one direction, a row for each gate and hidden unit.
+
+    W: [gates*hidden_size, input_size]; R: [gates*hidden_size, hidden_size]; biases: none, or both,
+    each [gates*hidden_size, 1].
+    """
     return xp.concat([W, R, *biases], axis=1)
 
 
@@ -377,7 +428,10 @@ def own_weights(direction: int) -> int:
 
 
 def last_states(states: Sequence[Tensor], Y: Tensor) -> Sequence[Tensor]:
-    """Return Y_h and, of LSTM, Y_c of one direction: the states after its last step."""
+    """Return Y_h and, of LSTM, Y_c of one direction: the states after its last step.
+
+    Y is for mutants, which take them from it.
+    """
     return states
 
 
@@ -456,7 +510,7 @@ class Attributes:
         return 2 if self.direction == "bidirectional" else 1
 
     def is_reverse(self, k: int) -> bool:
-        """Return True if direction `k` begins at the end: the second, or the only one."""
+        """Return True if direction `k` begins at the end: the second, or one of reverse."""
         return k == 1 or self.direction == "reverse"
 
 
@@ -464,9 +518,15 @@ def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> t
     """Return Y, Y_h and, of LSTM, Y_c.
 
     Y: [seq_length, num_directions, batch_size, hidden_size]; the others: [num_directions,
-    batch_size, hidden_size]. With `layout` 1 batch_size comes first in all of them.
+    batch_size, hidden_size]. With `layout` 1 batch_size comes first in all of them. since: the
+    version. Behind the end of a sequence Y may be anything. Further readings: TRANSPOSED_WEIGHTS
+    before version 7, COUPLED_GATES and LEFT_OUT_PEEPHOLES of LSTM.
 
-    Raises InvalidNode for what the text forbids, NotSupported for what it leaves undefined.
+    Raises InvalidNode for a direction or layout that does not exist, X, R or an initial state of
+    other than three axes, shapes that contradict each other or hidden_size, sequence_lens beyond
+    [0, seq_length], unknown activations or another number of them, and by the readings of NO_STEPS,
+    ACTIVATIONS_TOO_MANY and PLACE_OF_A_SCALE. Raises NotSupported for a clip that is negative or
+    NaN, and for an alpha or beta that has neither a value nor a default.
     """
     attributes = checked_attributes(layer, since, attributes)
     tensors = time_first(checked_ranks(tensors), attributes.layout)
@@ -499,7 +559,8 @@ def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> t
 def checked_attributes(layer: Layer, since: int, attributes: Attributes) -> Attributes:
     """Return the attributes with the default of GRU-1, `foward`, spelled rightly.
 
-    Raises InvalidNode for a direction, layout or clip that does not exist.
+    Raises InvalidNode for a direction or a layout that does not exist; NotSupported for a `clip`
+    that is negative or NaN, a range without numbers.
     """
     is_first_gru = layer.gates == 3 and since == 1
     if is_first_gru and attributes.direction == "foward":
@@ -513,21 +574,21 @@ def checked_attributes(layer: Layer, since: int, attributes: Attributes) -> Attr
 
 
 def checked_ranks(tensors: Tensors) -> Tensors:
-    """Return the tensors; raise InvalidNode unless X and R have three axes."""
+    """Return the tensors as they are; raises InvalidNode unless X and R have three axes."""
     X, R = tensors.X, tensors.R
     reject(X.ndim != 3 or R.ndim != 3, f"X of {X.ndim} and R of {R.ndim} axes; allowed: 3")
     return tensors
 
 
 def batch_and_time_exchanged(x: Tensor) -> Tensor:
-    """Return a tensor with its first two axes exchanged."""
+    """Return a tensor of two or more axes with its first two exchanged."""
     return xp.permute_dims(x, (1, 0, *range(2, x.ndim)))
 
 
 def time_first(tensors: Tensors, layout: int) -> Tensors:
-    """Return the tensors as they are with `layout` 0.
+    """Return the tensors as they are with `layout` 0, seq_length before batch_size.
 
-    Raises InvalidNode for an initial state that has not three axes.
+    X has three axes. Raises InvalidNode for an initial state that has not, if `layout` is 1.
     """
     if not layout:
         return tensors
@@ -540,7 +601,10 @@ def time_first(tensors: Tensors, layout: int) -> Tensors:
 
 
 def time_first_state(name: str, state: Tensor | None) -> Tensor | None:
-    """Return an initial state as it is with `layout` 0; InvalidNode if it has not three axes."""
+    """Return an initial state, given as with `layout` 1, as it is with `layout` 0; None stays None.
+
+    name: its input's, in the message. Raises InvalidNode if it has not three axes.
+    """
     if state is None:
         return None
     reject(state.ndim != 3, f"{name} of shape {list(state.shape)}; allowed: three axes")
@@ -548,7 +612,11 @@ def time_first_state(name: str, state: Tensor | None) -> Tensor | None:
 
 
 def check_shapes(layer: Layer, tensors: Tensors, attributes: Attributes) -> None:
-    """Raise InvalidNode where a tensor's shape contradicts the others', or hidden_size."""
+    """Raise InvalidNode where a tensor's shape contradicts the others', or hidden_size.
+
+    The sizes are those of X and of R's last axis; `Tensors` has the shapes. What is left out is
+    right.
+    """
     _, batch_size, input_size = tensors.X.shape
     hidden_size = tensors.R.shape[2]
     count, gates = attributes.num_directions, layer.gates
@@ -565,7 +633,11 @@ def check_shapes(layer: Layer, tensors: Tensors, attributes: Attributes) -> None
 
 
 def lengths_of(tensors: Tensors) -> NDArray[np.int64]:
-    """Return the number of steps of each sequence: all of them if `sequence_lens` is left out."""
+    """Return the number of steps of each sequence, [batch_size].
+
+    Without `sequence_lens` that is seq_length. Raises InvalidNode for a length below 0 or beyond
+    the steps of X, and for 0 by one of the readings of NO_STEPS.
+    """
     steps, batch_size, _ = tensors.X.shape
     if tensors.sequence_lens is None:
         lengths = np.full(batch_size, steps)
@@ -579,7 +651,16 @@ def lengths_of(tensors: Tensors) -> NDArray[np.int64]:
 
 
 def activations_of(layer: Layer, since: int, attributes: Attributes) -> list[Function]:
-    """Return the activations of all directions, applied to what `clip` leaves of their inputs."""
+    """Return the activations of all directions, applied to what `clip` leaves of their inputs.
+
+    There are `layer.defaults` for each direction, unless the node names others. Of RNN there may be
+    more names than directions, which are not used, or refused: ACTIVATIONS_TOO_MANY. Tanh twice,
+    which is RNN's default, is never refused.
+
+    Raises InvalidNode for a name that is none, for too few or too many names, and by the readings
+    of ACTIVATIONS_TOO_MANY and, for alpha and beta, PLACE_OF_A_SCALE. Raises NotSupported for an
+    alpha or beta that has neither a value nor a default, as in GRU-1.
+    """
     if attributes.activations is None:
         names = layer.defaults * attributes.num_directions
     else:
@@ -611,14 +692,19 @@ def activations_of(layer: Layer, since: int, attributes: Attributes) -> list[Fun
 def activated(
     function: Function, clip: float | None, scales: Mapping[str, float], x: Tensor
 ) -> Tensor:
-    """Return an activation of what `clip` leaves of its input."""
+    """Return an activation of what `clip` leaves of its input.
+
+    scales: alpha and beta, where the function takes them. See `clipped` for clip and NaN.
+    """
     return function(clipped(x, clip), **scales)
 
 
 def as_first_texts_read(R: Tensor, gates: int) -> Tensor:
     """Return R so that its transpose is what the text multiplies by: TRANSPOSED_WEIGHTS.
 
-    "Ht-1*Ri" in versions 1 to 6 is not transposed, and "Ht-1*(Ri^T)" in later ones is.
+    R: [num_directions, gates*hidden_size, hidden_size]. "Ht-1*Ri" in versions 1 to 6 is not
+    transposed, and "Ht-1*(Ri^T)" in later ones is. If each gate's matrix is symmetric, nothing
+    depends on it.
     """
     count, _, hidden_size = R.shape
     squares = xp.values_of(R).reshape(count, gates, hidden_size, hidden_size)
@@ -639,7 +725,12 @@ def run_direction(
     lengths: NDArray[np.int64],
     activations: Sequence[Function],
 ) -> tuple[Tensor, Sequence[Tensor]]:
-    """Return Y, [seq_length, batch_size, hidden_size], and the last states of direction `k`."""
+    """Return Y, [seq_length, batch_size, hidden_size], and the last states of direction `k`.
+
+    lengths: the steps of each sequence; activations: those of this direction. Behind the end of a
+    sequence the states stay, and Y may be anything. The last states of a sequence without steps are
+    the initial ones, or 0: NO_STEPS.
+    """
     X = tensors.X
     steps, batch_size, _ = X.shape
     hidden_size = tensors.R.shape[2]
@@ -672,7 +763,11 @@ def run_direction(
 
 
 def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Tensor]:
-    """Return [W, R, Wb, Rb] of direction `k`, transposed, for each gate; see `Step.weights`."""
+    """Return [W, R, Wb, Rb] of direction `k`, transposed, for each gate in the order of W.
+
+    Each is [input_size + hidden_size + 2, hidden_size]; the last two rows are biases, and are
+    missing without B.
+    """
     hidden_size = tensors.R.shape[2]
     biases: list[Tensor] = []
     if tensors.B is not None:
@@ -684,7 +779,7 @@ def weights_by_gate(layer: Layer, tensors: Tensors, k: int) -> list[Tensor]:
 
 
 def peepholes_of(tensors: Tensors, k: int) -> list[Tensor]:
-    """Return P[i], P[o] and P[f] of direction `k`, or nothing."""
+    """Return P[i], P[o] and P[f] of direction `k`, each [hidden_size]; [] if P is left out."""
     if tensors.P is None:
         return []
     hidden_size = tensors.R.shape[2]
@@ -692,7 +787,10 @@ def peepholes_of(tensors: Tensors, k: int) -> list[Tensor]:
 
 
 def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Tensor, ...]:
-    """Return the initial states of direction `k`: "If not specified - assumed to be 0"."""
+    """Return the initial states of direction `k`, each [batch_size, hidden_size].
+
+    "If not specified - assumed to be 0"; LSTM has two.
+    """
     given = (tensors.initial_h, tensors.initial_c)[: layer.states]
     shape = (tensors.X.shape[1], tensors.R.shape[2])
     zeros = xp.astype(np.zeros(shape, np.float32), tensors.X.dtype)
@@ -700,7 +798,10 @@ def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Tensor, ...]
 
 
 def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Sequence[Tensor]:
-    """Return the last states, with those of a sequence without steps as NO_STEPS reads them."""
+    """Return the last states, with those of a sequence without steps as NO_STEPS reads them.
+
+    They are the initial states, which stayed, or 0. lengths: [batch_size].
+    """
     is_empty = (lengths == 0)[:, np.newaxis]
     if not is_empty.any() or NO_STEPS.reading() != "zero":
         return states
@@ -708,10 +809,10 @@ def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Seque
 
 
 def anything_like(Y: Tensor) -> Tensor:
-    """Return numbers that any number is as good as, for places that the text does not define.
+    """Return numbers, in the shape of Y, that any number is as good as.
 
-    They are next to 0, and a 0 in most types: a 0 that is not exact is computed again in wider
-    numbers, which takes long.
+    They stand where the text defines none. They are next to 0, and a 0 in most types: a 0 that is
+    not exact is computed again in wider numbers, which takes long.
     """
     return xp.inexact(xp.full_like(Y, 2.0**-200), 2.0**270)
 
@@ -752,11 +853,17 @@ def lstm(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y, Y_h and Y_c of an LSTM; `run` has the shapes. `output_sequence` decides nothing.
+    """Return Y, Y_h and Y_c of an LSTM; `Tensors` and `run` have the shapes.
+
+    layer: the steps, which mutants change; since: the version. input_forget couples the input and
+    the forget gate unless it is 0: COUPLED_GATES. `output_sequence` decides nothing.
 
     Raises:
-        InvalidNode: If shapes or attributes do not fit.
-        NotSupported: For what the text leaves open.
+        InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
+            or activation that does not exist, and by readings that refuse: NO_STEPS and
+            PLACE_OF_A_SCALE.
+        NotSupported: For a negative clip, and for an alpha or beta without a value and a
+            default.
     """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h, initial_c, P)
     attributes = Attributes(
@@ -793,7 +900,18 @@ def gru(
     linear_before_reset: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y and Y_h of a GRU; see `run`. `output_sequence` decides nothing."""
+    """Return Y and Y_h of a GRU; `Tensors` and `run` have the shapes.
+
+    layer: the steps, which mutants change; since: the version. With a linear_before_reset other
+    than 0 the reset gate acts behind the product with R. `output_sequence` decides nothing.
+
+    Raises:
+        InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
+            or activation that does not exist, and by readings that refuse: NO_STEPS and
+            PLACE_OF_A_SCALE.
+        NotSupported: For a negative clip, and for an alpha or beta without a value and a
+            default; version 1 has no defaults.
+    """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
     attributes = Attributes(
         activation_alpha=activation_alpha,
@@ -828,7 +946,17 @@ def rnn(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y and Y_h of an RNN; see `run`. `output_sequence` decides nothing."""
+    """Return Y and Y_h of an RNN; `Tensors` and `run` have the shapes.
+
+    layer: the steps, which mutants change; since: the version. `output_sequence` decides nothing.
+
+    Raises:
+        InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
+            or activation that does not exist, and by readings that refuse: NO_STEPS,
+            PLACE_OF_A_SCALE and ACTIVATIONS_TOO_MANY.
+        NotSupported: For a negative clip, and for an alpha or beta without a value and a
+            default.
+    """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
     attributes = Attributes(
         activation_alpha=activation_alpha,
@@ -904,7 +1032,7 @@ def joined_in_order(order: Sequence[int], count: int, *parts: Tensor) -> Tensor:
 
 
 def layer_mutants(layer: Layer) -> dict[str, tuple[str, Layer]]:
-    """Return the mutants that all three operators have: a text, and the layer."""
+    """Return the mutants that all three operators have, by name: a text, and the layer."""
     return {
         "padding_read_first": (
             "what is behind a sequence was read first in reverse",
@@ -948,7 +1076,10 @@ def layer_mutants(layer: Layer) -> dict[str, tuple[str, Layer]]:
 def gate_order_mutants(
     layer: Layer, name: str, gates: str, order: Sequence[int]
 ) -> dict[str, tuple[str, Layer]]:
-    """Return the mutants that take the gates in another order in W, in R and in the biases."""
+    """Return the mutants that take the gates in another order in W, in R and in the biases.
+
+    gates: the order in words; order: the place of each gate in the text's order.
+    """
     places = {"": (4, ""), "_in_W_and_R": (2, " in W and R, not in B"), "_in_W": (1, " in W alone")}
     return {
         f"{name}{suffix}": (
@@ -1035,7 +1166,10 @@ def declare_mutants(
     cells: Mapping[str, tuple[str, Cell]],
     orders: Mapping[str, tuple[str, Layer]],
 ) -> None:
-    """Declare the mutants of an operator: of its cell, of every layer, of the order of gates."""
+    """Declare the mutants of an operator: of its cell, of every layer, of the order of gates.
+
+    Raises WrongOperator for one that contradicts the schema.
+    """
     of_cell = {name: (text, replace(layer, cell=cell)) for name, (text, cell) in cells.items()}
     op.mutant_table({**of_cell, **layer_mutants(layer), **orders}, build=versions)
 

@@ -55,49 +55,79 @@ RANGE_OF_THE_SUM = Ruling(
 
 
 def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The sum of |x|."""
+    """Return the sum of |x| along `axis`: 0 of no values, NaN where one is.
+
+    Integers wrap around.
+    """
     return xp.sum(xp.abs(x), axis=axis, keepdims=keepdims)
 
 
 def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The sum of x * x."""
+    """Return the sum of x * x along `axis`: 0 of no values, NaN where one is.
+
+    Integers wrap around.
+    """
     return xp.sum(x * x, axis=axis, keepdims=keepdims)
 
 
 def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The root of the sum of x * x; of integers only if it is one."""
+    """Return the square root of the sum of x * x along `axis`, in the type of `x`; 0 of no values.
+
+    Floats whose squares leave the range follow RANGE_OF_THE_SUM: the root, or infinity. Raises
+    NotSupported for integers unless every root is a whole number.
+    """
     y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
 
 
 def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The same by a power, or a library's root, which need not be rounded rightly."""
+    """Return what `l2_norm` does, by a power 0.5 of floats, which need not be rounded rightly.
+
+    RANGE_OF_THE_SUM decides where squares leave the range. Raises NotSupported for integers unless
+    every root is a whole number.
+    """
     total = sum_of_squares(x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
     return l2_norm_as_read(x, y)
 
 
 def l2_norm_as_read(x: Array, y: Array) -> Array:
-    """Return a norm `y` in the type of `x`, infinite if the squares are: RANGE_OF_THE_SUM."""
+    """Return `y`, a norm of `x`, in the type of `x`: RANGE_OF_THE_SUM.
+
+    By that ruling a float is `y`, or infinite where its square leaves the range. Raises
+    NotSupported for integers `x` unless every `y` is a whole number.
+    """
     if is_integer(x):
         return as_integers(x, y, y % 1 == 0)
     return as_range_is_read(x, y, -inf, sqrt(largest_of(x)))
 
 
 def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The logarithm of the sum; of integers only where it is 0."""
+    """Return the natural logarithm of the sum along `axis`, in the type of `x`.
+
+    It is −inf of no values and of a sum of 0, and NaN of a sum below 0. Raises NotSupported for
+    integers unless every logarithm is 0.
+    """
     y = xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
     return as_integers(x, y, y == 0) if is_integer(x) else y
 
 
 def log_sum_exp(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The logarithm of the sum of e^x; of integers only where it is 0."""
+    """Return the natural logarithm of the sum of e^x along `axis`, in the type of `x`.
+
+    It is −inf of no values. Where e^x leaves the range, RANGE_OF_THE_SUM decides: the logarithm, or
+    an infinity. Raises NotSupported for integers unless every logarithm is 0.
+    """
     y = xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=keepdims))
     return log_sum_exp_as_read(x, y)
 
 
 def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The same with the maximum subtracted before, and added after."""
+    """Return what `log_sum_exp` does, with the maximum subtracted before and added after.
+
+    Where the maximum is infinite or NaN nothing is subtracted. RANGE_OF_THE_SUM decides where e^x
+    leaves the range. Raises NotSupported for integers unless every logarithm is 0.
+    """
     if has_no_values(x, axis):
         return log_sum_exp(x, axis=axis, keepdims=keepdims)
     # A NaN makes the sum NaN, whatever is subtracted.
@@ -108,17 +138,22 @@ def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def log_sum_exp_as_read(x: Array, y: Array) -> Array:
-    """Return `y` in the type of `x`, infinite if e^x leaves the range: RANGE_OF_THE_SUM."""
+    """Return `y`, the logarithm of a sum of e^x, in the type of `x`: RANGE_OF_THE_SUM.
+
+    By that ruling a float is `y`, or infinite with its sign where the sum leaves the range. Raises
+    NotSupported for integers `x` unless every `y` is 0.
+    """
     if is_integer(x):
         return as_integers(x, y, y == 0)
     return as_range_is_read(x, y, logarithm_of_half_the_smallest(x), log(largest_of(x)))
 
 
 def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The mean; of integers only where it is one.
+    """Return the mean along `axis`; of no floats NaN.
 
-    Raises NotSupported for others: the text does not state how they are rounded, nor what a sum
-    out of range makes.
+    Raises NotSupported for integers if a mean is not a whole number, if one is of no values, or if
+    the size of a sum is at least the type's largest number: the text does not state how such means
+    are rounded, nor what a sum out of range makes.
     """
     if not is_integer(x):
         return xp.mean(x, axis=axis, keepdims=keepdims)
@@ -134,9 +169,10 @@ def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def largest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The largest element; of no values "minus infinity … or the minimum value of the data type".
+    """Return the largest element along `axis`; NaN where one is, as "numpy" has it.
 
-    "The above behavior is similar to numpy", where NaN is the maximum of a row that has it.
+    Of no values it is "minus infinity (if supported by the datatype) or the minimum value of the
+    data type otherwise", which is False of booleans.
     """
     if has_no_values(x, axis):
         least, _ = ends_of(x)
@@ -145,7 +181,11 @@ def largest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def smallest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """The smallest element; of no values infinity, or the maximum value. NaN is as above."""
+    """Return the smallest element along `axis`; NaN where one is.
+
+    Of no values it is infinity, or the largest value of a type without infinities; True of
+    booleans.
+    """
     if has_no_values(x, axis):
         _, largest = ends_of(x)
         x = one_element_along(x, axis, largest)
@@ -156,43 +196,50 @@ def smallest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def is_integer(x: Array) -> bool:
-    """Return True for a tensor of integers."""
+    """Return True for a tensor of integers, signed or not; False for booleans."""
     return bool(x.dtype.kind in "iu")
 
 
 def has_no_values(x: Array, axis: Axes) -> bool:
-    """Return True if one of the axes has no elements."""
+    """Return True if one of the axes, counted from the front, has length 0; False for no axes."""
     return any(x.shape[a] == 0 for a in axis)
 
 
 def largest_of(x: Array) -> float:
-    """Return the largest finite number of a tensor's type."""
+    """Return the largest finite number of a tensor's type, which is a number type of ONNX."""
     _, largest = dtypes.limits(not_none(dtypes.of(x)))
     return largest
 
 
 def logarithm_of_half_the_smallest(x: Array) -> float:
-    """Return the logarithm of what a floating type rounds to 0: half its smallest number."""
+    """Return the natural logarithm of half the smallest subnormal number of a floating type.
+
+    That is the end of what the type rounds to 0.
+    """
     return (not_none(dtypes.of(x)).min_exponent - 1) * log(2)
 
 
 def ends_of(x: Array) -> tuple[float, float]:
-    """Return the ends of the range of a type: of floats the infinities."""
+    """Return the least and the largest value of a tensor's type.
+
+    They are −inf and inf for floats, 0 and 1 for booleans.
+    """
     if x.dtype.kind in "iub":
         return dtypes.limits(not_none(dtypes.of(x)))
     return -inf, inf
 
 
 def one_element_along(x: Array, axis: Axes, value: float) -> Array:
-    """Return a tensor like `x` with one element along these axes, which is `value`."""
+    """Return a tensor of the type and shape of `x`, but of length 1 along `axis`: all `value`."""
     shape = [1 if a in axis else length for a, length in enumerate(x.shape)]
     return xp.astype(np.full(shape, value), x.dtype)
 
 
 def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
-    """Return floats `y` in the type of `x`, integers.
+    """Return floats `y` in the integer type of `x`.
 
-    Raises NotSupported unless all are exact: the text does not state how others are rounded.
+    `is_exact` is a mask, or a boolean for all, of the elements that are what the type needs. Raises
+    NotSupported unless all are: the text does not state how others are rounded.
     """
     if not np.all(is_exact):
         raise_unspecified("how reals become integers")
@@ -202,7 +249,9 @@ def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
 def as_range_is_read(x: Array, y: Array, low: float, high: float) -> Array:
     """Return `y`, a function of a sum of terms of `x`: RANGE_OF_THE_SUM.
 
-    Where `y` is in the range of the type of `x` and not in [low, high], the sum is out of range.
+    Where `y` is finite in the type of `x` and not in [low, high], the sum is out of range: `y`
+    remains by the first reading, and is infinite with the sign of that end by the other. NaN
+    remains.
     """
     values = xp.values_of(y)
     is_above = (values > high) & (values <= largest_of(x))
@@ -233,9 +282,10 @@ class Version:
 
 
 def counted(axes: Sequence[int], rank: int) -> Axes:
-    """Return axes counted from the front, each once: AXIS_NAMED_TWICE.
+    """Return axes counted from the front, each once, in their order.
 
-    "Accepted range is [-r, r-1] where r = rank(data)." Raises InvalidNode for others.
+    "Accepted range is [-r, r-1] where r = rank(data)." Raises InvalidNode for an axis outside of
+    it. An axis named twice counts once, or raises InvalidNode: AXIS_NAMED_TWICE.
     """
     along = [from_either_end(axis, rank) for axis in axes]
     distinct = tuple(dict.fromkeys(along))
@@ -245,15 +295,20 @@ def counted(axes: Sequence[int], rank: int) -> Axes:
 
 
 def every_axis(x: Array) -> Axes:
-    """Return all axes of a tensor."""
+    """Return all axes of a tensor, none for rank 0."""
     return tuple(range(x.ndim))
 
 
 def reduced(version: Version, data: Array, along: Axes, keepdims: int) -> Array:
-    """Return `data` reduced along these axes, which are kept with length 1 if `keepdims`.
+    """Return `data` reduced along these axes, which are kept with length 1 if `keepdims` is 1.
 
-    Along no axes each element is reduced alone: "composite-reduction operators will still perform
-    the non-reduction steps". What no values make is left open where the text does not define it.
+    `along` has distinct axes from the front. Along none each element is reduced alone:
+    "composite-reduction operators will still perform the non-reduction steps".
+
+    Raises NotSupported for a judge if the text does not define "Reduction over an empty set of
+    values" and the output has such elements; what the reduction itself raises, NotSupported for
+    integers with an inexact answer. `keepdims` other than 0 and 1 is read as one of them, or raises
+    InvalidNode: FLAG_OF_ANOTHER_NUMBER.
     """
     keeps = flag("keepdims", keepdims)
     if along:
@@ -268,7 +323,16 @@ def reduced(version: Version, data: Array, along: Axes, keepdims: int) -> Array:
 def with_axes_as_attribute(
     version: Version, data: Array, *, axes: Sequence[int] | None, keepdims: int
 ) -> Array:
-    """Return `data` reduced along `axes`: "The default is to reduce over all the dimensions"."""
+    """Return `data` reduced along `axes`: "The default is to reduce over all the dimensions".
+
+    An empty list means all axes, none, or InvalidNode: EMPTY_LIST_OF_AXES. In version 1 a negative
+    axis counts from the back, or raises InvalidNode: NEGATIVE_AXIS_OF_VERSION_1.
+
+    Raises InvalidNode for an axis outside [-r, r-1]; for one that is named twice, if
+    AXIS_NAMED_TWICE refuses it; for a flag other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does.
+    Raises NotSupported for inexact answers of integers; for a judge, also for answers of no values
+    that the text does not define.
+    """
     if axes is None:
         return reduced(version, data, every_axis(data), keepdims)
     if not axes:
@@ -289,7 +353,12 @@ def with_axes_as_input(
     """Return `data` reduced along `axes`; without any, along all or none by the flag.
 
     "reduction over all axes if 'noop_with_empty_axes' is false, and reduction over the empty set of
-    axes when 'noop_with_empty_axes' is true."
+    axes when 'noop_with_empty_axes' is true." A missing input is as an empty list.
+
+    Raises InvalidNode if `axes` is not of rank 1 or holds one outside [-r, r-1]; for one that is
+    named twice, if AXIS_NAMED_TWICE refuses it; for flags other than 0 and 1, if
+    FLAG_OF_ANOTHER_NUMBER does. Raises NotSupported for inexact answers of integers; for a judge,
+    also for answers of no values that the text does not define.
     """
     along = () if axes is None else counted(listed("axes", axes), data.ndim)
     is_noop = flag("noop_with_empty_axes", noop_with_empty_axes)
@@ -307,12 +376,15 @@ def defines_no_values(doc: str) -> bool:
 
 
 def has_axes_as_input(name: str, since: int) -> bool:
-    """Return True for a version with axes as an input."""
+    """Return True if a version of an operator has no attribute `axes`, and thus an input."""
     return "axes" not in opset.versions("", name)[since].attributes
 
 
 def each_version(name: str, reduction: Reduction) -> Mapping[int, Formula]:
-    """Return the formula of each version of an operator, from what is made of the elements."""
+    """Return the formula of each version of an operator, by the opset since which it is in force.
+
+    `reduction` makes one element of those along the axes.
+    """
     formulas: dict[int, Formula] = {}
     for since, schema in opset.versions("", name).items():
         version = Version(since, reduction, defines_no_values(schema.doc))
@@ -358,7 +430,11 @@ def next_axes(axes: Axes, rank: int) -> Axes:
 def along_other_axes(
     name: str, reduction: Reduction, change: Callable[[Axes, int], Axes]
 ) -> Mapping[int, Formula]:
-    """Return the formulas with axes as an input, which reduce along what `change` makes of them."""
+    """Return the formulas with axes as an input, which reduce along what `change` makes of them.
+
+    `change` takes the axes, counted from the front, and the rank. Versions with an attribute are
+    left out.
+    """
 
     def changed(x: Array, *, axis: Axes, keepdims: bool) -> Array:
         return reduction(x, axis=change(axis, x.ndim), keepdims=keepdims)
@@ -374,7 +450,11 @@ AXES_MUTANTS = {
 
 
 def declare(name: str, reductions: tuple[Reduction, ...]) -> None:
-    """Declare an operator with its formulas and mutants."""
+    """Declare an operator with its formulas and mutants, in the engine's table of operators.
+
+    The first of `reductions` is the text's formula, and the others are as right. Raises
+    WrongOperator for a name that ONNX does not have, and for a formula that contradicts its schema.
+    """
     op = operator(
         name,
         module=__name__,

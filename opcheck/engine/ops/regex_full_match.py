@@ -123,9 +123,11 @@ OTHER_IN_SETS = re.compile(rf"\\x\{{\w+\}}|\\.|{CLASS_NAMES}|[\[&|~]")
 
 
 def in_python(part: re.Match[str]) -> str:
-    """Return a part of a pattern as Python spells it.
+    """Return a part of a pattern as Python spells it; `part` is a match of PART.
 
-    Raises InvalidNode for what is no part of a pattern; NotSupported for what Python has not.
+    Raises InvalidNode for what RE2 does not support, for a repetition of a repetition, and for one
+    of more than MOST_REPETITIONS. Raises NotSupported for what PART does not know: Unicode's
+    classes, and flags from the middle of a pattern on.
     """
     unread = part.string[part.start() :]
     decline(part["unknown"], f"the engine does not read {unread!r}")
@@ -144,12 +146,15 @@ def in_python(part: re.Match[str]) -> str:
 
 
 def in_python_set(part: re.Match[str]) -> str:
-    """Return a part of a set as Python spells it."""
+    """Return a part of a set as Python spells it; `part` is a match of OTHER_IN_SETS."""
     return character_in_python(part[0], IN_SETS)
 
 
 def character_in_python(part: str, spellings: Mapping[str, str]) -> str:
-    r"""Return a part as Python spells it: by these spellings, and \x{…} in eight digits."""
+    r"""Return a part as Python spells it: by these spellings, and \x{…} in eight digits.
+
+    A part that has no spelling there is returned as it is.
+    """
     if part.startswith(r"\x{"):
         number = int(part[3:-1], 16)
         return rf"\U{number:08x}"
@@ -157,15 +162,27 @@ def character_in_python(part: str, spellings: Mapping[str, str]) -> str:
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of RE2 as one of Python; see `in_python` for the errors."""
+    """Return a pattern of RE2 as one of Python, whose classes are of ASCII.
+
+    Raises InvalidNode for a pattern that RE2 does not have, or repeats more than MOST_REPETITIONS
+    times, and for one that Python refuses, as of an open parenthesis. Raises NotSupported for
+    Unicode's classes, flags from the middle of a pattern on, and some hundred groups within each
+    other.
+    """
     try:
         return re.compile(PART.sub(in_python, pattern), re.ASCII)
     except re.error as error:
         raise InvalidNode(f"pattern {pattern!r}: {error}") from None
+    except RecursionError:
+        raise NotSupported("the engine does not read so many groups within each other") from None
 
 
 def check_is_decided(pattern: str, texts: list[str]) -> None:
-    """Raise NotSupported where Python may decide otherwise than RE2."""
+    """Raise NotSupported where Python may decide otherwise than RE2.
+
+    That is a pattern with the flag i where it or a text has a character beyond ASCII, and a
+    repeated group if the product of all counts of repetitions is above MOST_REPETITIONS.
+    """
     is_of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
     if re.search(r"\(\?[s-]*i", pattern) and not is_of_ascii:
         raise NotSupported("the engine does not know the cases of letters beyond ASCII")
@@ -184,8 +201,13 @@ Match: TypeAlias = Callable[[re.Pattern[str], str], object]
 def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
     """Return booleans in the shape of X: which texts `match` by the pattern.
 
-    Raises InvalidNode unless the pattern is "valid RE2 syntax"; NotSupported for what the engine
-    does not read.
+    X has texts of any shape; without any there are no booleans. A pattern of None is read as the
+    empty one, as one that matches anything, or raises InvalidNode: NO_PATTERN.
+
+    Raises InvalidNode unless the pattern is "valid RE2 syntax", also where X is empty. Raises
+    NotSupported for what the engine does not read: Unicode's classes, flags from the middle of a
+    pattern on, cases of letters beyond ASCII, some hundred groups within each other, and
+    repetitions of repetitions above MOST_REPETITIONS.
     """
     if pattern is None:
         pattern = pattern_by_default()
@@ -196,7 +218,11 @@ def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
 
 
 def pattern_by_default() -> str:
-    """Return the pattern of a node without one: NO_PATTERN."""
+    """Return the pattern of a node without one: NO_PATTERN.
+
+    It is the empty one, or one that matches any text. Raises InvalidNode if the ruling refuses the
+    node.
+    """
     reading = NO_PATTERN.reading()
     if reading == "refused":
         raise InvalidNode("there is no pattern")

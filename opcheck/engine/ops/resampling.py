@@ -143,7 +143,8 @@ def scaled_axis(
 ) -> Axis:
     """Return an axis of floor(input_dimension * (roi_end - roi_start) * scale) elements.
 
-    The product is exact, or that of float32: SIZE_IN_FLOAT32.
+    `scale` is finite and above 0. The product is exact, or that of float32: SIZE_IN_FLOAT32. Its
+    output_width is exact either way.
     """
     part = end_x - start_x
     output_width = Fraction(scale) * length * part
@@ -156,7 +157,7 @@ def scaled_axis(
 
 
 def by_lengths(axis: Axis) -> Axis:
-    """Return the axis with scale = length_resized / length_original, both whole numbers."""
+    """Return the axis with scale = length_resized / length_original, both whole numbers above 0."""
     return replace(
         axis,
         scale=Fraction(axis.length_resized, axis.length_original),
@@ -167,8 +168,9 @@ def by_lengths(axis: Axis) -> Axis:
 def checked_scales(scales: Array, count: int, least: float) -> list[float]:
     """Return the scales as numbers.
 
-    Raises InvalidNode unless there are `count` of them, all from `least` on: "It takes value
-    greater than 0", or "greater than or equal to 1". Raises MemoryError for infinity.
+    Raises InvalidNode unless there are `count` of them in a list, all from `least` on: "It takes
+    value greater than 0", or "greater than or equal to 1". NaN is refused too. Raises MemoryError
+    for infinity.
     """
     values = xp.values_of(scales)
     if values.shape != (count,) or not (values >= least).all():
@@ -181,7 +183,9 @@ def checked_scales(scales: Array, count: int, least: float) -> list[float]:
 def parts_of(roi: Array, count: int) -> list[Part]:
     """Return start and end of each axis, from "[start1, ..., startN, end1, ..., endN]".
 
-    Without `roi` an axis counts as a whole. Raises InvalidNode for a roi of another shape.
+    Without `roi` an axis counts as a whole, from 0 to 1. A part may end before it starts, or be
+    outside of [0, 1]. Raises InvalidNode unless `roi` has the shape [2 * count], NotSupported for
+    NaN and infinity.
     """
     if roi is None:
         return [(Fraction(0), Fraction(1))] * count
@@ -196,8 +200,9 @@ def parts_of(roi: Array, count: int) -> list[Part]:
 def axes_by_scales(lengths: Sequence[int], parts: Sequence[Part], scales: Array) -> list[Axis]:
     """Return the axes by their scales and by the parts of them that count.
 
-    A part is scaled alone, or its axis as a whole: SCALED_PART. Raises InvalidNode as
-    `checked_scales` does, NotSupported for a part of negative length.
+    A part is scaled alone, or its axis as a whole: SCALED_PART. SIZE_IN_FLOAT32 decides on lengths
+    that float32 cuts off otherwise. Raises InvalidNode unless there is a scale above 0 for each
+    axis, MemoryError for an infinite one, NotSupported for a part that ends before it starts.
     """
     axes = []
     each_scale = checked_scales(scales, len(lengths), _LEAST_SCALE)
@@ -226,8 +231,11 @@ def axes_by_sizes(
     """Return the axes by their sizes.
 
     stretch: out_size[d] = sizes[i]; not_larger, not_smaller: scale = Min or Max(sizes[i] /
-    in_size[d]), out_size[d] = round_int(scale * in_size[d]). Raises InvalidNode for another number
-    of sizes, or a negative one; NotSupported for a size of 0.
+    in_size[d]), out_size[d] = round_int(scale * in_size[d]), which may be 0. The parts change no
+    size.
+
+    Raises InvalidNode unless `sizes` is a list of one number for each axis, none below 0. Raises
+    NotSupported for a size of 0, in the input too.
     """
     wanted = [int(size) for size in sizes.reshape(-1)]
     if sizes.shape != (len(lengths),) or min(wanted, default=0) < 0:
@@ -254,15 +262,15 @@ def axes_by_sizes(
 
 
 def half_pixel(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = (x_resized + 0.5) / scale - 0.5."""
+    """Return the terms of x_original = (x_resized + 0.5) / scale - 0.5."""
     return (x_resized + 0.5) / float(axis.scale), -0.5
 
 
 def half_pixel_symmetric(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = offset + (x_resized + 0.5) / scale - 0.5.
+    """Return the terms of x_original = offset + (x_resized + 0.5) / scale - 0.5.
 
     adjustment = output_width_int / output_width, center = input_width / 2, offset = center * (1 -
-    adjustment). Where sizes are given, it is half_pixel.
+    adjustment). Where sizes are given, and for an empty output, it is half_pixel.
     """
     if not axis.length_resized:
         return half_pixel(axis, x_resized)
@@ -273,7 +281,7 @@ def half_pixel_symmetric(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
 
 
 def pytorch_half_pixel(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = length_resized > 1 ? (x_resized + 0.5) / scale - 0.5 : 0."""
+    """Return the terms of x_original = length_resized > 1 ? (x_resized + 0.5) / scale - 0.5 : 0."""
     if axis.length_resized > 1:
         return half_pixel(axis, x_resized)
     return (0 * x_resized,)
@@ -282,16 +290,17 @@ def pytorch_half_pixel(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
 def step_between_corners(axis: Axis) -> Fraction:
     """Return (length_original - 1) / (length_resized - 1), 0 between corners of one element.
 
-    length_resized is the whole number or, as ONNX's node tests take it, the fraction that is cut
-    off: CUT_OFF_LENGTH.
+    Here length_resized is output_width: the whole number or, as ONNX's node tests take it, the
+    fraction that is cut off, as CUT_OFF_LENGTH has decided before. The divisor is 1 at least.
     """
     return max(axis.length_original - 1, 0) / max(axis.output_width - 1, Fraction(1))
 
 
 def align_corners(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = x_resized * (length_original - 1) / (length_resized - 1).
+    """Return the terms of x_original = x_resized * (length_original - 1) / (length_resized - 1).
 
-    Of one element that is 0 / 0: CORNERS_OF_ONE_ELEMENT.
+    For an output of one element that is 0 / 0: the first, the middle or the last place of the
+    input, by CORNERS_OF_ONE_ELEMENT.
     """
     last = axis.length_original - 1
     if axis.length_resized == 1 and last > 0:
@@ -304,24 +313,29 @@ def align_corners(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
 
 
 def asymmetric(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = x_resized / scale."""
+    """Return the terms of x_original = x_resized / scale."""
     return (x_resized / float(axis.scale),)
 
 
 def tf_half_pixel_for_nn(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = (x_resized + 0.5) / scale."""
+    """Return the terms of x_original = (x_resized + 0.5) / scale."""
     return ((x_resized + 0.5) / float(axis.scale),)
 
 
 def step_within_a_part(axis: Axis) -> Fraction:
-    """Return (end_x - start_x) * (length_original - 1) / (length_resized - 1)."""
+    """Return (end_x - start_x) * (length_original - 1) / (length_resized - 1).
+
+    It is below 0 for a part that ends before it starts; see `step_between_corners` for one element.
+    """
     return step_between_corners(axis) * (axis.end_x - axis.start_x)
 
 
 def tf_crop_and_resize(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
-    """x_original = start_x * (length_original - 1) + x_resized * (end_x - start_x) * (…) / (…).
+    """Return the terms of x_original between the corners of a part of the input.
 
-    Of one element 0.5 * (start_x + end_x) * (length_original - 1).
+    x_original = start_x * (length_original - 1) + x_resized * (end_x - start_x) * (length_original
+    - 1) / (length_resized - 1); for an output of one element, 0.5 * (start_x + end_x) *
+    (length_original - 1).
     """
     last = axis.length_original - 1
     if axis.length_resized > 1:
@@ -374,12 +388,12 @@ class Coordinates:
 
     @property
     def x_original(self) -> FloatArray:
-        """The coordinates."""
+        """The coordinates, of shape [length_resized]; they may be outside of the input."""
         return np.asarray(sum(self.terms))
 
     @property
     def error(self) -> FloatArray | float:
-        """How far each of them may be off."""
+        """How far each coordinate may be off in float32; 0 where all are exact."""
         return 0.0 if self.are_exact else _OFF * sum(map(np.abs, self.terms))
 
     @property
@@ -388,7 +402,11 @@ class Coordinates:
         return np.array_equal(self.x_original, np.arange(self.axis.length_original))
 
     def neighbors(self, rounding: Rounding) -> Neighbors:
-        """Return the nearest elements; those outside of the input are the ones at its edge."""
+        """Return the nearest elements; those outside of the input are the ones at its edge.
+
+        They are indices of shape [length_resized]: of the coordinates, and of these less and plus
+        what they may be off by. `rounding` makes whole numbers of coordinates.
+        """
         last = self.axis.length_original - 1
 
         def index(x: FloatArray) -> IndexArray:
@@ -401,7 +419,10 @@ class Coordinates:
         )
 
     def is_outside(self, error: FloatArray | float = 0.0) -> NDArray[np.bool_]:
-        """Return a mask of coordinates that are outside by more than an error."""
+        """Return a mask of coordinates more than `error` below 0 or above length_original - 1.
+
+        It has the shape [length_resized].
+        """
         last = self.axis.length_original - 1
         return (self.x_original < -error) | (self.x_original > last + error)
 
@@ -412,17 +433,20 @@ class Coordinates:
 
 
 def is_float32(x: Any) -> bool:
-    """Return True for a number that float32 has, or an array of such."""
+    """Return True for a number that float32 has, or an array of such; NaN is none."""
     return np.array_equal(np.float32(x), np.asarray(x, np.float64))
 
 
 def is_power_of_2(n: int) -> bool:
-    """Return True for 1, 2, 4, and so on."""
+    """Return True for 1, 2, 4, and so on, from n = 1 on."""
     return n & (n - 1) == 0
 
 
 def coordinates_along(axis: Axis, transformation: str) -> Coordinates:
-    """Return the coordinates by the transformation of this name."""
+    """Return the coordinates by the transformation of this name, a key of TRANSFORMATIONS.
+
+    CORNERS_OF_ONE_ELEMENT decides for align_corners where the output has one element.
+    """
     transform = TRANSFORMATIONS[transformation]
     x_resized = np.arange(axis.length_resized, dtype=np.float64)
     terms = tuple(np.broadcast_to(x, x_resized.shape) for x in transform.terms(axis, x_resized))
@@ -438,12 +462,12 @@ def coordinates_along(axis: Axis, transformation: str) -> Coordinates:
 
 
 def round_prefer_floor(x_original: FloatArray) -> FloatArray:
-    """Round half down."""
+    """Return the nearest whole numbers, of halves the lower one."""
     return np.ceil(x_original - 0.5)
 
 
 def round_prefer_ceil(x_original: FloatArray) -> FloatArray:
-    """Round half up."""
+    """Return the nearest whole numbers, of halves the upper one."""
     return np.floor(x_original + 0.5)
 
 
@@ -459,7 +483,10 @@ NEAREST_MODES: Mapping[str, Rounding] = {
 
 
 def normalized(weights: Array) -> Array:
-    """Return weights so that those of each average, along axis 1, have the sum 1."""
+    """Return weights so that those of each average, along axis 1, have the sum 1.
+
+    Where their sum is 0 they become NaN or infinite.
+    """
     return weights / xp.sum(weights, axis=1, keepdims=True)
 
 
@@ -483,7 +510,11 @@ class Filter:
     normalize: Callable[[Array], Array] = normalized
 
     def weights(self, place: Array, index: IndexArray, length: int) -> Array:
-        """Return the weights of the elements at `index`, [n, m], around places, [n]."""
+        """Return the weights of the elements at `index`, [n, m], around places, [n].
+
+        `length` is that of the input's axis. Unless outside elements are excluded or the kernel is
+        stretched, the weights are as the kernel has them; else `normalize` changes their sum.
+        """
         distance = xp.abs(xp.reshape(place, (-1, 1)) - index.astype(np.float64))
         weights = self.kernel(distance / self.stretch)
         if self.excludes_outside:
@@ -496,8 +527,9 @@ class Filter:
 def check_averages(X: Array) -> None:
     """Raise NotSupported for a tensor whose averages are not defined.
 
-    A weight of 0 may be left out, or make NaN of infinity; and which weight is 0 may depend on how
-    a coordinate is rounded.
+    That is one of other than real floating numbers; for a judge, also one with NaN or infinity. A
+    weight of 0 may be left out, or make NaN of infinity; and which weight is 0 may depend on how a
+    coordinate is rounded.
     """
     if not is_real(X):
         raise_unspecified("averages of what are no real numbers")
@@ -508,7 +540,9 @@ def check_averages(X: Array) -> None:
 def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, terms: int) -> Array:
     """Return weighted averages of the elements around each coordinate along axis `number`.
 
-    Averages along all axes together add up `terms` elements.
+    The result has the shape of X, but length_resized along that axis. Elements beyond an edge are
+    those at it, unless the filter excludes them. `terms` is how many elements averages along all
+    axes together add up. Coordinates are inexact as float32 makes them, for float64 tensors too.
     """
     length = coordinates.axis.length_original
     around = np.arange(-filter.reach, filter.reach + 2)
@@ -557,25 +591,31 @@ class Interpolation:
     least_stretch: int = 1
 
     def coordinates(self, axis: Axis) -> Coordinates:
-        """Return the coordinates along an axis."""
+        """Return the coordinates along an axis; of align_corners: CORNERS_OF_ONE_ELEMENT."""
         return coordinates_along(axis, self.coordinate_transformation_mode)
 
     def neighbors(self, axis: Axis) -> Neighbors:
-        """Return the nearest elements along an axis."""
+        """Return the nearest elements along an axis, by `nearest_mode`.
+
+        Of align_corners, CORNERS_OF_ONE_ELEMENT decides for an output of one element.
+        """
         return self.coordinates(axis).neighbors(NEAREST_MODES[self.nearest_mode])
 
     def stretch(self, axis: Axis) -> float:
-        """Return the factor by which a kernel is wider: max(1, 1 / scale) with antialias."""
+        """Return the factor by which a kernel is wider: max(1, 1 / scale) with antialias.
+
+        It is 1 without, and for an empty output. `least_stretch` takes the place of the 1 in max.
+        """
         if not self.antialias or not axis.length_resized:
             return 1.0
         return float(max(Fraction(self.least_stretch), 1 / axis.scale))
 
     def reach(self, axis: Axis) -> int:
-        """Return how many elements on either side of a coordinate may count."""
+        """Return how many elements on either side of a coordinate may count; 0 for mode nearest."""
         return ceil(REACH[self.mode] * self.stretch(axis))
 
     def filter(self, axis: Axis) -> Filter:
-        """Return the weights of averages along an axis."""
+        """Return the weights of averages along an axis, in mode linear or cubic."""
         return Filter(
             kernel=linear if self.mode == "linear" else partial(cubic, self.cubic_coeff_a),
             reach=self.reach(axis),
@@ -586,7 +626,12 @@ class Interpolation:
 
 
 def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -> bool:
-    """Return True if it does not matter which of two scales an axis has."""
+    """Return True if it does not matter which of two scales an axis has.
+
+    Then the nearest elements are the same, or the coordinates and the stretch of averages are; with
+    tf_crop_and_resize also what is outside of the input. Of align_corners, CORNERS_OF_ONE_ELEMENT
+    decides for an output of one element.
+    """
     coordinates = interpolation.coordinates(axis)
     others = interpolation.coordinates(other)
     crops = interpolation.coordinate_transformation_mode == "tf_crop_and_resize"
@@ -601,8 +646,10 @@ def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -
 def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis:
     """Return the axis with its scale as given, or that of its lengths: CUT_OFF_LENGTH.
 
-    Where both have the same answer, nothing is open. Where they have not, the width of
-    half_pixel_symmetric may be another one than that of its scale: CUT_OFF_WIDTH.
+    Where both have the same answer, nothing is open; nor for an empty output or one that copies the
+    input. Where they have not, the width of half_pixel_symmetric may be another one than that of
+    its scale: CUT_OFF_WIDTH. Of align_corners, CORNERS_OF_ONE_ELEMENT decides for an output of one
+    element.
     """
     if not axis.length_resized or interpolation.coordinates(axis).copy_the_input:
         return axis
@@ -620,7 +667,14 @@ def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis
 def resized_along(
     X: Array, number: int, axis: Axis, interpolation: Interpolation, terms: int
 ) -> Array:
-    """Return X with axis `number` resized; averages along all axes add up `terms` elements."""
+    """Return X with axis `number` resized; averages along all axes add up `terms` elements.
+
+    X itself is returned where nothing changes. NEARER_NEIGHBOR decides on the nearest of two where
+    float32 cannot tell, for X of other than real numbers; CORNERS_OF_ONE_ELEMENT on align_corners.
+
+    Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also if
+    one is NaN or infinite.
+    """
     coordinates = interpolation.coordinates(axis)
     if coordinates.copy_the_input:
         return X
@@ -631,7 +685,11 @@ def resized_along(
 
 
 def is_extrapolated(axis: Axis) -> NDArray[np.bool_]:
-    """Return a mask of coordinates that are "outside the range [0, length_original - 1]"."""
+    """Return a mask of coordinates that are "outside the range [0, length_original - 1]".
+
+    They are those of tf_crop_and_resize. Raises NotSupported for a judge if one is so near to an
+    end that float32 cannot tell.
+    """
     coordinates = coordinates_along(axis, "tf_crop_and_resize")
     is_sure = coordinates.is_inside() | coordinates.is_outside(coordinates.error)
     if not (coordinates.are_exact or is_sure.all()):
@@ -640,7 +698,11 @@ def is_extrapolated(axis: Axis) -> NDArray[np.bool_]:
 
 
 def extrapolated(Y: Array, axes: Sequence[Axis], extrapolation_value: float) -> Array:
-    """Return Y with a value wherever a coordinate is outside of the input along any axis."""
+    """Return Y with a value wherever a coordinate is outside of the input along any axis.
+
+    Raises NotSupported if there is such a place and Y has no real floating numbers; for a judge,
+    also if float32 cannot tell what is outside.
+    """
     for number, axis in enumerate(axes):
         mask = is_extrapolated(axis)
         if mask.any():
@@ -656,8 +718,14 @@ def resized_axes(
 ) -> list[Axis]:
     """Return all axes of X; "Non-specified dimensions are interpreted as non-resizable".
 
-    `scales` or `sizes` is None. Raises InvalidNode for an axis out of range, and what
-    `axes_by_scales` and `axes_by_sizes` raise.
+    `scales` or `sizes` is None, and each has a number for each of `axes`, which may count from the
+    back. `roi` of None is the whole; `policy` is for sizes. SCALED_PART and SIZE_IN_FLOAT32 decide
+    on lengths by scales.
+
+    Raises InvalidNode for an axis out of range, a `roi` of another shape than [2 * n], another
+    number of scales or sizes, a scale that is not above 0, a negative size; MemoryError for an
+    infinite scale. Raises NotSupported for a `roi` that is not finite, or with scales ends before
+    it starts, for sizes of or from 0 elements, and for a judge if an axis is repeated.
     """
     found = [unchanged_axis(length) for length in X.shape]
     numbers = [from_either_end(axis, X.ndim) for axis in axes]
@@ -700,12 +768,14 @@ class Resizing:
 
 
 def scales_or_sizes(since: int, count: int, scales: Array, sizes: Array) -> tuple[Array, Array]:
-    """Return scales and sizes, one of which is None, for so many axes.
+    """Return scales and sizes, one of which is None, for `count` axes.
 
     Version 11: "If 'size' is needed, the user must set 'scales' to an empty tensor." Later ones
-    leave scales out, and do not say what an empty tensor is: EMPTY_SCALES. Raises InvalidNode if
-    both are given, or none: "One of 'scales' and 'sizes' MUST be specified and it is an error if
-    both are specified."
+    leave scales out, and do not say what an empty tensor is: left out, or InvalidNode, by
+    EMPTY_SCALES. Of no axes at all, empty scales alone count.
+
+    Raises InvalidNode if both are given, or none: "One of 'scales' and 'sizes' MUST be specified
+    and it is an error if both are specified."
     """
     if scales is not None and not scales.size and (count or sizes is not None):
         is_open = since > 11 and sizes is not None
@@ -734,11 +804,22 @@ def resize(
     axes: Sequence[int] | None = None,
     keep_aspect_ratio_policy: str = "stretch",
 ) -> Array:
-    """Return Y: X with its axes resized, of any type. Version 11 and later.
+    """Return Y: X with its axes resized, of any type in mode nearest. Version 11 and later.
 
-    roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. An attribute that is valid
-    only in another mode changes nothing. Raises InvalidNode for a value that an attribute does not
-    have, and for what `scales_or_sizes` and `resized_axes` refuse.
+    roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
+    tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing, and
+    flags are true if not 0. Rulings decide on what is cut off or rounded: SIZE_IN_FLOAT32,
+    SCALED_PART, CUT_OFF_LENGTH, CUT_OFF_WIDTH, CORNERS_OF_ONE_ELEMENT, NEARER_NEIGHBOR.
+
+    Raises InvalidNode for a value that an attribute does not have; for scales and sizes, or neither
+    (EMPTY_SCALES: an empty one next to sizes); for no `roi` where it takes effect; for an axis out
+    of range, a tensor of another length, a scale not above 0, a negative size.
+
+    Raises NotSupported for averages of other than real floating numbers, sizes of or from 0
+    elements, a part that is not finite or ends before it starts, an extrapolation of no real
+    numbers, and more axes than NumPy has; for a judge, also for averages of NaN or infinity, a
+    repeated axis, and a place that may be outside or not. Raises MemoryError for an output that is
+    too large.
     """
     transformations = [name for name, one in TRANSFORMATIONS.items() if since in one.versions]
     check_one_of("mode", mode, "nearest", "linear", "cubic")
@@ -778,13 +859,19 @@ def resize(
 
 
 def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Array:
-    """Return Y of version 10, which is Upsample with scales below 1."""
+    """Return Y of version 10, which is Upsample with scales below 1.
+
+    UNSTATED_PLACES, UNSTATED_ROUNDING, NEARER_NEIGHBOR and SIZE_IN_FLOAT32 decide on what is open.
+    Raises InvalidNode for a mode other than nearest and linear, and unless `scales` has a number
+    above 0 for each axis; MemoryError for an output that is too large. In mode linear raises
+    NotSupported unless X has real floating numbers; for a judge, also if one is NaN or infinite.
+    """
     check_one_of("mode", mode, "nearest", "linear")
     return upsampled(X, checked_scales(scales, X.ndim, _LEAST_SCALE), mode)
 
 
 def resize_versions(resizing: Resizing) -> Mapping[int, Formula]:
-    """Return the formulas of all versions."""
+    """Return the formula of each version, by the opset since which it is in force."""
     formulas: dict[int, Formula] = {}
     for since, schema in opset.versions("", "Resize").items():
         if since == 10:
@@ -909,7 +996,10 @@ PLACES = {
 
 
 def unstated_coordinates(axis: Axis) -> Coordinates:
-    """Return the coordinates as UNSTATED_PLACES reads them."""
+    """Return the coordinates by corners, centers or aligned corners, as UNSTATED_PLACES reads them.
+
+    Those of aligned corners of one element follow CORNERS_OF_ONE_ELEMENT.
+    """
     reading = UNSTATED_PLACES.reading()
     if reading == "aligned_corners":
         axis = by_lengths(axis)
@@ -919,7 +1009,8 @@ def unstated_coordinates(axis: Axis) -> Coordinates:
 def unstated_neighbors(axis: Axis) -> Neighbors:
     """Return the nearest elements: UNSTATED_PLACES, UNSTATED_ROUNDING.
 
-    By corners, x_resized / scale is cut off. Other coordinates are rounded.
+    By corners, x_resized / scale is cut off. Other coordinates are rounded, and halves by the
+    ruling.
     """
     coordinates = unstated_coordinates(axis)
     if UNSTATED_PLACES.reading() == "corners":
@@ -932,9 +1023,10 @@ def unstated_neighbors(axis: Axis) -> Neighbors:
 
 
 def nearest_by_scale(axis: Axis) -> Neighbors:
-    """Return the nearest elements.
+    """Return the nearest elements, which need not be certain.
 
-    Those of a whole scale are decided, and those that are nearest by corners and by centers.
+    Those of a whole scale are decided, and those that are nearest by corners and by centers. Others
+    follow UNSTATED_PLACES and UNSTATED_ROUNDING.
     """
     corners = coordinates_along(axis, "asymmetric")
     if axis.scale.denominator == 1:
@@ -951,7 +1043,12 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
 
 
 def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
-    """Return X with axis `number` scaled; along one element there is nothing to average."""
+    """Return X with axis `number` scaled; along one element there is nothing to average.
+
+    X itself is returned where nothing changes. UNSTATED_PLACES, UNSTATED_ROUNDING and
+    NEARER_NEIGHBOR decide on what is open. Where it averages, raises NotSupported for X of other
+    than real floating numbers; for a judge, also if one is NaN or infinite.
+    """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X
     if mode == "nearest":
@@ -966,8 +1063,13 @@ def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
 def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Return X with all axes scaled: output_dimension = floor(input_dimension * scale).
 
-    "linear (including bilinear, trilinear, etc)": NAMES_OF_LINEAR. Raises InvalidNode for another
-    mode.
+    `scales` has a finite number above 0 for each axis. "linear (including bilinear, trilinear,
+    etc)": such a name is linear, or raises InvalidNode, by NAMES_OF_LINEAR. UNSTATED_PLACES,
+    UNSTATED_ROUNDING, NEARER_NEIGHBOR and SIZE_IN_FLOAT32 decide on what else is open.
+
+    Raises InvalidNode for another mode, MemoryError for an output that is too large. Unless `mode`
+    is nearest, raises NotSupported for averages of other than real floating numbers; for a judge,
+    also of NaN or infinity.
     """
     if mode in ("bilinear", "trilinear"):
         reject(NAMES_OF_LINEAR.reading() == "refused", f"mode {mode!r}")
@@ -997,7 +1099,12 @@ class Upsampling:
 def upsample_1(
     upsampling: Upsampling, X: Array, *, mode: str, height_scale: float, width_scale: float
 ) -> Array:
-    """Return Y of version 1: X is [N, C, H, W], and mode nearest or bilinear."""
+    """Return Y of version 1: X is [N, C, H, W], and mode nearest or bilinear.
+
+    Raises InvalidNode for another rank or mode, or a scale below 1 or NaN; MemoryError for an
+    output that is too large. In mode bilinear raises NotSupported unless X has real floating
+    numbers; for a judge, also if one is NaN or infinite.
+    """
     is_wrong = X.ndim != 4 or mode not in ("nearest", "bilinear")
     reject(is_wrong, f"rank {X.ndim}, mode {mode!r}")
     scales = [1, 1, height_scale, width_scale]
@@ -1005,12 +1112,24 @@ def upsample_1(
 
 
 def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[float]) -> Array:
-    """Return Y of version 7: scales are an attribute."""
+    """Return Y of version 7: scales are an attribute, one for each axis of X.
+
+    Raises InvalidNode for another number of them, one below 1 or NaN, and a mode other than nearest
+    and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
+    large. In mode linear raises NotSupported unless X has real floating numbers; for a judge, also
+    if one is NaN or infinite.
+    """
     return upsample_9(upsampling, X, np.array(scales, np.float32), mode=mode)
 
 
 def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) -> Array:
-    """Return Y of version 9: scales are an input."""
+    """Return Y of version 9: scales are an input, [r] for X of rank r.
+
+    Raises InvalidNode for another shape of them, one below 1 or NaN, and a mode other than nearest
+    and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
+    large. In mode linear raises NotSupported unless X has real floating numbers; for a judge, also
+    if one is NaN or infinite.
+    """
     return upsampling.upsample(X, checked_scales(scales, X.ndim, upsampling.least_scale), mode)
 
 

@@ -60,7 +60,11 @@ SMALL_REGION = Ruling(
 
 
 def at_least_one(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Return the start and the size of a region; unshifted, of one element at least."""
+    """Return the start and the size of a region; unshifted, of one element at least.
+
+    `low` and `high` are its ends along an axis in the image's coordinates: times `scale`, less
+    `shift`.
+    """
     low = low * scale - shift
     high = high * scale - shift
     # The size is a number.
@@ -68,24 +72,37 @@ def at_least_one(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]
 
 
 def as_it_is(low: Any, high: Any, scale: Any, shift: Any) -> tuple[Any, Any]:
-    """Return the start and the size of a region."""
+    """Return the start and the size of a region, which may be below 0.
+
+    `low` and `high` are its ends along an axis in the image's coordinates: times `scale`, less
+    `shift`.
+    """
     low = low * scale - shift
     high = high * scale - shift
     return low, high - low
 
 
 def rounded_up(size: Fraction, bins: int) -> int:
-    """Return the adaptive number of places of a bin: ceil(roi_width / output_width)."""
+    """Return the adaptive number of places of a bin: ceil(roi_width / output_width).
+
+    It is 0 or less for a region without a size. `size` is in elements of X.
+    """
     return ceil(size / bins)
 
 
 def centers(bins: int, count: int) -> FloatArray:
-    """Return the places of all bins, as fractions of the region: the middles of equal parts."""
+    """Return the places of all bins, [bins * count], as fractions of the region in (0, 1).
+
+    They are the middles of equal parts, `count` of them in each bin.
+    """
     return (np.arange(bins * count) + 0.5) / (bins * count)
 
 
 def share(place: Array, at: Array, length: int) -> Array:
-    """Return the share of the elements `at` in a place; beyond its edge an image goes on."""
+    """Return the share, from 0 to 1, of the elements `at` in a place; both broadcast.
+
+    Outside of [0, length - 1] an image goes on as it ends.
+    """
     inside = xp.clip(place, 0.0, length - 1.0)
     # Shares are numbers.
     return xp.maximum(1.0 - xp.abs(inside - at), 0.0)
@@ -102,13 +119,20 @@ _OF_BOTH = (2, 3, 5, 6)
 
 
 def average(samples: Array) -> Array:
-    """Return the mean of the values of each bin, [C, bins, bins]."""
+    """Return the mean of the values of each bin, [C, bins, bins].
+
+    `samples` has weighted parts: [C, bins, count, 4, bins, count, 4].
+    """
     count = samples.shape[2] * samples.shape[5]
     return xp.sums(samples, partial(np.sum, axis=_OF_BOTH), 4 * count) / count
 
 
 def maximum(samples: Array) -> Array:
-    """Return the maximum of the values of each bin, [C, bins, bins], or of their parts: MAXIMUM."""
+    """Return the maximum of the values of each bin, [C, bins, bins], or of their parts: MAXIMUM.
+
+    `samples` has weighted parts: [C, bins, count, 4, bins, count, 4]. Where both are equal in all
+    bins, nothing is open.
+    """
     values = xp.sums(samples, partial(np.sum, axis=_OF_PARTS), 4)
     of_values = xp.values_of(values).max(axis=(2, 4))
     of_parts = xp.values_of(samples).max(axis=_OF_BOTH)
@@ -191,11 +215,17 @@ def roi_align(
     spatial_scale: float,
     **attributes: str,
 ) -> Array:
-    """Return Y, [num_rois, C, output_height, output_width].
+    """Return Y, [num_rois, C, output_height, output_width], in the type of X.
 
-    X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2; batch_indices: [num_rois]. Version 10
-    has no coordinate_transformation_mode, and shifts nothing. Raises InvalidNode for other shapes,
-    unknown modes, negative lengths and an index of no image.
+    X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2; batch_indices: [num_rois], from 0 on. A
+    sampling_ratio of 0 is an adaptive number. Version 10 has no coordinate_transformation_mode, and
+    shifts nothing. MAXIMUM and SMALL_REGION decide on what is open.
+
+    Raises InvalidNode for other shapes, unknown modes, a negative output_height or output_width,
+    and an index of no image. Raises NotSupported for an output_height or output_width of 0, a
+    negative sampling_ratio, NaN or infinity in X or rois, and an output of images without elements;
+    for a judge, also for a region without a size, a place outside of its image, and an adaptive
+    number that floats do not tell. Raises MemoryError for an output or samples that are too large.
     """
     transformation = attributes.get("coordinate_transformation_mode", default_mode)
     check_one_of(
@@ -235,7 +265,10 @@ def roi_align(
 def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array) -> Array:
     """Return the values of a region's bins, [C, output_height, output_width].
 
-    image: [C, H, W]; roi: [4].
+    image: [C, H, W]; roi: [4], x1, y1, x2, y2; both finite. SMALL_REGION and MAXIMUM decide on what
+    is open. Raises MemoryError for samples that are too large; NotSupported for a judge if the
+    region has no size, a place is outside of the image, or floats do not tell an adaptive number of
+    places.
     """
     plane = image
     weights = []
@@ -263,7 +296,8 @@ def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array
 def ends_that_count(aligning: Aligning, pooling: Pooling, first: float, last: float) -> Ends:
     """Return what makes start and size of a region from `first` to `last`: SMALL_REGION.
 
-    Raises NotSupported for one without a size.
+    That decides where nothing is shifted and the region is smaller than an element. Raises
+    NotSupported for a judge if its size is 0 or less.
     """
     span = (last - first) * pooling.spatial_scale
     if span <= 0:
@@ -274,7 +308,10 @@ def ends_that_count(aligning: Aligning, pooling: Pooling, first: float, last: fl
 
 
 def check_places(at: FloatArray, length: int) -> None:
-    """Raise NotSupported for a place that may be one element outside of an image, or more."""
+    """Raise NotSupported for a judge if a place may be one element outside of an image, or more.
+
+    `at` holds one place or more, and `length` is that of the image along the axis.
+    """
     # Rounding may bring what is nearly one element outside beyond that.
     if at.min() < -0.99 or at.max() > length - 0.01:
         leave_open("nothing is said of what lies outside the image")
@@ -289,9 +326,11 @@ def adaptive_count(
     bins: int,
     dtype: np.dtype[Any],
 ) -> int:
-    """Return the number of places of a bin along an axis of a region from `first` to `last`.
+    """Return the number of places of a bin along an axis of a region, 1 at least.
 
-    Raises NotSupported where floating numbers of this type cannot tell.
+    `first` and `last` are its ends in the image's coordinates; `ends` makes start and size of them,
+    and `dtype` is that of X. Raises NotSupported for a judge if floating numbers of this type
+    cannot tell the count.
     """
     low, high = Fraction(first), Fraction(last)
     scale, shift = Fraction(pooling.spatial_scale), Fraction(pooling.shift)

@@ -63,7 +63,7 @@ Rotation: TypeAlias = Callable[[Pairs], Array]
 
 
 def rotated(pairs: Pairs) -> Array:
-    """Return x with real and imag in the places of x1 and x2."""
+    """Return x with real and imag in the places of x1 and x2, in the shape of x."""
     order = pairs.order
     half = pairs.rotary_embedding_dim // 2
     of_x1, of_x2, of_others = np.split(order, (half, pairs.rotary_embedding_dim))
@@ -99,11 +99,15 @@ def rotary_embedding(
     """Return Y in the shape of X, with all pairs turned by `rotation`.
 
     X: [batch_size, num_heads, sequence_length, head_size], or [batch_size, sequence_length,
-    num_heads * head_size]. The caches: [max_position_id_plus_1, rotary_embedding_dim / 2] with
-    `position_ids`, [batch_size, sequence_length]; without them a row for each token. `positions`
-    are those that count, from the ones given.
+    num_heads * head_size], which needs `num_heads`. The caches: [max_position_id_plus_1,
+    rotary_embedding_dim / 2] with `position_ids`, [batch_size, sequence_length], of which those
+    below 0 count from the back; without them [batch_size, sequence_length, rotary_embedding_dim /
+    2]. A rotary_embedding_dim of 0 turns all of a head. `positions` are those that count, from the
+    ones given.
 
-    Raises InvalidNode where these shapes contradict each other.
+    Raises InvalidNode for other shapes, a number of heads that does not divide, a head_size or
+    rotary_embedding_dim that is odd, one that a head does not have, and a position out of range;
+    for an `interleaved` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     x = heads_of_tokens(X, num_heads)
     has_neighbors = flag("interleaved", interleaved)
@@ -123,7 +127,8 @@ def tokens_and_heads_exchanged(x: Array) -> Array:
 def heads_of_tokens(X: Array, num_heads: int | None) -> Array:
     """Return X as [batch_size, sequence_length, num_heads, head_size].
 
-    Raises InvalidNode unless X has four axes, or three and a number of heads that divides the last.
+    `num_heads` does not count where X has four axes. Raises InvalidNode unless X has four axes, or
+    three and a number of heads of at least 1 that divides the last.
     """
     reject(X.ndim not in (3, 4), f"X of rank {X.ndim}; allowed: 3, 4")
     if X.ndim == 4:
@@ -136,7 +141,7 @@ def heads_of_tokens(X: Array, num_heads: int | None) -> Array:
 def rotated_size(head_size: int, rotary_embedding_dim: int) -> int:
     """Return how many elements of a head are turned: all of them for 0.
 
-    Raises InvalidNode for an odd number, and for one that a head does not have.
+    Raises InvalidNode if that or `head_size` is odd, and for a number below 0 or above `head_size`.
     """
     size = rotary_embedding_dim or head_size
     if head_size % 2 or size % 2 or not 0 <= size <= head_size:
@@ -149,8 +154,12 @@ def rows_of_tokens(
 ) -> list[Array]:
     """Return the row of each cache for each token, [*tokens, 1, length].
 
-    "cos_cache = cos_cache[ position_ids ]": positions below 0 count from the back, as in NumPy and
-    in the function body. Raises InvalidNode for other shapes, and for positions out of range.
+    `tokens` is (batch_size, sequence_length). "cos_cache = cos_cache[ position_ids ]": positions
+    below 0 count from the back, as in NumPy and in the function body. With `position_ids` of None
+    each cache has the rows already, [*tokens, length].
+
+    Raises InvalidNode if position_ids have another shape than `tokens`, or caches of theirs are not
+    of rank 2; for rows of another length; and for positions out of range.
     """
     rows = list(caches)
     if position_ids is not None:

@@ -51,9 +51,15 @@ def scattered(
 ) -> Tensor:
     """Return `data` with `updates` at `index`, or with what `reduction` makes of both.
 
-    index: for each update the element, as an index of an array; updates: of the shape that
-    `data[index]` has. Raises InvalidNode unless the reduction is "none" or `allowed`, and
-    NotSupported where the order of updates decides, or where a subnormal number may be flushed.
+    index: for each update the element, as an index of an array, in range; updates: of the shape
+    that `data[index]` has. Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
+    `data` stays as it is.
+
+    Raises InvalidNode unless the reduction is "none" or `allowed`. Raises NotSupported where the
+    order of updates decides: an element is updated twice by none, or by add or mul unless all are
+    whole numbers that stay exact. Raises it also where integers may leave their range, for a
+    reduction of booleans, texts or complex numbers, and for a subnormal number in the output of add
+    or mul.
     """
     check_one_of("reduction", reduction, "none", *allowed)
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
@@ -66,7 +72,10 @@ def scattered(
 
 
 def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return which of the updates of its element each one is, counted from 0."""
+    """Return which of the updates of its element each one is, counted from 0.
+
+    `places` has the element of each update, in one axis; so has the result.
+    """
     order = np.argsort(places, kind="stable")
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - np.searchsorted(places[order], places[order])
@@ -82,7 +91,8 @@ def updated(
 ) -> Tensor:
     """Return the elements of `data` in a row, after the updates of each turn in its order.
 
-    places, turns: row-major, one for each of `updates`.
+    places, turns: [n], one for each of `updates` in row-major order; no place is twice in a turn.
+    Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
     """
     first = xp.reshape(data, (-1,))
     flat = first
@@ -104,7 +114,11 @@ def updated(
 
 
 def reduced(reduction: str, now: Tensor, before: Tensor, update: Tensor) -> Tensor:
-    """Return what `reduction` makes of elements as they are `now`, and an update of each."""
+    """Return what `reduction` makes of elements as they are `now`, and an update of each.
+
+    `before`, the elements as they were at first, is for mutants. Next to NaN, max and min follow
+    NAN_IN_MAXIMUM and NAN_IN_MINIMUM: NaN or the number.
+    """
     return REDUCTIONS[reduction](now, update)
 
 
@@ -115,9 +129,11 @@ def check_order(
     updates: Tensor,
     reduction: str,
 ) -> None:
-    """Raise NotSupported where the order of updates decides, or where no sum is defined.
+    """Raise NotSupported where the order of updates decides, or where no reduction is defined.
 
-    "In cases where `reduction` is set to "none", indices should not have duplicate entries."
+    "In cases where `reduction` is set to "none", indices should not have duplicate entries." Other
+    reductions are not defined of booleans, texts and complex numbers. Add and mul of integers, and
+    of floats with duplicate entries, must pass `check_exact`: whole numbers, in range in any order.
     """
     has_duplicates = turns.any()
     if reduction == "none":
@@ -133,7 +149,8 @@ def check_order(
 def check_exact(data: Tensor, places: NDArray[np.intp], updates: Tensor, reduction: str) -> None:
     """Raise NotSupported unless every order gives one number, and integers stay in their range.
 
-    That is so if all are whole numbers, and no sum or product of magnitudes is too large.
+    That is so if all elements and updates are whole numbers, and no sum or product of magnitudes is
+    above 2^precision of a float type, or above the largest integer. NaN and infinity do not pass.
     """
     known = DTYPES[data.dtype.name]
     sizes = np.abs(bare(data).astype(np.longdouble)).reshape(-1)
@@ -151,7 +168,10 @@ def check_exact(data: Tensor, places: NDArray[np.intp], updates: Tensor, reducti
 
 
 def check_no_subnormal(x: Tensor, dtype: str) -> None:
-    """Raise NotSupported if a float is close to a subnormal number, which may be flushed to 0."""
+    """Raise NotSupported if a float is subnormal, which may be flushed to 0.
+
+    `dtype` is the name of its type. Types that are not floats pass.
+    """
     known = DTYPES[dtype]
     if known.kind != "float":
         return
@@ -178,7 +198,14 @@ def scatter_elements(
 ) -> Tensor:
     """Return `data` with output[indices[i][j]][j] = updates[i][j] if axis = 0.
 
-    allowed: the reductions of the version. updates: of the "same rank and shape as indices".
+    allowed: the reductions of the version. indices: of the rank of `data`, which is 1 or more, and
+    no longer on other axes; those below 0 count from the back. updates: of the "same rank and shape
+    as indices". Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
+
+    Raises InvalidNode for other shapes, an axis or index out of range, and another reduction.
+    Raises NotSupported where the order of updates decides, as for duplicate indices without a
+    reduction, where integers may leave their range, for a reduction of booleans, texts or complex
+    numbers, and for a subnormal number in the output of add or mul.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -187,9 +214,13 @@ def scatter_elements(
 
 @SCATTER.formula(9)
 def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> Tensor:
-    """Return `scatter_elements`; this version does not mention a negative index: NEGATIVE_INDEX.
+    """Return `data` with the elements at `indices` along `axis` replaced; see `scatter_elements`.
 
-    Version 11 is deprecated, and no model may have it.
+    A negative index is refused, or counts from the back: NEGATIVE_INDEX. Version 11 is deprecated,
+    and no model may have it.
+
+    Raises InvalidNode for other shapes, an axis or index out of range, and a negative index if that
+    is refused; NotSupported for duplicate indices.
     """
     if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
         raise InvalidNode("a negative index")
@@ -216,8 +247,15 @@ def scatter_nd(
 ) -> Tensor:
     """Return `data` with a slice of it replaced for each tuple of indices.
 
-    allowed: the reductions of the version. updates: its shape "must equal indices.shape[0:q-1] ++
-    data.shape[k:r]", where k is the length of a tuple. NotSupported for tuples of length 0.
+    allowed: the reductions of the version. indices: tuples along the last axis, of length k from 1
+    to the rank of `data`; those below 0 count from the back. updates: its shape "must equal
+    indices.shape[0:q-1] ++ data.shape[k:r]". Next to NaN, max and min follow NAN_IN_MAXIMUM and
+    NAN_IN_MINIMUM.
+
+    Raises InvalidNode for other shapes, rank 0 among them, an index out of range, and another
+    reduction. Raises NotSupported for tuples of length 0, where the order of updates decides, as
+    for duplicate tuples without a reduction, where integers may leave their range, for a reduction
+    of booleans, texts or complex numbers, and for a subnormal number in the output of add or mul.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")
@@ -246,9 +284,11 @@ def tensor_scatter(
     past_cache: [batch_size, …, max_sequence_length, …]; update: of that shape, but for a
     sequence_length of at most max_sequence_length; write_indices: [batch_size], "assumed to be all
     zeros if not provided". mode: linear, which "requires write_indices + sequence_length <=
-    max_sequence_length", or circular, where the places are modulo max_sequence_length. axis: "It
-    cannot be 0". Raises InvalidNode for others, and NotSupported for a negative write index in the
-    linear mode.
+    max_sequence_length", or circular, where the places are modulo max_sequence_length, those below
+    0 too. axis: "It cannot be 0".
+
+    Raises InvalidNode for others, and for an axis out of range; NotSupported for a negative write
+    index in the linear mode.
     """
     rank = past_cache.ndim
     place = from_either_end(axis, rank)
@@ -272,7 +312,10 @@ def tensor_scatter(
 
 
 def check_linear(first: Array, most: int, length: int) -> None:
-    """Raise InvalidNode if an update goes beyond the cache, NotSupported if it begins before it."""
+    """Raise InvalidNode if an update goes beyond the cache, NotSupported if it begins before it.
+
+    `first` has the start of each batch; `most` and `length` are those of the cache and the update.
+    """
     if (first > most - length).any():
         raise InvalidNode(f"write_indices {first.tolist()}: beyond {most} elements")
     if (first < 0).any():

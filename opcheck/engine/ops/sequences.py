@@ -59,7 +59,10 @@ PARTS_OF_NO_LENGTH = Ruling(
 
 
 def declared(name: str, **options: Any) -> Operator:
-    """Declare an operator that moves tensors about as they are."""
+    """Declare an operator that moves tensors as they are; `options` are those of `operator`.
+
+    Raises WrongOperator for a name that the schemas do not have.
+    """
     return operator(name, exact=True, **options)
 
 
@@ -73,7 +76,10 @@ SEQUENCE_INSERT = declared("SequenceInsert")
 def position_of(position: Array, low: int, high: int, default: int) -> int:
     """Return a position as Python counts it from either end; the default if it is left out.
 
-    "It is an error if any of the index values are out of bounds", which are from `low` to `high`.
+    "It is an error if any of the index values are out of bounds", which are from `low` to `high`,
+    both included: raises InvalidNode, for the default too. It also raises InvalidNode for a tensor
+    of other than one element, and for one of rank 1 or more if ONE_ELEMENT_AS_A_SCALAR refuses it.
+    Raises NotSupported if rounding decides the position.
     """
     place: int = default if position is None else scalar("position", position)
     reject(not low <= place <= high, f"position {place} is outside [{low}, {high}]")
@@ -95,14 +101,25 @@ class Editing:
 
 @formula_builder(11)
 def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Array:
-    """Return the tensor at the position, "in [-n, n - 1]", which is not left out."""
+    """Return the tensor at the position, "in [-n, n - 1]", which is not left out.
+
+    Negative positions count from the back. Raises InvalidNode for a position out of range, as each
+    is of an empty sequence, and for one that is no scalar (ONE_ELEMENT_AS_A_SCALAR); NotSupported
+    if rounding decides it.
+    """
     n = len(input_sequence)
     return input_sequence[editing.position(position, -n, n - 1, n - 1)]
 
 
 @formula_builder(11)
 def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Array) -> list[Array]:
-    """Return the sequence without the tensor at the position: "by default it's the last"."""
+    """Return the sequence without the tensor at the position: "by default it's the last".
+
+    The position is in [-n, n - 1]; negative ones count from the back. Raises InvalidNode for one
+    out of range, as each is of an empty sequence, and for one that is no scalar
+    (ONE_ELEMENT_AS_A_SCALAR). Raises NotSupported for an empty sequence without a position, and if
+    rounding decides it.
+    """
     n = len(input_sequence)
     if position is None and not n:
         raise_unspecified("the last tensor of none")
@@ -114,7 +131,12 @@ def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Ar
 def sequence_insert(
     editing: Editing, tensor: Array, position: Array = None, *input_sequence: Array
 ) -> list[Array]:
-    """Return the sequence with a tensor at the position, "in [-n, n]", by default the end."""
+    """Return the sequence with a tensor at the position, "in [-n, n]", by default the end.
+
+    Negative positions count from the back, and the tensor comes before the one there. Raises
+    InvalidNode for a position out of range, and for one that is no scalar
+    (ONE_ELEMENT_AS_A_SCALAR); NotSupported if rounding decides it.
+    """
     n = len(input_sequence)
     place = editing.position(position, -n, n, n)
     return editing.make([*input_sequence[:place], tensor, *input_sequence[place:]])
@@ -197,12 +219,12 @@ def after_negative(place: int, low: int, high: int) -> int:
 
 
 def with_position(change: Change) -> Editing:
-    """Return the mutant that changes positions in range."""
+    """Return the mutant that changes positions in range; a missing one is not changed."""
     return Editing(partial(misread, change))
 
 
 def with_unchecked_position(change: Change) -> Editing:
-    """Return the mutant that changes positions before they are checked."""
+    """Return the mutant that changes positions before they are checked, but no missing one."""
     return Editing(partial(misread_unchecked, change))
 
 
@@ -269,13 +291,13 @@ def sequence_empty(*, dtype: int | None) -> list[Array]:
 
 @formula_builder(11)
 def sequence_construct(make: Make, *inputs: Array) -> list[Array]:
-    """Return the "sequence enclosing the input tensors"."""
+    """Return the "sequence enclosing the input tensors", whose shapes may differ."""
     return make([*inputs])
 
 
 @SEQUENCE_LENGTH.formula(11)
 def sequence_length(*input_sequence: Array) -> Array:
-    """Return the number of tensors, a scalar."""
+    """Return the number of tensors, a scalar; 0 for an empty sequence."""
     return np.array(len(input_sequence))
 
 
@@ -286,7 +308,7 @@ SEQUENCE_CONSTRUCT.formula(build=sequence_construct)(list)
 
 
 def one_shape_alone(tensors: list[Array]) -> list[Array]:
-    """Mutant: tensors of several shapes are refused."""
+    """Mutant: tensors of several shapes raise InvalidNode."""
     reject(len({x.shape for x in tensors}) > 1, "tensors of several shapes")
     return tensors
 
@@ -340,14 +362,24 @@ CONCAT_FROM_SEQUENCE = declared("ConcatFromSequence")
 
 @formula_builder(11)
 def concat_from_sequence(join: Join, *input_sequence: Array, new_axis: int, axis: int) -> Array:
-    """Return the tensors joined along an axis, or, with new_axis, along a new one."""
+    """Return the tensors joined along an axis, or, with new_axis, along a new one.
+
+    A negative axis counts from the back of the output. Raises InvalidNode for an axis out of range,
+    and for shapes that differ beyond the axis, or at all with new_axis; for a new_axis other than 0
+    and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. Raises NotSupported for a sequence of no tensors.
+    """
     if not input_sequence:
         raise_unspecified("a sequence of no tensors")
     return join(input_sequence, axis, flag("new_axis", new_axis))
 
 
 def joined(tensors: Tensors, axis: int, new_axis: bool) -> Array:
-    """Return the tensors as Concat joins them, or stacked: those must have one shape."""
+    """Return the tensors as Concat joins them, or stacked along a new axis.
+
+    `tensors` has one at least, and `axis` counts from either end of the result. Raises InvalidNode
+    for an axis out of range, and for shapes that differ beyond the axis, or at all if they are
+    stacked.
+    """
     if not new_axis:
         return CONCAT.formulas[13](*tensors, axis=axis)
     shapes = [x.shape for x in tensors]
@@ -432,7 +464,10 @@ SPLIT_TO_SEQUENCE = declared("SplitToSequence")
 
 
 def chunks(length: int, size: int) -> list[int]:
-    """Return lengths of parts of one size, of which the last may be smaller."""
+    """Return lengths of parts of one size, of which the last may be smaller; none of length 0.
+
+    `size` is 1 or more.
+    """
     return [min(size, length - begin) for begin in range(0, length, size)]
 
 
@@ -459,7 +494,9 @@ class Splitting:
 def lengths_of_parts(splitting: Splitting, split: Array, length: int) -> list[int]:
     """Return the lengths of the parts: a list, or of one size, by default 1.
 
-    Raises InvalidNode for a negative size, NotSupported for chunks of 0 or of nothing.
+    `split` is a list, a scalar or None; `length` is that of the axis. A list is not checked here.
+    Raises InvalidNode for a negative scalar and for a tensor of rank 2 or more; NotSupported for a
+    scalar of 0, for an axis of length 0 without a list, and if rounding decides the scalar.
     """
     if split is not None and split.ndim:
         return splitting.read(listed("split", split), length)
@@ -476,9 +513,15 @@ def split_to_sequence(
 ) -> list[Array]:
     """Return the parts of the input along an axis, whose lengths add up to its length.
 
-    Without `split` each has the length 1, and no such dimension unless keepdims is 1; "If input
-    'split' is specified, this attribute is ignored." Parts of length 0: PARTS_OF_NO_LENGTH. Raises
-    InvalidNode for lengths that do not fit.
+    A list `split` has the lengths, and a scalar that of all but the last, which may be smaller.
+    Without it each has the length 1, and no such dimension unless keepdims is 1; "If input 'split'
+    is specified, this attribute is ignored." Parts of length 0 are accepted, or raise InvalidNode:
+    PARTS_OF_NO_LENGTH.
+
+    Raises InvalidNode for an axis out of range, negative lengths and lists that do not add up, a
+    `split` of rank 2 or more; for a keepdims other than 0 and 1 that counts, if
+    FLAG_OF_ANOTHER_NUMBER refuses it. Raises NotSupported for a scalar of 0, for an axis of length
+    0 without a list, and if rounding decides the scalar.
     """
     axis = from_either_end(axis, input.ndim)
     lengths = lengths_of_parts(splitting, split, input.shape[axis])
@@ -582,33 +625,42 @@ def optional(make: Make, input: Array = None) -> list[Array]:
 
 
 def of_optional(read: Callable[[Tensors], Array], *input: Array) -> Array:
-    """Return what is read of an optional value: version 15."""
+    """Return what is read of an optional value: version 15. `input` has one tensor or none."""
     return read(input)
 
 
 def of_optional_or_tensor(
     read: Callable[[Tensors], Array], input_tensor: Array = None, *input: Array
 ) -> Array:
-    """Return what is read of an optional value, or of a tensor in its place: from version 18 on."""
+    """Return what is read of an optional value, or of a tensor in its place: from version 18 on.
+
+    `input` has one tensor or none, and counts where `input_tensor` is left out.
+    """
     return read(input if input_tensor is None else [input_tensor])
 
 
 def reader_versions(read: Callable[[Tensors], Array]) -> Mapping[int, Formula]:
-    """Return the formulas of an operator that reads an optional value."""
+    """Return the formulas of an operator that reads an optional value, by version.
+
+    `read` returns the output from the tensors that are there: one or none.
+    """
     # Versions of one formula have no mutant of each other.
     later = partial(of_optional_or_tensor, read)
     return {15: partial(of_optional, read), 18: later, 28: later}
 
 
 def element(tensors: Tensors) -> Array:
-    """Return the element; "the behavior is undefined" if there is none."""
+    """Return the element of an optional value, which has one tensor or none.
+
+    Raises NotSupported if there is none: "the behavior is undefined".
+    """
     if not tensors:
         raise_unspecified("the element of an empty optional")
     return tensors[0]
 
 
 def has_element(tensors: Tensors) -> Array:
-    """Return true if there is an element."""
+    """Return true if there is an element, a boolean scalar."""
     return np.array(bool(tensors))
 
 
@@ -659,13 +711,19 @@ def given_back(make: Callable[[list[Array]], Any], *input: Array) -> Any:
 
 
 def versions_of(name: str, make: Callable[[list[Array]], Any]) -> Mapping[int, Formula]:
-    """Return the formulas of the versions that the operator of this name has."""
+    """Return the formulas of the versions that the operator of this name has.
+
+    Each returns what `make` makes of the tensors of a sequence.
+    """
     known = opset.versions("", name)
     return {since: formula for since, formula in given_back(make).items() if since in known}
 
 
 def needed(make: Make, tensors: list[Array]) -> list[Array]:
-    """Return what an optional sequence holds; "the behavior is undefined" if it is empty."""
+    """Return what `make` makes of an optional sequence.
+
+    Raises NotSupported if it has no tensors: "the behavior is undefined".
+    """
     if not tensors:
         raise_unspecified("the element of an empty optional")
     return make(tensors)
@@ -677,14 +735,20 @@ def is_a_sequence(tensors: Tensors) -> Array:
 
 
 def versions_of_needed(name: str, make: Make) -> Mapping[int, Formula]:
-    """Return the formulas of the operator that needs an element of an optional sequence."""
+    """Return the formulas of the operator that needs an element of an optional sequence.
+
+    They are by version. Each raises NotSupported for a sequence of no tensors.
+    """
     return versions_of(name, partial(needed, make))
 
 
 def builders(
     names: Iterable[str], build: Callable[..., Mapping[int, Formula]], **options: Any
 ) -> list[tuple[Operator, FormulaBuilder]]:
-    """Declare operators; return each with what makes its formulas."""
+    """Declare operators; return each with what makes its formulas, `build` under its name.
+
+    `options` are those of `operator`. Raises WrongOperator for a name that the schemas do not have.
+    """
     return [(declared(name, **options), partial(build, name)) for name in names]
 
 

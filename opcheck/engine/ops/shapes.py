@@ -46,15 +46,16 @@ SIZE = operator("Size", exact=True, of_shapes=True)
 
 @SHAPE.formula(1, 13)
 def shape_of(data: Array) -> Array:
-    """Return "an 1D int64 tensor containing the shape of the input tensor"."""
+    """Return "an 1D int64 tensor containing the shape of the input tensor", empty for rank 0."""
     return np.array(data.shape, np.int64)
 
 
 @SHAPE.formula(15, 19, *OF_MORE_TYPES)
 def part_of_shape(data: Array, *, start: int, end: int | None) -> Array:
-    """Return the shape from axis `start` to before axis `end`, as a slice in Python.
+    """Return the shape from axis `start` to before axis `end`, as a slice in Python; int64.
 
-    Negative axes count from the back, and the text clamps those out of range.
+    Negative axes count from the back, and the text clamps those out of range. An `end` of None is
+    the rank. No axis is refused; the result is empty where `start` is not before `end`.
     """
     return np.array(data.shape[start:end], np.int64)
 
@@ -75,9 +76,13 @@ def reshape(data: Array, shape: Array, *, allowzero: int = 0) -> Array:
     """Return `data` under another shape, with the elements in the same order.
 
     "At most one dimension of the new shape can be -1", which is then inferred. "A dimension could
-    also be 0, in which case the actual dimension value is unchanged", unless `allowzero` is 1.
-    Raises InvalidNode for a shape of another number of elements. NotSupported for a -1 next to an
-    empty axis, where any size is as right.
+    also be 0, in which case the actual dimension value is unchanged", unless `allowzero` is 1,
+    where it is a size of 0. An empty list is a scalar's.
+
+    Raises InvalidNode for a shape that is not a list; with a size below -1, or -1 twice; with 0 and
+    -1 under `allowzero`; with a 0 where `data` has no such axis; of another number of elements; and
+    for an `allowzero` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it. Raises NotSupported
+    for a -1 next to an empty axis, where any size is as right.
     """
     allows_zero = flag("allowzero", allowzero)
     sizes = listed("shape", shape)
@@ -109,7 +114,12 @@ def with_copied_sizes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
 
 @RESHAPE.formula(1)
 def reshape_1(data: Array, *, shape: Sequence[int]) -> Array:
-    """Return `data` under the shape of the attribute; see `reshape`."""
+    """Return `data` under the shape of the attribute: 0 copies a size, and one -1 is inferred.
+
+    Raises InvalidNode for a size below -1, a second -1, a 0 where `data` has no such axis, and
+    another number of elements; NotSupported for a -1 next to an empty axis, where any size is as
+    right.
+    """
     return reshape(data, shape)
 
 
@@ -121,7 +131,10 @@ FLATTEN = operator("Flatten", exact=True)
 def flatten(counted: Counted, input: Array, *, axis: int) -> Array:
     """Return a matrix of shape (d_0 X d_1 … d_(axis-1), d_axis X d_(axis+1) … X dn).
 
-    axis: at most the rank, which gives a single column. Raises InvalidNode for others.
+    axis: at most the rank, which gives a single column; 0 gives a single row. `counted` is the
+    version's count of axes: in versions 1 and 9 a negative axis is refused, or counts from the
+    back, by NEGATIVE_AXIS; later from the back. Raises InvalidNode for an axis out of range, or
+    refused.
     """
     rank = input.ndim
     reject(axis > rank, f"axis {axis} is beyond the rank {rank}")
@@ -142,7 +155,8 @@ TRANSPOSE = operator("Transpose", exact=True)
 def transpose(data: Array, *, perm: Sequence[int] | None) -> Array:
     """Return `data` with its axes in the order `perm`: "By default, reverse the dimensions".
 
-    Raises InvalidNode unless `perm` names each axis once.
+    None is the default. Raises InvalidNode unless `perm` names each axis once, counted from the
+    front.
     """
     order = tuple(range(data.ndim))[::-1] if perm is None else perm
     if sorted(order) != list(range(data.ndim)):
@@ -156,10 +170,13 @@ SQUEEZE = operator("Squeeze", exact=True)
 
 
 def squeeze(data: Array, axes: Array | None, counted: Counted = from_either_end) -> Array:
-    """Return `data` without the axes named, or without all axes of one element.
+    """Return `data` without the axes named; for `axes` of None, without all axes of one element.
 
-    "If an axis is selected with shape entry not equal to one, an error is raised." An axis named
-    twice: AXES_NAMED_TWICE.
+    An empty list names none. `counted` counts an axis from the front.
+
+    "If an axis is selected with shape entry not equal to one, an error is raised": InvalidNode.
+    Raises it also if `axes` is not a list and for an axis out of range; for one that is named
+    twice, if AXES_NAMED_TWICE refuses it; for a negative one in version 1, if NEGATIVE_AXIS does.
     """
     if axes is None:
         places = tuple(axis for axis, size in enumerate(data.shape) if size == 1)
@@ -176,19 +193,33 @@ def squeeze(data: Array, axes: Array | None, counted: Counted = from_either_end)
 
 @SQUEEZE.formula(1)
 def squeeze_1(data: Array, *, axes: Sequence[int] | None) -> Array:
-    """Return `squeeze` by an attribute, a "list of non-negative integers"."""
+    """Return `data` without the axes of an attribute, a "list of non-negative integers".
+
+    None means all axes of one element. Raises InvalidNode for an axis out of range or whose length
+    is not 1; for one that is negative or named twice, if NEGATIVE_AXIS or AXES_NAMED_TWICE refuses
+    it.
+    """
     return squeeze(data, axes, from_the_front)
 
 
 @SQUEEZE.formula(11)
 def squeeze_11(data: Array, *, axes: Sequence[int] | None) -> Array:
-    """Return `squeeze` by an attribute whose axes may be negative."""
+    """Return `data` without the axes of an attribute, which may be negative.
+
+    None means all axes of one element. Raises InvalidNode for an axis out of range or whose length
+    is not 1; for one that is named twice, if AXES_NAMED_TWICE refuses it.
+    """
     return squeeze(data, axes)
 
 
 @SQUEEZE.formula(13, *OF_MORE_TYPES)
 def squeeze_13(data: Array, axes: Array | None = None) -> Array:
-    """Return `squeeze` by an input."""
+    """Return `data` without the axes of an input, which may be negative.
+
+    Without it, all axes of one element go; an empty list names none. Raises InvalidNode if `axes`
+    is not a list, for an axis out of range or whose length is not 1; for one that is named twice,
+    if AXES_NAMED_TWICE refuses it.
+    """
     return squeeze(data, axes)
 
 
@@ -200,8 +231,8 @@ UNSQUEEZE = operator("Unsqueeze", exact=True)
 def unsqueeze(data: Array, axes: Array) -> Array:
     """Return `data` with an axis of one element at each of `axes` of the output.
 
-    "Each value in `axes` should be within the (inclusive) range [-output_rank , output_rank - 1]",
-    and an axis named twice is an error.
+    "Each value in `axes` should be within the (inclusive) range [-output_rank , output_rank - 1]".
+    Raises InvalidNode for others, for an axis named twice, and if `axes` is not a list.
     """
     listed_axes = listed("axes", axes)
     rank = data.ndim + len(listed_axes)
@@ -212,9 +243,12 @@ def unsqueeze(data: Array, axes: Array) -> Array:
 
 @UNSQUEEZE.formula(1)
 def unsqueeze_1(data: Array, *, axes: Sequence[int]) -> Array:
-    """Return `unsqueeze` by an attribute, a "list of non-negative integers".
+    """Return `data` with an axis of one element at each of `axes` of the output.
 
-    This version does not mention an axis named twice: INSERTED_TWICE.
+    `axes` is an attribute, a "list of non-negative integers": a negative one is refused, or counts
+    from the back, by NEGATIVE_AXIS. This version does not mention an axis named twice, which is
+    refused, counts once, or is inserted one after another: INSERTED_TWICE. Raises InvalidNode for
+    an axis out of range, and for one that a ruling refuses.
     """
     listed_axes = listed("axes", axes)
     rank = data.ndim + len(listed_axes)
@@ -233,11 +267,19 @@ def unsqueeze_1(data: Array, *, axes: Sequence[int]) -> Array:
 
 @UNSQUEEZE.formula(11)
 def unsqueeze_11(data: Array, *, axes: Sequence[int]) -> Array:
-    """Return `unsqueeze` by an attribute whose axes may be negative."""
+    """Return `data` with an axis of one element at each of `axes` of the output, an attribute.
+
+    Axes are in [-output_rank, output_rank - 1]. Raises InvalidNode for others, and for an axis
+    named twice.
+    """
     return unsqueeze(data, axes)
 
 
 @UNSQUEEZE.formula(13, *OF_MORE_TYPES)
 def unsqueeze_13(data: Array, axes: Array) -> Array:
-    """Return `unsqueeze` by an input."""
+    """Return `data` with an axis of one element at each of `axes` of the output, an input.
+
+    Axes are in [-output_rank, output_rank - 1]. Raises InvalidNode for others, for an axis named
+    twice, and if `axes` is not a list.
+    """
     return unsqueeze(data, axes)

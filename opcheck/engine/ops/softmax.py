@@ -87,8 +87,10 @@ IGNORED_IN_THE_MEAN = Ruling(
 def matrix_axis(since: int, axis: int, rank: int) -> int:
     """Return k of the matrix [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], in [0, rank].
 
-    Version 1 mentions no negative axis and no range: NEGATIVE_AXIS, AXIS_BEHIND_THE_LAST. Version
-    11 accepts [-r, r-1]. Raises InvalidNode for what is refused.
+    Version 1 mentions no negative axis and no range: a negative axis is refused, or counts from the
+    back, by NEGATIVE_AXIS; one that equals a rank above 0 is refused or taken, by
+    AXIS_BEHIND_THE_LAST. Version 11 accepts [-r, r-1]. Raises InvalidNode for an axis out of range,
+    and for what is refused.
     """
     if since > 1:
         return from_either_end(axis, rank)
@@ -101,9 +103,13 @@ def matrix_axis(since: int, axis: int, rank: int) -> int:
 def by_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Array:
     """Return `of_rows` of the input's rows, in the input's shape.
 
-    Versions 1 and 11: "input will be coerced into a 2-dimensional tensor with dimensions [a_0 * …
-    * a_{k-1}, a_k * … * a_{n-1}]", whose lines are the rows. Version 13: "The "axis" attribute
-    indicates the dimension along which" the operator is performed.
+    Versions 1 and 11: "input will be coerced into a 2-dimensional tensor with dimensions [a_0 * … *
+    a_{k-1}, a_k * … * a_{n-1}]", whose lines are the rows. Version 13: "The "axis" attribute
+    indicates the dimension along which" the operator is performed. An input without elements is
+    returned itself.
+
+    Raises InvalidNode for an axis outside [-r, r-1], in version 1 for one that NEGATIVE_AXIS or
+    AXIS_BEHIND_THE_LAST refuses. Each version refuses an input of rank 0.
     """
     if since == 13:
         counted = from_either_end(axis, input.ndim)
@@ -118,7 +124,11 @@ def by_rows(of_rows: RowFunction, since: int, input: Array, *, axis: int) -> Arr
 
 
 def jointly(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Array:
-    """Return `of_rows` of rows along several axes together, the last of which runs fastest."""
+    """Return `of_rows` of rows along several axes together, the last of which runs fastest.
+
+    `axes` are distinct, counted from the front, in the order of the joint index. The result has the
+    shape of `x`; `x` itself is returned if it has no elements.
+    """
     if not x.size:
         return x
     kept = [axis for axis in range(x.ndim) if axis not in axes]
@@ -180,7 +190,10 @@ class JointAxes:
 
 @formula_builder(1)
 def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
-    """Return OutputTensor, of rows along the last axis; InvalidNode by `invalid_sizes`."""
+    """Return OutputTensor, of rows along the last axis, in the shape of InputTensor.
+
+    Raises InvalidNode unless it has 1 to 8 dimensions, all of size 1 but the last two.
+    """
     rank = InputTensor.ndim
     problem = invalid_sizes(InputTensor.shape)
     if problem and not rows.accepts(rank):
@@ -190,7 +203,11 @@ def over_the_last(rows: LastAxis, InputTensor: Array) -> Array:
 
 @formula_builder(1)
 def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Array:
-    """Return OutputTensor, of rows along Axes together; InvalidNode by `invalid_axes`."""
+    """Return OutputTensor, of rows along Axes together, in the shape of InputTensor.
+
+    Raises InvalidNode unless it has 1 to 8 dimensions, and Axes names one or more of them, each
+    once and counted from the front.
+    """
     rank = InputTensor.ndim
     axes = rows.read(Axes, rank)
     if rows.accepts(rank):
@@ -201,12 +218,20 @@ def over_axes(rows: JointAxes, InputTensor: Array, *, Axes: Sequence[int]) -> Ar
 
 
 def by_last_axis(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
-    """Return the formulas of an operator without Axes."""
+    """Return the formulas of an operator without Axes, by version.
+
+    They raise InvalidNode for what `over_the_last` refuses: more than 8 dimensions, or none, or
+    sizes other than 1 before the last two.
+    """
     return over_the_last(LastAxis(of_rows))
 
 
 def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
-    """Return the formulas of an operator with Axes."""
+    """Return the formulas of an operator with Axes, by version.
+
+    They raise InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes
+    that are none, out of range or named twice.
+    """
     return over_axes(JointAxes(of_rows))
 
 
@@ -214,24 +239,37 @@ def by_joint_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
 
 
 def plain(x: Array, axis: int) -> Array:
-    """Return e^(x − max) over its sum, as the function body of version 13 does."""
+    """Return e^(x − max) over its sum along `axis`, as the function body of version 13 does.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone. The axis has elements, as in all
+    functions of rows.
+    """
     e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
 def logarithms(x: Array, axis: int) -> Array:
-    """Return (x − max) − ln(sum of e^(x − max)): no share vanishes."""
+    """Return (x − max) − ln(sum of e^(x − max)) along `axis`: no share vanishes.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     d = x - xp.max(x, axis=axis, keepdims=True)
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 
 
 def exponentials_of_logarithms(x: Array, axis: int) -> Array:
-    """Return the shares with one exponential more for each element, and without a division."""
+    """Return the shares with one exponential more for each element, and without a division.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     return xp.exp(logarithms(x, axis))
 
 
 def logarithms_of_shares(x: Array, axis: int) -> Array:
-    """Return the logarithms by the text's own words: -inf where a share vanishes."""
+    """Return the logarithms by the text's own words: -inf where a share vanishes.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     return xp.log(plain(x, axis))
 
 
@@ -240,18 +278,24 @@ RAW = "where the raw log-sum-exp is subtracted: not shift invariant"
 
 
 def raw_logarithms(x: Array, axis: int) -> Array:
-    """Return x − (max + ln(sum)), in which the rounding of max + ln(sum) stays."""
+    """Return x − (max + ln(sum)), in which the rounding of max + ln(sum) stays.
+
+    A row along `axis` is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     top = xp.max(x, axis=axis, keepdims=True)
     return x - (top + xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)))
 
 
 def exponentials_of_raw_logarithms(x: Array, axis: int) -> Array:
-    """Return e^(x − (max + ln(sum)))."""
+    """Return e^(x − (max + ln(sum))) along `axis`; see `raw_logarithms` for NaN."""
     return xp.exp(raw_logarithms(x, axis))
 
 
 def without_maxima(x: Array, axis: int) -> Array:
-    """Return e^x over its sum, where that is in range; maxima take time."""
+    """Return e^x over its sum along `axis`, where that is in range; maxima take time.
+
+    Unless each row's sum is from 2^-20 to a finite number, the answer is that of `plain`.
+    """
     e = np.exp(x)
     total = np.sum(e, axis=axis, keepdims=True)
     # Below, shares lose digits where e^x is subnormal. NaN is in no range.
@@ -267,13 +311,19 @@ EXP_AND_PRODUCT = 9.0
 
 
 def in_blocks(x: Array, axis: int) -> Array:
-    """Return the shares as an online algorithm does; see `terms_in_blocks`."""
+    """Return the shares along `axis` as an online algorithm does; see `terms_in_blocks`.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     _, e, total = terms_in_blocks(x, axis)
     return e / total
 
 
 def logarithms_in_blocks(x: Array, axis: int) -> Array:
-    """Return the logarithms as an online algorithm does; see `terms_in_blocks`."""
+    """Return the logarithms along `axis` as an online algorithm does; see `terms_in_blocks`.
+
+    A row is all NaN if it has NaN or +∞, or has −∞ alone.
+    """
     d, _, total = terms_in_blocks(x, axis)
     return d - xp.log(total)
 
@@ -281,7 +331,8 @@ def logarithms_in_blocks(x: Array, axis: int) -> Array:
 def terms_in_blocks(x: Array, axis: int) -> tuple[Array, Array, Array]:
     """Return x − max, e to its power, and the sum of that, with the errors of rescaling.
 
-    Each element takes another exponential and a product; the sum takes what `rescaled` returns.
+    The first two have the shape of `x`, the sum length 1 along `axis`. Each element takes another
+    exponential and a product; the sum takes what `rescaled` returns.
     """
     d = x - xp.max(x, axis=axis, keepdims=True)
     e = xp.inexact(xp.exp(d), np.where(xp.values_of(d) < 0, EXP_AND_PRODUCT, 0.0))
@@ -294,8 +345,8 @@ def rescaled(d: Array, y: Array, axis: int) -> Array:
     """Return the mass that an online algorithm multiplies by e^(old − new maximum).
 
     It does so at each new maximum, along a row or in L = 2, 4, 8, … lanes, strided or contiguous,
-    and where lanes are merged in pairs: the largest of all of these. d: x − max; y: the shares;
-    the mass is in shares of the sum too, with size 1 along `axis`.
+    and where lanes are merged in pairs: the largest of all of these. d: x − max; y: the shares; the
+    mass is in shares of the sum too, with size 1 along `axis`.
     """
     d = np.moveaxis(d, axis, -1)
     y = np.moveaxis(y, axis, -1)
@@ -307,7 +358,10 @@ def rescaled(d: Array, y: Array, axis: int) -> Array:
 
 
 def climbed(d: Array, y: Array) -> Array:
-    """Return the mass rescaled on the way along the last axis, which is kept with size 1."""
+    """Return the mass rescaled on the way along the last axis, which is kept with size 1.
+
+    d: x − max; y: the shares, in the same shape. At each new maximum the shares before it count.
+    """
     running = np.maximum.accumulate(d, axis=-1)
     is_new_maximum = running[..., 1:] > running[..., :-1]
     so_far = np.cumsum(y, axis=-1)[..., :-1]
@@ -315,7 +369,11 @@ def climbed(d: Array, y: Array) -> Array:
 
 
 def in_lanes(d: Array, y: Array, lanes: int, *, strided: bool) -> Array:
-    """Return the mass rescaled within `lanes` lanes, a power of two, and when they are merged."""
+    """Return the mass rescaled within `lanes` lanes, a power of two, and when they are merged.
+
+    d: x − max; y: the shares, both (…, N); the result is (…, 1). `strided` deals a row out to the
+    lanes in turn; otherwise each has a part of it.
+    """
     heights = cut(d, lanes, -np.inf, strided=strided)
     masses = cut(y, lanes, 0.0, strided=strided)
     total = climbed(heights, masses).sum(axis=-2)
@@ -332,7 +390,10 @@ def in_lanes(d: Array, y: Array, lanes: int, *, strided: bool) -> Array:
 
 
 def cut(rows: Array, lanes: int, fill: float, *, strided: bool) -> Array:
-    """Return rows (…, N) as (…, lanes, ⌈N/lanes⌉), the last of it filled up."""
+    """Return rows (…, N) as (…, lanes, ⌈N/lanes⌉), the last of it filled up with `fill`.
+
+    `strided` deals a row out to the lanes in turn; otherwise each has a part of it.
+    """
     *outer, length = rows.shape
     each = ceil(length / lanes)
     padded = np.full((*outer, lanes * each), fill)
@@ -355,9 +416,12 @@ OF_LOGARITHMS = Ends(nothing=-inf, everything=0.0)
 
 
 def with_infinity(of_rows: RowFunction, ruling: Ruling, ends: Ends, x: Array, axis: int) -> Array:
-    """Return `of_rows`, in rows with infinity as `ruling` reads them: INFINITE_SHARE.
+    """Return `of_rows`, in rows with +∞ as `ruling` reads them.
 
-    A row with NaN is NaN, whatever else is in it. Of several infinities none has it all.
+    `ruling` is INFINITE_SHARE or INFINITE_SHARE_OR_LIMIT: all of the row is NaN; infinity is NaN
+    and the others have nothing; or infinity has it all. `ends` are what nothing and all are. A row
+    with NaN is NaN, whatever else is in it. Of several infinities none has it all; a row of them
+    alone is NaN.
     """
     y = of_rows(x, axis)
     is_infinite = xp.isinf(x) & (xp.values_of(x) > 0)
@@ -396,7 +460,11 @@ class RowOperators:
 
 
 def row_operators(name: str, dml_name: str, **options: Any) -> RowOperators:
-    """Declare an operator of ONNX and DirectML's two like it; see `operator`."""
+    """Declare an operator of ONNX and DirectML's two like it; `options` are those of `operator`.
+
+    DirectML's are named DML_ACTIVATION_ and `dml_name`, the second with a 1 behind it. Raises
+    WrongOperator for a name that the schemas do not have.
+    """
     return RowOperators(
         onnx=operator(name, **options),
         last=operator(f"DML_ACTIVATION_{dml_name}", DML, **options),
@@ -414,14 +482,18 @@ class RowFormulas:
     ends: Ends
 
     def declare(self, op: Operator, build: FormulaBuilder, ruling: Ruling) -> None:
-        """Declare them of an operator; `ruling` reads the rows with infinity."""
+        """Declare them of an operator; `ruling` reads the rows with infinity.
+
+        `build` makes the formulas of each version from a function of rows. Raises WrongOperator for
+        one that contradicts its schema.
+        """
         op.formula(build=build)(self.reading(self.formula, ruling))
         for alternative in self.alternatives:
             op.alternative("", build=build)(self.reading(alternative, ruling))
         op.alternative(RAW, build=build)(self.reading(self.remarked, ruling))
 
     def reading(self, of_rows: RowFunction, ruling: Ruling) -> RowFunction:
-        """Return `of_rows`, in rows with infinity as `ruling` reads them."""
+        """Return `of_rows`, in rows with infinity as `ruling` reads them; see `with_infinity`."""
         return partial(with_infinity, of_rows, ruling, self.ends)
 
 
@@ -496,7 +568,7 @@ def masked_rows_in_equal_shares(x: Array, axis: int) -> Array:
 
 
 def where_nan(x: Array, of_nan: Any, y: Array) -> Array:
-    """Return `of_nan` where `x` is NaN, else `y`."""
+    """Return `of_nan` where `x` is NaN, else `y`, in the type of `x`."""
     return np.where(np.isnan(x), of_nan, y).astype(x.dtype)
 
 
@@ -538,7 +610,7 @@ def shares_of_clamped(x: Array, axis: int) -> Array:
 
 
 def running_maximum(x: Array, axis: int) -> Array:
-    """Return the maximum of the elements up to each one."""
+    """Return the maximum of the elements up to each one along `axis`; NaN from the first NaN on."""
     return np.maximum.accumulate(x, axis)
 
 
@@ -705,7 +777,8 @@ for _op, _build in LOG_SOFTMAX.with_builders:
 def one_hot(x: Array, axis: int) -> Array:
     """Return "1 for the first maximum value, and 0 for all others" along `axis`.
 
-    In a row with NaN the place of NaN in the order decides: NAN_IN_ORDER, NAN_IS_MARKED.
+    In a row with NaN the place of NaN in the order decides: NAN_IN_ORDER. If the first NaN is the
+    maximum, it has the one, or nothing has, by NAN_IS_MARKED.
     """
     y = marked(x, xp.argmax(x, axis=axis, keepdims=True), axis)
     if not has_nan(x):
@@ -720,7 +793,10 @@ def one_hot(x: Array, axis: int) -> Array:
 
 
 def marked(x: Array, place: Array, axis: int) -> Array:
-    """Return 1 at `place` along `axis`, which has size 1 there, and 0 elsewhere."""
+    """Return 1 at `place` along `axis`, and 0 elsewhere, in the shape and type of `x`.
+
+    `place` has the shape of `x`, but size 1 along `axis`.
+    """
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     places = np.arange(x.shape[axis]).reshape(shape)
@@ -728,7 +804,7 @@ def marked(x: Array, place: Array, axis: int) -> Array:
 
 
 def one_put(x: Array, axis: int) -> Array:
-    """Return the same, with ones put into zeros."""
+    """Return 1 at the first maximum along `axis`, and 0 elsewhere; the first NaN is the maximum."""
     y = np.zeros(x.shape, x.dtype)
     np.put_along_axis(y, xp.argmax(x, axis=axis, keepdims=True), 1, axis)
     return y
@@ -738,7 +814,8 @@ def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Arr
     """Return `jointly`, where the order of the axes decides which of equal maxima is the first.
 
     "axisDirection = DML_AXIS_DIRECTION_INCREASING": the joint index runs through the axes in
-    increasing order. UNSORTED_AXES where they do not increase, and that matters.
+    increasing order. Where they do not increase, and that matters, it may run as they are written:
+    UNSORTED_AXES.
     """
     y = jointly(x, sorted(axes), of_rows)
     if [*axes] == sorted(axes):
@@ -750,7 +827,11 @@ def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Arr
 
 
 def by_ordered_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
-    """Return the formulas of an operator with Axes, whose order matters."""
+    """Return the formulas of an operator with Axes, whose order matters: UNSORTED_AXES.
+
+    They are by version, and raise InvalidNode for what `over_axes` refuses: more than 8 dimensions,
+    or none, and Axes that are none, out of range or named twice.
+    """
     return over_axes(JointAxes(of_rows, joined=jointly_by_order, order=as_listed))
 
 
@@ -832,7 +913,7 @@ def any_effective_rank(rank: int) -> bool:
 
 
 def last_axis_mutants(rows: LastAxis) -> dict[str, tuple[str, LastAxis]]:
-    """Return the mutants of an operator without Axes."""
+    """Return the mutants of an operator without Axes, by name, each with a text."""
     return {
         "nine_dimensions_accepted": (
             "more than 8 dimensions were accepted",
@@ -910,7 +991,7 @@ def one_after_another(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Ar
 
 
 def joint_axes_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
-    """Return the mutants that all operators with Axes have."""
+    """Return the mutants that all operators with Axes have, by name, each with a text."""
     # Mutants of the order of the axes take them in that order.
     in_order = replace(rows, joined=jointly)
     return {
@@ -966,7 +1047,10 @@ def joint_axes_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
 
 
 def tie_mutants(rows: JointAxes) -> dict[str, tuple[str, JointAxes]]:
-    """Return the mutants where the order of the axes decides which maximum is the first."""
+    """Return the mutants where the order of the axes decides which maximum is the first.
+
+    They are by name, each with a text.
+    """
     return {
         "axes_in_the_order_stated": (
             "joint indices ran through the axes in the order in which they are stated",
@@ -1016,14 +1100,18 @@ class Samples:
 
     @property
     def is_ignored(self) -> Array:
-        """A mask of the samples whose target is ignore_index."""
+        """A mask of the samples whose target is ignore_index, which need not be a class."""
         if self.ignore_index is None:
             return np.zeros(self.target.shape, bool)
         return self.target == self.ignore_index
 
 
 def check_samples(samples: Samples) -> None:
-    """Raise InvalidNode for shapes that do not fit, and for a target outside of the classes."""
+    """Raise InvalidNode for shapes that do not fit, and for a target outside of the classes.
+
+    logs: [N, C, …], target: [N, …], weight: [C] or None. A target that is ignored may be any
+    number.
+    """
     logs, target = samples.logs, samples.target
     if logs.ndim < 2 or target.shape != (logs.shape[0], *logs.shape[2:]):
         raise InvalidNode(f"classes {list(target.shape)} of values {list(logs.shape)}")
@@ -1056,7 +1144,10 @@ Mean: TypeAlias = Callable[[Losses], Array]
 
 
 def losses_of(samples: Samples) -> Losses:
-    """Return "-weight[c] * log(p)[c]" of each sample of class c, 0 of one that is ignored."""
+    """Return "-weight[c] * log(p)[c]" of each sample of class c, 0 of one that is ignored.
+
+    The weight is 1 where none are given.
+    """
     is_ignored = samples.is_ignored
     # Ignored samples are of one class more, of zeros.
     at = np.where(is_ignored, samples.classes, samples.target)
@@ -1071,7 +1162,11 @@ def losses_of(samples: Samples) -> Losses:
 
 
 def with_ignored_counted(samples: Samples, losses: Losses) -> Losses:
-    """Return the losses with no sample left out of the mean."""
+    """Return the losses with no sample left out of the mean.
+
+    Ignored samples have the weight of their target then, which must be a class if there are
+    weights.
+    """
     applied = losses.applied
     if applied is not None:
         applied = xp.take(samples.weight, samples.target, axis=0)
@@ -1079,7 +1174,10 @@ def with_ignored_counted(samples: Samples, losses: Losses) -> Losses:
 
 
 def mean(losses: Losses) -> Array:
-    """Return the sum of the losses, divided by that of the weights applied: their number."""
+    """Return the sum of the losses, divided by that of the weights applied: their number.
+
+    Without weights it is the number of samples that are not left out. It is NaN if that is 0.
+    """
     if losses.applied is None:
         divisor: Array = np.float64((~losses.is_left_out).sum())
     else:
@@ -1090,9 +1188,13 @@ def mean(losses: Losses) -> Array:
 def reduced(
     samples: Samples, reduction: str, mean_of: Mean, *, may_count_ignored: bool = False
 ) -> Array:
-    """Return the losses, their sum or their mean; `may_count_ignored`: IGNORED_IN_THE_MEAN.
+    """Return the losses, their sum or their mean: by `reduction` none, sum or mean.
 
-    Raises InvalidNode for another reduction, NotSupported for a mean of nothing.
+    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean may
+    count ignored samples that have a weight, by IGNORED_IN_THE_MEAN.
+
+    Raises InvalidNode for another reduction, for shapes that do not fit, and for a target that is
+    neither a class nor ignored; NotSupported for a mean of no samples.
     """
     check_one_of("reduction", reduction, "none", "sum", "mean")
     check_samples(samples)
@@ -1139,7 +1241,15 @@ def of_likelihoods(
     ignore_index: int | None,
     reduction: str,
 ) -> Array:
-    """Return the loss of log-probabilities; see `reduced`."""
+    """Return the loss of log-probabilities: each, or their sum or mean, by `reduction`.
+
+    input: [N, C] or [N, C, d1, …]; target: [N] or [N, d1, …], classes or ignore_index; weight: [C],
+    all 1 if it is left out. An ignored sample has the loss 0 and is left out of the mean, which is
+    NaN if all are.
+
+    Raises InvalidNode for other shapes, another reduction, and a target that is neither a class nor
+    ignored; NotSupported for a mean of no samples.
+    """
     samples = loss.taken(Samples(input, target, weight, ignore_index))
     return reduced(samples, reduction, loss.mean)
 
@@ -1167,7 +1277,15 @@ def of_scores(
     ignore_index: int | None,
     reduction: str,
 ) -> tuple[Array, Array]:
-    """Return the loss of scores, see `reduced`, and their log-probabilities along axis 1."""
+    """Return the loss of scores, and their log-probabilities along axis 1.
+
+    scores: [N, C] or [N, C, d1, …]; labels: [N] or [N, d1, …], classes or ignore_index; weights:
+    [C], all 1 if left out. The loss is that of each sample, or the sum or mean, by `reduction`. An
+    ignored sample has the loss 0; the mean leaves it out, or may count it: IGNORED_IN_THE_MEAN.
+
+    Raises InvalidNode for other shapes, another reduction, and a label that is neither a class nor
+    ignored; NotSupported for a mean of no samples.
+    """
     has_rows = scores.ndim > 1 and scores.size
     log_prob = loss.logarithms(scores, 1) if has_rows else scores
     samples = Samples(log_prob, labels, weights, ignore_index)
@@ -1175,7 +1293,11 @@ def of_scores(
 
 
 def by_logarithms(function: RowFunction) -> Mapping[int, Callable[..., Any]]:
-    """Return the formulas of SoftmaxCrossEntropyLoss from what makes log-probabilities."""
+    """Return the formulas of SoftmaxCrossEntropyLoss from what makes log-probabilities, by version.
+
+    They raise what `of_scores` does: InvalidNode for shapes, reductions and labels that do not fit,
+    NotSupported for a mean of no samples; and follow IGNORED_IN_THE_MEAN.
+    """
     return of_scores(ScoreLoss(function))
 
 

@@ -90,7 +90,10 @@ CONCAT = operator("StringConcat", exact=True)
 
 @CONCAT.formula(20)
 def string_concat(X: Array, Y: Array) -> Array:
-    """Return each text of X followed by that of Y, "with NumPy-style broadcasting support"."""
+    """Return each text of X followed by that of Y, "with NumPy-style broadcasting support".
+
+    Raises InvalidNode if the shapes do not broadcast.
+    """
     x, y = broadcast(X, Y)
     return np.add(x, y)
 
@@ -117,8 +120,12 @@ def string_split(
 ) -> tuple[Array, Array]:
     """Return Y, the substrings that `split` makes of each text, and Z, the number of them.
 
-    Y: [*X.shape, n], where n is the largest number; rows are padded by "empty strings". Z: the
-    shape of X. Raises InvalidNode by a reading of NEGATIVE_MAXSPLIT.
+    Y: [*X.shape, n], where n is the largest number, perhaps 0; rows are padded by "empty strings".
+    Z: int64, in the shape of X. For an X without texts the shape of Y follows SHAPE_OF_NO_TEXTS. A
+    `delimiter` of None or "" is whitespace; a `maxsplit` of None is as many splits as there are.
+
+    A negative `maxsplit` means all splits, none, or InvalidNode: NEGATIVE_MAXSPLIT. Raises
+    MemoryError for an output that is too large.
     """
     most_splits = splits_allowed(maxsplit)
     if not X.size:
@@ -136,7 +143,7 @@ def string_split(
 def splits_allowed(maxsplit: int | None) -> int:
     """Return the maximum number of splits, and -1 for all: "If left unset … as many as possible".
 
-    One below 0 is read by NEGATIVE_MAXSPLIT.
+    One below 0 means all splits or none, or raises InvalidNode: NEGATIVE_MAXSPLIT.
     """
     if maxsplit is None:
         return -1
@@ -148,7 +155,10 @@ def splits_allowed(maxsplit: int | None) -> int:
 
 
 def shape_of_no_texts(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of Y for an empty X of this shape: SHAPE_OF_NO_TEXTS."""
+    """Return the shape of Y for an empty X of this shape: SHAPE_OF_NO_TEXTS.
+
+    It has one axis more, of length 0 or 1, or it is the same.
+    """
     reading = SHAPE_OF_NO_TEXTS.reading()
     if reading == "same_shape":
         return shape
@@ -156,15 +166,18 @@ def shape_of_no_texts(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def empty_texts(shape: tuple[int, ...]) -> Array:
-    """Return a tensor of texts that has no elements."""
+    """Return a tensor of texts of this shape, which has no elements."""
     return np.full(shape, "", object)
 
 
 def substrings_of(text: str, delimiter: str | None, maxsplit: int) -> list[str]:
     """Return the substrings of a text between delimiters, or between whitespace without one.
 
-    "Consecutive delimiters are not grouped together", and consecutive whitespace is. After the
-    last split, "the trailing suffix of input string after the final split point is also added".
+    A delimiter of None or "" is whitespace. "Consecutive delimiters are not grouped together", and
+    consecutive whitespace is; its substrings are not empty, so that there may be none. `maxsplit`
+    is the most splits, -1 for all. After the last split, "the trailing suffix of input string after
+    the final split point is also added". Rulings decide which characters are whitespace, and what
+    of it remains at the end: see `whitespace_for` and WHITESPACE_AFTER_THE_LAST_SPLIT.
     """
     if delimiter:
         return text.split(delimiter, maxsplit)
@@ -172,7 +185,11 @@ def substrings_of(text: str, delimiter: str | None, maxsplit: int) -> list[str]:
 
 
 def whitespace_for(text: str) -> str:
-    """Return the characters that are whitespace, of those that this text may hold."""
+    """Return the characters that are whitespace, of those that this text may hold.
+
+    They are those of ASCII, and Unicode's by INFORMATION_SEPARATORS, NO_BREAK_SPACES and
+    SPACES_BEYOND_ASCII.
+    """
     whitespace = ASCII_WHITESPACE
     for characters, ruling in OTHER_WHITESPACE.items():
         is_in_text = any(character in text for character in characters)
@@ -184,7 +201,8 @@ def whitespace_for(text: str) -> str:
 def split_at_whitespace(text: str, whitespace: str, maxsplit: int) -> list[str]:
     """Return the substrings of a text between these characters, without those at its ends.
 
-    If whitespace at the end of a rest remains is open: WHITESPACE_AFTER_THE_LAST_SPLIT.
+    No substring is empty. `maxsplit` is the most splits, -1 for all. Whitespace at the end of a
+    rest is kept or removed: WHITESPACE_AFTER_THE_LAST_SPLIT.
     """
     text = text.lstrip(whitespace)
     if maxsplit == 0:
@@ -314,12 +332,12 @@ def upper_with_capital_sharp_s(text: str) -> str:
 
 
 def ascii_lower(text: str) -> str:
-    """Return the text with ASCII's letters in lower case."""
+    """Return the text with ASCII's letters in lower case; others stay."""
     return text.encode().lower().decode()
 
 
 def ascii_upper(text: str) -> str:
-    """Return the text with ASCII's letters in upper case."""
+    """Return the text with ASCII's letters in upper case; others stay."""
     return text.encode().upper().decode()
 
 
@@ -382,12 +400,19 @@ class Cleaning:
         return all(text.isascii() for text in (*self.texts, *self.stopwords))
 
     def remaining(self, of_comparison: Change, of_output: Cases) -> list[str]:
-        """Return the texts that remain if texts are compared after this change."""
+        """Return the texts that remain if texts are compared after this change.
+
+        They are in the case of the action by `of_output`, and one empty text if none remains. If
+        case counts, `of_comparison` does not.
+        """
         key = unchanged if self.is_case_sensitive else of_comparison
         return self.clean(self.texts, self.stopwords, key, of_output[self.action])
 
     def remaining_by_case(self, cases: Cases) -> tuple[list[str], list[str]]:
-        """Return the texts that remain if comparisons are in lower case, and if in upper case."""
+        """Return the texts that remain if comparisons are in lower case, and if in upper case.
+
+        Both are changed by `cases`, in comparisons and in the output.
+        """
         return self.remaining(cases["LOWER"], cases), self.remaining(cases["UPPER"], cases)
 
 
@@ -403,8 +428,14 @@ def string_normalizer(
 ) -> Array:
     """Return Y, the texts that `clean` leaves of X without stop words, in another case.
 
-    X: "only accepts [C]- and [1, C]-tensor"; Y has as many axes. Raises InvalidNode for other
-    shapes and other names of changes; NotSupported where a locale decides on letters beyond ASCII.
+    X: "only accepts [C]- and [1, C]-tensor"; Y has as many axes, and one empty text if none is
+    left. `stopwords` of None are none; a `locale` of None is the implementation's. If X has no
+    texts, Y is one empty text or none, or InvalidNode is raised: NO_TEXTS. CASE_BEYOND_ASCII,
+    CASE_OF_COMPARISON and TURKIC_I decide on cases.
+
+    Raises InvalidNode for other shapes and other names of changes; for a locale, if UNKNOWN_LOCALE
+    refuses it; for an is_case_sensitive other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does. Raises
+    NotSupported for a judge where a locale decides on letters beyond ASCII, or on stop words.
     """
     is_list = X.ndim >= 1 and X.shape[:-1] in ((), (1,))
     if not is_list or case_change_action not in FULL_CASES:
@@ -427,14 +458,17 @@ def string_normalizer(
 
 
 def is_dropping_no_texts() -> bool:
-    """Return True if all of no texts are dropped, which leaves an empty text: NO_TEXTS."""
+    """Return True if all of no texts are dropped, which leaves an empty text: NO_TEXTS.
+
+    Raises InvalidNode if the ruling refuses such a node.
+    """
     reading = NO_TEXTS.reading()
     reject(reading == "refused", "X has no texts; allowed: one or more")
     return reading == "all_are_dropped"
 
 
 def remaining_by_default(cleaning: Cleaning) -> list[str]:
-    """Return the texts that remain in the locale of the implementation.
+    """Return the texts that remain in the locale of the implementation, or one empty text.
 
     Letters beyond ASCII follow CASE_BEYOND_ASCII and CASE_OF_COMPARISON where that matters.
     """
@@ -451,9 +485,11 @@ def remaining_by_default(cleaning: Cleaning) -> list[str]:
 
 
 def remaining_in_locale(cleaning: Cleaning, locale: str) -> list[str]:
-    """Return the texts that remain in a locale, if there is such a one: UNKNOWN_LOCALE.
+    """Return the texts that remain in a locale, or one empty text, if there is such a one.
 
-    Letters of ASCII change as in English, or in Turkic languages: TURKIC_I.
+    Letters of ASCII change as in English, or in Turkic languages: TURKIC_I. Raises InvalidNode if
+    UNKNOWN_LOCALE refuses the locale; NotSupported for a judge if the answer depends on letters
+    beyond ASCII, or in a Turkic locale on the case in which stop words are compared.
     """
     reject(UNKNOWN_LOCALE.reading() == "refused", f"locale {locale!r} is unknown")
     english = cleaning.remaining(str.lower, FULL_CASES)
@@ -476,7 +512,10 @@ def remaining_in_locale(cleaning: Cleaning, locale: str) -> list[str]:
 def cleaned(
     texts: Sequence[str], stopwords: Iterable[str], key: Change, change: Change
 ) -> list[str]:
-    """Return the texts without stop words, changed, and an empty text if none is left."""
+    """Return the texts without stop words, changed, and an empty text if none is left.
+
+    Texts and stop words are compared as `key` changes them, and what remains is as `change` does.
+    """
     dropped = {key(word) for word in stopwords}
     return [change(text) for text in texts if key(text) not in dropped] or [""]
 

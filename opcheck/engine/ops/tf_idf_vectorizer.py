@@ -81,8 +81,10 @@ class Entry(NamedTuple):
 def grams_of_pool(pool: Sequence[Item], ngram_counts: Sequence[int], longest: int) -> list[Gram]:
     """Return the n-grams of a pool in their order, "starting with the collections of all 1-grams".
 
-    ngram_counts: "the starting indexes of 1-grams, 2-grams, and so on in pool". Raises InvalidNode
-    unless they ascend from 0 in whole n-grams, and by a reading of MISSING_COLLECTION.
+    ngram_counts: "the starting indexes of 1-grams, 2-grams, and so on in pool". longest: the
+    greatest length that is searched for; a pool without a place for it is accepted or refused, by
+    MISSING_COLLECTION. Raises InvalidNode unless the indexes ascend from 0 to at most the pool's
+    length in whole n-grams, and if that ruling refuses the pool.
     """
     grams: list[Gram] = []
     given = f"ngram_counts {list(ngram_counts)} for a pool of {len(pool)} items"
@@ -99,8 +101,10 @@ def grams_of_pool(pool: Sequence[Item], ngram_counts: Sequence[int], longest: in
 def entries_of(grams: Sequence[Gram], ngram_indexes: Sequence[int], mode: str) -> list[Entry]:
     """Return the n-grams that are counted, each with its coordinate.
 
-    Raises InvalidNode by readings of N_GRAM_TWICE and SHARED_COORDINATE; NotSupported for a shared
-    coordinate whose counts are truncated or have weights.
+    grams and ngram_indexes are of one length. Of equal n-grams, and of those of one coordinate, all
+    count, or the first, or the last: N_GRAM_TWICE, SHARED_COORDINATE. Raises InvalidNode for them
+    if these rulings refuse them; NotSupported for a shared coordinate in a mode other than TF,
+    where counts are truncated or have weights.
     """
     entries = [Entry(*pair) for pair in zip(grams, ngram_indexes, strict=True)]
     if len(set(grams)) < len(grams):
@@ -118,7 +122,10 @@ def entries_of(grams: Sequence[Gram], ngram_indexes: Sequence[int], mode: str) -
 
 
 def of_equals(entries: Sequence[Entry], keys: Sequence[Hashable], reading: str) -> list[Entry]:
-    """Return the first or the last of the entries with equal keys, or all by other readings."""
+    """Return the first or the last of the entries with equal keys, or all by other readings.
+
+    `keys` has one for each entry.
+    """
     pairs = list(zip(keys, entries, strict=True))
     if reading == "first":
         return list(dict(reversed(pairs)).values())
@@ -134,7 +141,11 @@ Grams: TypeAlias = Callable[[Sequence[list[Item]], int, range, int], Iterable[Gr
 
 
 def lengths_of(min_gram_length: int, max_gram_length: int) -> range:
-    """Return the lengths of n-grams: LENGTH_BELOW_1 and LONGEST_BELOW_SHORTEST."""
+    """Return the lengths of n-grams, from the least to the greatest.
+
+    A least length below 1 is read as 1, or raises InvalidNode: LENGTH_BELOW_1. A greatest length
+    below the least gives no lengths, or raises InvalidNode: LONGEST_BELOW_SHORTEST.
+    """
     shortest = min_gram_length
     if shortest < 1:
         reading = LENGTH_BELOW_1.reading()
@@ -148,7 +159,10 @@ def lengths_of(min_gram_length: int, max_gram_length: int) -> range:
 
 
 def is_nothing_found(max_skip_count: int) -> bool:
-    """Return True if no n-gram is found for a negative number of skips: NEGATIVE_SKIPS."""
+    """Return True if no n-gram is found for a negative number of skips: NEGATIVE_SKIPS.
+
+    By its other readings such a number is 0, or raises InvalidNode.
+    """
     if max_skip_count >= 0:
         return False
     reading = NEGATIVE_SKIPS.reading()
@@ -161,12 +175,14 @@ def equally_far_apart(
 ) -> Iterator[Gram]:
     """Yield every n-gram of the row of this number, as often as it is there.
 
-    "We may consider all skips up to S when generating the n-grams."
+    "We may consider all skips up to S when generating the n-grams." `lengths` are from 1 on. Single
+    items have nothing to skip, and come once. A row that is too short has none.
     """
     row = rows[number]
-    for n in lengths:
-        steps = range(1, most_skips + 2) if n > 1 else [1]
-        for step in steps:
+    # Longer n-grams, or those with more skips, go beyond the row.
+    for n in range(lengths.start, min(lengths.stop, len(row) + 1)):
+        longest_step = min(most_skips + 1, len(row)) if n > 1 else 1
+        for step in range(1, longest_step + 1):
             reach = (n - 1) * step
             for first in range(len(row) - reach):
                 yield tuple(row[first : first + reach + 1 : step])
@@ -198,7 +214,8 @@ def weights_by_coordinate(
 ) -> Array:
     """Return the weight of each of `size` coordinates, 1 for those that no n-gram has.
 
-    "By default, weights is an all-one tensor."
+    "By default, weights is an all-one tensor." Of several weights of one coordinate, the last
+    counts.
     """
     by_coordinate = np.ones(size, np.float32)
     if weights is not None:
@@ -213,7 +230,10 @@ def scaled(
     mode: str,
     scales: Mapping[str, Scale] = SCALES,
 ) -> Array:
-    """Return Y from the counts of each row and coordinate: float32 in their shape."""
+    """Return Y from the counts of each row and coordinate: float32 in their shape.
+
+    weights: one for each of ngram_indexes, None for 1; mode: a key of `scales`.
+    """
     scale = scales[mode]
     times = xp.astype(np.minimum(counts, 1) if scale.is_truncated else counts, np.float32)
     if not scale.is_weighted:
@@ -224,7 +244,10 @@ def scaled(
 def weights_added(
     counts: Counts, weights: Sequence[float] | None, ngram_indexes: Sequence[int], mode: str
 ) -> Array:
-    """Return Y where TFIDF adds up the weight of an n-gram, each time that it is found."""
+    """Return Y where TFIDF adds up the weight of an n-gram, each time that it is found.
+
+    Other modes are as in `scaled`: float32 in the shape of `counts`.
+    """
     if mode != "TFIDF":
         return scaled(counts, weights, ngram_indexes, mode)
     is_found = np.arange(counts.max(initial=0)) < counts[..., None]
@@ -254,9 +277,16 @@ def tf_idf_vectorizer(
 ) -> Array:
     """Return Y, [max(ngram_indexes) + 1] for X of [C], [N, max(ngram_indexes) + 1] for [N, C].
 
-    `grams` finds n-grams, and `scaled` makes Y of their counts. Raises InvalidNode for X of another
-    rank, another mode, and for a pool, indexes or weights that do not fit; NotSupported for a pool
-    without n-grams, of which no indexes have a maximum.
+    Y is float32. `grams` finds n-grams, and `scaled` makes Y of their counts. `pool_int64s` or
+    `pool_strings` is the pool, by the type of X, and None the other; `weights` of None are 1.
+    Rulings decide on odd attributes, and may refuse them: MISSING_COLLECTION, N_GRAM_TWICE,
+    SHARED_COORDINATE, LENGTH_BELOW_1, LONGEST_BELOW_SHORTEST, NEGATIVE_SKIPS.
+
+    Raises InvalidNode for X of another rank, another mode, two pools, none or one of another type,
+    ngram_counts that do not ascend from 0 in whole n-grams, another number of indexes or weights
+    than of n-grams, a negative index, and what a ruling refuses. Raises NotSupported for a pool
+    without n-grams, of which no indexes have a maximum, and for a coordinate of several n-grams in
+    a mode other than TF; MemoryError for an output that is too large.
     """
     if X.ndim not in (1, 2) or mode not in SCALES:
         raise InvalidNode(f"rank {X.ndim}, mode {mode!r}; allowed: 1, 2; TF, IDF, TFIDF")
@@ -286,7 +316,8 @@ def pool_for(
     """Return the pool of X, of which there has to be one, and one of X's type.
 
     "If pool_int64s is set, the input should be an integer tensor. If pool_strings is set, the input
-    must be a string tensor." Raises InvalidNode otherwise.
+    must be a string tensor." Raises InvalidNode otherwise: for both pools, none, or one of another
+    type.
     """
     of_type = pool_strings if X.dtype == object else pool_int64s
     is_one = (pool_int64s is None) != (pool_strings is None)
@@ -300,7 +331,7 @@ def check_parallel(
 ) -> None:
     """Raise InvalidNode unless each of `count` n-grams has an index, and a weight if there are any.
 
-    Coordinates are not negative.
+    It is raised for a negative index, too.
     """
     sizes = {len(ngram_indexes), count if weights is None else len(weights)}
     if sizes != {count} or min(ngram_indexes, default=0) < 0:

@@ -67,7 +67,10 @@ class Extreme:
     place: Callable[..., Array]
 
     def mask(self, x: Array, axis: int) -> NDArray[np.bool_]:
-        """Return a mask of the elements that are the extreme of their row along `axis`."""
+        """Return a mask of the elements that are the extreme of their row along `axis`.
+
+        The axis has elements. In a row with NaN, NAN_IN_ORDER_OF_A_ROW decides where NaN stands.
+        """
         if has_nan(x):
             reading = NAN_IN_ORDER_OF_A_ROW.reading()
             return extremes_beside_nan(x, axis, reading, largest=self.largest)
@@ -88,11 +91,14 @@ def place_of(
 ) -> Array:
     """Return "the indices of the max elements" along `axis`, or of the min elements.
 
-    data: of any shape; the output has size 1 along `axis`, or "the reduced dimension pruned".
-    "If select_last_index is True (default False), the index of the last occurrence" is selected,
-    from version 12 on; see `number_among_equals` for earlier ones.
+    data: of any shape but a scalar's; the output has size 1 along `axis`, or "the reduced dimension
+    pruned". "If select_last_index is True (default False), the index of the last occurrence" is
+    selected, from version 12 on; before it may be any of equal elements: ONE_OF_EQUAL_ELEMENTS. NaN
+    follows NAN_IN_ORDER_OF_A_ROW, a negative axis in version 1 NEGATIVE_AXIS.
 
-    Raises InvalidNode for an axis out of range, and for an empty input in version 11.
+    Raises InvalidNode for an axis out of range or refused, for an empty input in version 11, and
+    for flags other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses them. Raises NotSupported for an
+    axis without elements; for a judge, also for more than 8 equal elements before version 12.
     """
     reject(since == 11 and not data.size, "the input is empty")
     counted = from_the_front if since == 1 else from_either_end
@@ -116,7 +122,11 @@ def place_of(
 
 
 def number_among_equals(is_extreme: NDArray[np.bool_], axis: int) -> int:
-    """Return which of a row's equal extremes is meant, counted from 0: ONE_OF_EQUAL_ELEMENTS."""
+    """Return which of a row's equal extremes is meant, counted from 0: ONE_OF_EQUAL_ELEMENTS.
+
+    `is_extreme` is a mask of them; no row has several if the answer is 0 without a ruling. Raises
+    NotSupported for a judge if a row has more than 8.
+    """
     most = int(is_extreme.sum(axis=axis).max(initial=0))
     if most <= 1:
         return 0
@@ -130,7 +140,7 @@ def number_among_equals(is_extreme: NDArray[np.bool_], axis: int) -> int:
 def nth_place(mask: NDArray[np.bool_], number: int, axis: int) -> NDArray[np.int64]:
     """Return the place of the True of this number along `axis`, of the last if there are fewer.
 
-    Numbers count from 0. The places have size 1 along `axis`.
+    Numbers count from 0, and each row has a True. The places have size 1 along `axis`.
     """
     numbers = np.cumsum(mask, axis=axis) - 1
     wanted = np.minimum(number, mask.sum(axis=axis, keepdims=True) - 1)
@@ -148,7 +158,10 @@ TOP_K = operator("TopK", exact=True)
 
 
 def order_is_free(attributes: Mapping[str, Any]) -> int | None:
-    """Return the axis along which results may come in any order; None if they are sorted."""
+    """Return the axis along which results may come in any order; None if they are sorted.
+
+    `attributes` has the values of all attributes, defaults too; `axis` may be negative.
+    """
     return None if attributes.get("sorted", 1) == 1 else attributes["axis"]
 
 
@@ -156,10 +169,11 @@ TOP_K.any_order = order_is_free
 
 
 def in_order(x: Array, k: int, axis: int, largest: bool) -> Selected:
-    """Return the k largest elements along `axis`, or the smallest, the first of them first.
+    """Return the k largest elements along `axis`, or the smallest, and their indices, in order.
 
     "Given two equivalent values, this operator uses the indices along the axis as a tiebreaker.
-    That is, the element with the lower index will appear first." NaN: NAN_IN_ORDER.
+    That is, the element with the lower index will appear first." NaN is the largest or the
+    smallest, or is never exceeded: NAN_IN_ORDER. k is at most the length of the axis.
     """
     reading = NAN_IN_ORDER.reading() if has_nan(x) else "largest"
     if reading == "largest":
@@ -178,7 +192,7 @@ def order_between_nan(x: Array, axis: int, largest: bool) -> NDArray[np.intp]:
 
     An element goes before those in front of it that it exceeds, or that exceed it if the smallest
     come first. None goes past NaN, so that the stretches from one NaN to the next are ordered each
-    by itself.
+    by itself. The result has indices along `axis`, in the shape of `x`.
     """
     values = seen(x).astype(np.float64)
     is_nan = np.isnan(values)
@@ -206,7 +220,10 @@ class Selection:
     read: Callable[[NDArray[np.int64], int], NDArray[np.int64]] = as_stated
 
     def of(self, x: Array, k: int, axis: int, largest: bool) -> Selected:
-        """Return the selection; InvalidNode if the axis has fewer than k elements."""
+        """Return Values and Indices of the k largest or smallest elements along `axis`.
+
+        Raises InvalidNode if k is negative or above the length of the axis.
+        """
         length = x.shape[axis]
         reject(not 0 <= k <= length, f"k {k}; the axis has {length} elements")
         return self.select(x, k, axis, largest)
@@ -214,7 +231,12 @@ class Selection:
 
 @formula_builder(1)
 def of_attribute(selection: Selection, X: Array, *, axis: int, k: int) -> Selected:
-    """Return Values and Indices of version 1: the k largest elements, K_OF_0 of none."""
+    """Return Values and Indices of version 1: the k largest elements, in order.
+
+    A k of 0 gives empty outputs, or raises InvalidNode: K_OF_0. A negative axis other than -1 is
+    refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. NaN follows NAN_IN_ORDER. Raises
+    InvalidNode for an axis out of range or refused, and for a k below 0 or above the axis's length.
+    """
     axis = from_the_front_or_last(axis, X.ndim)
     k = int(selection.read(np.array([k]), X.shape[axis])[0])
     if k == 0 and K_OF_0.reading() == "refused":
@@ -233,9 +255,13 @@ def of_input(
     sorted: int = 1,
     largest: int = 1,
 ) -> Selected:
-    """Return Values and Indices, whose order is free unless `sorted` is 1.
+    """Return Values and Indices of the largest elements if `largest` is 1, else of the smallest.
 
-    K: "A 1-D tensor containing a single positive value". Raises InvalidNode for another one.
+    They are in order if `sorted` is 1; else in that of the input, though any is right. K: "A 1-D
+    tensor containing a single positive value". NaN follows NAN_IN_ORDER. In version 10 a negative
+    axis other than -1 is refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. Raises
+    InvalidNode for an axis out of range or refused, another shape of K, and a value below 1 or
+    above the axis's length.
     """
     counted = from_the_front_or_last if since == 10 else from_either_end
     axis = counted(axis, X.ndim)
@@ -249,7 +275,7 @@ def of_input(
 
 
 def top_k(selection: Selection) -> Mapping[int, Formula]:
-    """Return the formulas of all versions."""
+    """Return the formulas of all versions, by the opset since which each is in force."""
     return {**of_attribute(selection), **of_input(selection)}
 
 
@@ -263,7 +289,7 @@ Change: TypeAlias = Callable[[Array, Array, Array, int], Selected]
 
 
 def changed(change: Change, x: Array, k: int, axis: int, largest: bool) -> Selected:
-    """Return what `change` makes of the right results."""
+    """Return what `change` makes of the right results, Values and Indices."""
     values, indices = xp.top_k(x, k, axis, largest)
     return change(x, values, indices, axis)
 

@@ -45,7 +45,10 @@ Grouping: TypeAlias = Callable[[Sequence[Tensor], int], Sequence[Sequence[Tensor
 
 
 def by_kind(tensors: Sequence[Tensor], count: int) -> Sequence[Sequence[Tensor]]:
-    """Return `count` groups of tensors that come in turns: X_1, X_2, G_1, G_2, …"""
+    """Return `count` groups of tensors that come in turns: X_1, X_2, G_1, G_2, …
+
+    The n-th group has every `count`-th tensor from the n-th on.
+    """
     return [tensors[n::count] for n in range(count)]
 
 
@@ -76,7 +79,7 @@ class Method:
 
 
 def typed_attributes(attributes: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
-    """Return the attributes in a type of tensors; a mode stays a text."""
+    """Return the attributes in a type of tensors, as arrays of rank 0; a mode stays a text."""
     return {
         name: value if name == "mode" else xp.astype(np.array(value), dtype)
         for name, value in attributes.items()
@@ -86,7 +89,8 @@ def typed_attributes(attributes: Mapping[str, Any], dtype: Any) -> dict[str, Any
 def check_operands(method: Method, R: Tensor, T: Tensor, inputs: Sequence[Tensor]) -> None:
     """Raise InvalidNode for a number of tensors that does not fit.
 
-    Raises NotSupported for R and T that are no scalars; several types of numbers are left open.
+    `inputs` are those behind T, `method.tensors` for each X. Raises NotSupported for R and T that
+    are no scalars; for a judge, also if R and the tensors are of several types.
     """
     count = len(inputs)
     reject(count % method.tensors, f"{count} tensors; allowed: {method.tensors} each")
@@ -102,8 +106,12 @@ def of_each(
 ) -> tuple[Tensor, ...]:
     """Return the outputs of all tensors: the new X_1, X_2, …, then their new accumulations.
 
-    Raises what `check_operands` raises, InvalidNode for another mode, and NotSupported where the
-    tensors of one X have several shapes.
+    R and T are scalars, and each X comes with its gradient and accumulations, in one shape. Outputs
+    have the shape and type of their X.
+
+    Raises InvalidNode for a number of inputs that does not fit, and a mode other than standard and
+    nesterov. Raises NotSupported for R and T that are no scalars, and where the tensors of one X
+    have several shapes; for a judge, also for several types of numbers.
     """
     check_one_of("mode", attributes.get("mode", "standard"), "standard", "nesterov")
     check_operands(method, R, T, inputs)
@@ -120,7 +128,11 @@ def of_each(
 
 
 def regularized(norm_coefficient: Tensor, X: Tensor, G: Tensor) -> Tensor:
-    """Return G_regularized = norm_coefficient * X + G; 0 times infinity: ZERO_TIMES_NO_NUMBER."""
+    """Return G_regularized = norm_coefficient * X + G.
+
+    If the coefficient is 0 and X has NaN or infinity, that is NaN there, or G:
+    ZERO_TIMES_NO_NUMBER.
+    """
     has_no_number = seen(norm_coefficient) == 0 and not xp.isfinite(X).all()
     if has_no_number and ZERO_TIMES_NO_NUMBER.reading() == "left_out":
         return G
@@ -183,7 +195,11 @@ MUTANTS_OF_SQUARES: Mapping[str, tuple[str, Squares]] = {
 
 
 def declare(op: Operator, method: Method, mutants: Mapping[str, tuple[str, Step]]) -> None:
-    """Declare the formula of an operator, and mutants: of its step, and of the order of tensors."""
+    """Declare the formula of an operator, and mutants: of its step, and of the order of tensors.
+
+    `mutants` has a text and a wrong step for each name. Raises WrongOperator for a formula that
+    contradicts the operator's schema.
+    """
     op.formula(build=of_each)(method)
     of_order = {
         "inputs_by_tensor": (
@@ -228,7 +244,12 @@ class Adagrad:
     def __call__(
         self, R: Tensor, T: Tensor, X: Tensor, G: Tensor, H: Tensor, attributes: AdagradAttributes
     ) -> tuple[Tensor, Tensor]:
-        """Return X_new and H_new, in the shape of X."""
+        """Return X_new and H_new, in the shape of X.
+
+        R and T are scalars; H is the accumulated squared gradient. The rate is R / (1 + T *
+        decay_factor). ZERO_TIMES_NO_NUMBER decides in `regularized`. Where G_regularized, H_new and
+        epsilon are 0, X_new is NaN.
+        """
         G_regularized = regularized(attributes.norm_coefficient, X, G)
         H_new = H + self.squares.of(G, G_regularized)
         r = R / (1 + (T - self.first_count) * attributes.decay_factor)
@@ -301,7 +322,12 @@ class Adam:
         H: Tensor,
         attributes: AdamAttributes,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return X_final, V_new and H_new, in the shape of X."""
+        """Return X_final, V_new and H_new, in the shape of X.
+
+        R and T are scalars; V and H are the averages of the gradient and its square. R is adjusted
+        from T = 1 on. ZERO_TIMES_NO_NUMBER decides in `regularized`. Where V_new, H_new and epsilon
+        are 0, X_final is NaN.
+        """
         alpha = attributes.alpha
         beta = attributes.beta
         G_regularized = regularized(attributes.norm_coefficient, X, G)
@@ -448,7 +474,12 @@ class Momentum:
         V: Tensor,
         attributes: MomentumAttributes,
     ) -> tuple[Tensor, Tensor]:
-        """Return X_new and V_new, in the shape of X."""
+        """Return X_new and V_new, in the shape of X.
+
+        R and T are scalars; V is the momentum. The gradient counts by beta, but by 1 for T below 1.
+        The step is V_new in the mode standard, else Nesterov's direction. ZERO_TIMES_NO_NUMBER
+        decides in `regularized`.
+        """
         alpha = attributes.alpha
         G_regularized = regularized(attributes.norm_coefficient, X, G)
         beta_adjusted: Operand = attributes.beta if seen(T) >= self.beta_since else 1

@@ -147,8 +147,8 @@ class Nodes:
 def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
     """Mask the features `x` for which the expressions of the nodes `at` these places hold.
 
-    x and at: [...]. Of NaN the node decides otherwise. Nothing is compared in a narrower type than
-    its own: see `comparable`.
+    x and at: [...]. Of NaN the node decides otherwise, by holds_for_nan. Nothing is compared in a
+    narrower type than its own: see `comparable`.
     """
     a, b = comparable(x, nodes.splits[at])
     is_member: Any = False
@@ -162,8 +162,8 @@ def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
 def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return two tensors of floats that compare as `x` and `split` exactly do.
 
-    Integers of 64 bits are rounded to float64 when they are compared with floats. One that rounds
-    to its threshold is compared as an integer.
+    Floats are returned as they are. Integers of 64 bits are rounded to float64 when they are
+    compared with floats. One that rounds to its threshold is compared as an integer.
     """
     if x.dtype.kind == "f":
         return x, split
@@ -183,7 +183,9 @@ def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDAr
 def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
     """Return the place of the leaf that each row reaches in each tree, [N, trees].
 
-    X: [N, F]. Refused are other ranks, features that X lacks, and nodes that lead to themselves.
+    X: [N, F]; `test` masks the nodes whose expression holds. Where types differ,
+    PRECISION_OF_COMPARISONS decides. Raises InvalidNode for X of another rank, features that X
+    lacks, and nodes that lead a row back to themselves.
     """
     reject(X.ndim != 2, f"rank {X.ndim}; allowed: 2")
     X = seen(X).astype(X.dtype)
@@ -206,7 +208,8 @@ def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
 def compared(test: Test, nodes: Nodes, x: NDArray[Any], at: Places, moves: Mask) -> Mask:
     """Mask the features for which expressions hold, in one type: PRECISION_OF_COMPARISONS.
 
-    All are of the shape [N, trees]; `moves` masks the places of nodes.
+    All are of the shape [N, trees]; `moves` masks the places of nodes, and only these count.
+    Nothing is open where x and thresholds have one type, or all types give one answer.
     """
     exactly = test(nodes, x, at)
     if x.dtype == nodes.splits.dtype:
@@ -244,7 +247,8 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
     """Return which votes count for each row and target, [N, v, count], and weights, [1, v, 1].
 
     at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
-    count as often: v is the number of votes, as often. Refused are targets that do not exist.
+    count as often: v is the number of votes, as often. Raises InvalidNode for a target that does
+    not exist.
     """
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
@@ -259,7 +263,9 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
 def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Array:
     """Return the scores, [N, count], of the votes that count; see `counted_votes`.
 
-    Nothing is said of the extremes of no votes. AVERAGE_OF.
+    `aggregate` is one of AGGREGATES. A sum of no votes is 0. An average is that of all trees, or of
+    the votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the MIN
+    or MAX of no votes.
     """
     if aggregate in ("MIN", "MAX"):
         if not counted.any(axis=1).all():
@@ -281,11 +287,14 @@ def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Arr
 
 
 def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
-    """Return the lists in these attributes, whose names follow the prefix.
+    """Return the lists in these attributes, whose names follow the prefix; None for a missing one.
 
-    Some may be tensors in another attribute; see `list_or_tensor`. Refused are lists of different
-    lengths, of all that have the prefix. Nothing is said of empty ones, nor of tensors that are no
-    lists.
+    `names` has blanks between them. Some may be tensors in another attribute: LIST_AND_TENSOR
+    decides if both are there.
+
+    Raises InvalidNode for lists of different lengths, of all that have the prefix, a missing one of
+    `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported
+    for empty ones, and for tensors of another rank than 1 under any name.
     """
     ranks = {getattr(value, "ndim", 1) for value in attributes.values()}
     if ranks - {1}:
@@ -303,7 +312,7 @@ def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
 def list_or_tensor(attributes: Attributes, name: str) -> Any:
     """Return the value of an attribute, or of the tensor instead of it; None for neither.
 
-    LIST_AND_TENSOR.
+    Of both the list or the tensor counts: LIST_AND_TENSOR. Raises InvalidNode if that refuses both.
     """
     values = attributes.get(name)
     tensor = attributes.get(f"{name}_as_tensor")
@@ -324,7 +333,7 @@ def lifted(values: Any) -> Array:
 def are_true(name: str, flags: Sequence[int]) -> Mask:
     """Return as booleans the flags of an attribute, which are 0 or 1, or else NEITHER_0_NOR_1.
 
-    Raises InvalidNode by one of its readings.
+    By that ruling other numbers are true, or false. Raises InvalidNode if it refuses them.
     """
     wrong = sorted({*flags} - {0, 1})
     if not wrong:
@@ -337,7 +346,11 @@ def are_true(name: str, flags: Sequence[int]) -> Mask:
 
 
 def branches_for_nan(attributes: Attributes, count: int) -> Mask:
-    """Return if each node's true branch is for NaN: "the default value is false (0)"."""
+    """Return if each node's true branch is for NaN, [count]: "the default value is false (0)".
+
+    Flags other than 0 and 1 are true, or false: NEITHER_0_NOR_1. Raises InvalidNode if that refuses
+    them.
+    """
     name = "nodes_missing_value_tracks_true"
     stated = attributes[name]
     return are_true(name, stated) if stated else np.zeros(count, np.bool_)
@@ -350,7 +363,10 @@ Id: TypeAlias = tuple[int, int]
 
 
 def numbered(trees: Sequence[int]) -> tuple[int, ...]:
-    """Return the number of each node among those of its tree, from 0."""
+    """Return the number of each node among those of its tree, from 0.
+
+    `trees` has the tree of each node.
+    """
     numbers: dict[int, Iterator[int]] = defaultdict(itertools.count)
     return tuple(next(numbers[tree]) for tree in trees)
 
@@ -360,7 +376,8 @@ def next_places(
 ) -> Places:
     """Return the place of the child of each node, in the node's tree.
 
-    Raises InvalidNode where an inner node's child is no node.
+    trees, children: the ids of each node's tree and child. Leaves may have -1. Raises InvalidNode
+    where an inner node's child is no node.
     """
     found = [places.get(pair, -1) for pair in zip(trees, children, strict=True)]
     after = np.array(found, np.intp)
@@ -369,7 +386,10 @@ def next_places(
 
 
 def check_trees(trees: Sequence[int], roots: Sequence[int], numbers: Sequence[int]) -> None:
-    """Raise NotSupported unless each tree's nodes lie together, and the first is the only root."""
+    """Raise NotSupported unless each tree's nodes lie together, and the first is the only root.
+
+    trees, numbers: the tree of each node, and its number in that; roots: places, increasing.
+    """
     firsts = [place for place, number in enumerate(numbers) if not number]
     if list(roots) != firsts:
         raise_unspecified("trees whose first nodes are not their only roots")
@@ -380,8 +400,12 @@ def check_trees(trees: Sequence[int], roots: Sequence[int], numbers: Sequence[in
 def nodes_with_ids(attributes: Attributes) -> tuple[Nodes, Mapping[Id, int]]:
     """Return the nodes that the attributes nodes_* describe, and the place of each by its ids.
 
-    Refused are two nodes of one id in a tree, unknown modes and children; and ids of a regressor
-    that do not "start at 0 and increment by 1".
+    Flags for NaN follow NEITHER_0_NOR_1, and tensors next to lists LIST_AND_TENSOR.
+
+    Raises InvalidNode for lists that are missing or of different lengths, two nodes of one id in a
+    tree, unknown modes, children that are no nodes, ids of a regressor that do not "start at 0 and
+    increment by 1", and what a ruling refuses. Raises NotSupported for no nodes, tensors that are
+    no lists, and trees whose nodes lie apart or whose first node is not the only root.
     """
     names = "treeids nodeids featureids modes truenodeids falsenodeids values"
     trees, ids, features, modes, if_true, if_false, splits = lists(attributes, "nodes", names)
@@ -415,9 +439,12 @@ def nodes_with_ids(attributes: Attributes) -> tuple[Nodes, Mapping[Id, int]]:
 def votes_with_ids(
     attributes: Attributes, prefix: str, count: int, nodes: Nodes, places: Mapping[Id, int]
 ) -> Votes:
-    """Return the votes that the attributes of a prefix describe.
+    """Return the votes that the attributes of a prefix describe, for `count` targets or classes.
 
-    Refused are votes of what is no leaf.
+    The prefix is "target" or "class". Tensors next to lists follow LIST_AND_TENSOR. Raises
+    InvalidNode for lists that are missing or of different lengths, votes of what is no leaf, and
+    what the ruling refuses; NotSupported for no votes and tensors that are no lists. Targets are
+    not checked here.
     """
     trees, ids, targets, weights = lists(attributes, prefix, "treeids nodeids ids weights")
     of_leaves = [places.get(pair, -1) for pair in zip(trees, ids, strict=True)]
@@ -427,9 +454,9 @@ def votes_with_ids(
 
 
 def check_tensors(attributes: Attributes, X: Array) -> None:
-    """Refuse, perhaps, attributes that are tensors if not all is of doubles, `X` too.
+    """Raise InvalidNode for attributes that are tensors if not all is of doubles, `X` too.
 
-    TENSORS_NOT_OF_DOUBLES.
+    That is by a reading of TENSORS_NOT_OF_DOUBLES alone; by the other one they are computed.
     """
     tensors = [value for name, value in attributes.items() if name.endswith("_as_tensor")]
     given = [tensor for tensor in tensors if tensor is not None]
@@ -444,8 +471,15 @@ def scores_of(
 ) -> tuple[Array, Mask]:
     """Return the scores of each row, [N, count], and a mask of those that have votes.
 
-    X: [N, F]. The attributes of the prefix describe votes. Base values are added; other numbers of
-    them are refused.
+    X: [N, F]. The attributes of the prefix describe votes, and nodes_* the trees. Base values are
+    added. AVERAGE_OF and PRECISION_OF_COMPARISONS decide on what else is open.
+
+    Raises InvalidNode for attributes that do not describe trees, see `nodes_with_ids` and
+    `votes_with_ids`; for X of another rank or without a feature, nodes that lead to themselves, a
+    target that does not exist, another number of base values; and for what TENSORS_NOT_OF_DOUBLES,
+    LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses. Raises NotSupported for no nodes or votes, tensors
+    that are no lists, trees whose nodes lie apart or whose first is not the only root, and the MIN
+    or MAX of no votes.
     """
     nodes, places = nodes_with_ids(attributes)
     check_tensors(attributes, X)
@@ -471,7 +505,20 @@ def regressed_by_trees(
     transform: Transform = transformed,
     **attributes: Any,
 ) -> Array:
-    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F]."""
+    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F].
+
+    AVERAGE_OF and PRECISION_OF_COMPARISONS decide on what is open. A score of no votes is 0.
+
+    Raises InvalidNode for an unknown aggregate_function, post_transform or mode; for X of another
+    rank or without a feature; for attributes that do not fit together: lists of different lengths,
+    ids that are not 0, 1, 2 …, missing children, nodes that lead to themselves, votes of no leaf or
+    no target, another number of base values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR
+    or NEITHER_0_NOR_1 refuses.
+
+    Raises NotSupported for no n_targets, no nodes or votes, tensors that are no lists, trees whose
+    nodes lie apart or whose first is not the only root, the MIN or MAX of no votes, PROBIT and
+    SOFTMAX_ZERO.
+    """
     if n_targets is None:
         raise_unspecified("no number of targets")
     check_one_of("aggregate_function", aggregate_function, *AGGREGATES)
@@ -493,12 +540,18 @@ def classified_by_trees(
 
     X: [N, F]. Y has the type of the labels, which are texts or integers. By the reading
     "passed_over" of CLASSES_WITHOUT_VOTES, a class without votes is never the top of a row in which
-    another class has votes.
+    another class has votes. NAN_IN_ORDER and TOP_OF_EQUAL_SCORES decide on other tops,
+    PRECISION_OF_COMPARISONS on branches.
 
-    Raises:
-        InvalidNode: If the lists of the attributes do not fit together.
-        NotSupported: If there are fewer than three labels and only one class has votes, of which
-            nothing is said; for PROBIT and SOFTMAX_ZERO where they are open.
+    Raises InvalidNode for labels of both types or none, an unknown post_transform or mode, X of
+    another rank or without a feature; for attributes that do not fit together: lists of different
+    lengths, two nodes of one id, missing children, nodes that lead to themselves, votes of no leaf
+    or no class, another number of base values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR
+    or NEITHER_0_NOR_1 refuses.
+
+    Raises NotSupported if there are fewer than three labels and only one class has votes; for no
+    nodes or votes, tensors that are no lists, trees whose nodes lie apart or whose first is not the
+    only root, PROBIT and SOFTMAX_ZERO; and where rounding decides between labels that are texts.
     """
     labels = only_list(attributes, "classlabels_")
     voted_for = set(attributes["class_ids"] or ())
@@ -524,7 +577,8 @@ def next_node_or_leaf(
 ) -> Places:
     """Return the place of each node's child, where leaves come behind the nodes.
 
-    Raises InvalidNode for a node or a leaf that does not exist.
+    stated: the place among nodes, or among leaves where `is_leaf` holds. Raises InvalidNode for a
+    node or a leaf that does not exist.
     """
     places = np.array(stated, np.intp)
     end = np.where(is_leaf, leaves_count, nodes)
@@ -536,8 +590,10 @@ def next_node_or_leaf(
 def members_of(modes: NDArray[np.uint8], values: NDArray[Any]) -> NDArray[np.float64]:
     """Return the members of each node's set, [n, m], padded with NaN.
 
-    values: The sets of the nodes with MEMBER, in their order, "delimited by NaNs". Refused is
-    another number of sets. Nothing is said of empty ones. LAST_SET_WITHOUT_END.
+    modes: those of all nodes and leaves, [n]. values: The sets of the nodes with MEMBER, in their
+    order, "delimited by NaNs". A last set without NaN is a set, or raises InvalidNode:
+    LAST_SET_WITHOUT_END. Raises InvalidNode for another number of sets, NotSupported for empty
+    ones.
     """
     if values.size and values[-1] == values[-1]:
         is_refused = LAST_SET_WITHOUT_END.reading() == "refused"
@@ -557,13 +613,14 @@ def members_of(modes: NDArray[np.uint8], values: NDArray[Any]) -> NDArray[np.flo
 
 
 def check_types(attributes: Attributes, X: Array) -> None:
-    """Refuse modes that are not uint8, and perhaps numbers of another type than `X`.
+    """Raise InvalidNode for modes that are not uint8, or above MEMBER.
 
-    NUMBERS_OF_ANOTHER_TYPE.
+    Raises it also for numbers of another type than `X`, and hitrates that are not float32, if
+    NUMBERS_OF_ANOTHER_TYPE refuses them.
     """
     modes = attributes["nodes_modes"]
     reject(modes.dtype != np.uint8, f"modes of {modes.dtype}")
-    reject(modes.max() > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
+    reject(modes.max(initial=0) > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
     names = ("nodes_splits", "leaf_weights", "membership_values", "nodes_hitrates")
     given = [attributes[name] for name in names]
     types = {tensor.dtype for tensor in given[:-1] if tensor is not None}
@@ -576,7 +633,12 @@ def check_types(attributes: Attributes, X: Array) -> None:
 def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count: int) -> Nodes:
     """Return the nodes that the attributes nodes_* describe, and behind them as many leaves.
 
-    Refused are nodes, leaves and roots that do not exist.
+    `leaves_count` is the number of leaves, `roots` the places of roots among the nodes.
+    NEITHER_0_NOR_1 and LAST_SET_WITHOUT_END decide on flags and sets.
+
+    Raises InvalidNode for nodes, leaves and roots that do not exist, lists that are missing or of
+    different lengths, another number of sets than of nodes with MEMBER, and what a ruling refuses.
+    Raises NotSupported for no nodes, tensors that are no lists, and empty sets.
     """
     names = "featureids modes splits falsenodeids truenodeids falseleafs trueleafs"
     found = lists(attributes, "nodes", names)
@@ -619,7 +681,19 @@ def scored_by_trees(
     transform: Transform = transformed,
     **attributes: Any,
 ) -> Array:
-    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F]."""
+    """Return the transformed scores Y, [N, n_targets], of `X`, [N, F], in the type of X.
+
+    aggregate_function and post_transform are places in AGGREGATES and TRANSFORMS. AVERAGE_OF and
+    PRECISION_OF_COMPARISONS decide on what is open.
+
+    Raises InvalidNode for another aggregate_function, post_transform or mode; for X of another rank
+    or without a feature; for nodes, leaves, roots and targets that do not exist, nodes that lead to
+    themselves, lists of different lengths, another number of sets; and for what NEITHER_0_NOR_1,
+    LAST_SET_WITHOUT_END or NUMBERS_OF_ANOTHER_TYPE refuses.
+
+    Raises NotSupported for no n_targets, trees, nodes or leaves, tensors that are no lists, empty
+    sets, the MIN or MAX of no votes, PROBIT and SOFTMAX_ZERO.
+    """
     if n_targets is None or not tree_roots:
         raise_unspecified("no trees, or no number of targets")
     check_one_of("aggregate_function", aggregate_function, *range(len(AGGREGATES)))

@@ -30,7 +30,11 @@ SIGN_OF_NAN = Ruling(
 
 
 def with_opposite_of_least(x: Tensor, y: Tensor) -> Tensor:
-    """Return `y`, which is -x or |x|, with what becomes of the least integer: LEAST_INTEGER."""
+    """Return `y`, which is -x or |x|, with what becomes of the least integer: LEAST_INTEGER.
+
+    That stays as it is, becomes the largest integer, or 0. Floats and unsigned integers have no
+    such number.
+    """
     if x.dtype.kind != "i":
         return y
     limits = np.iinfo(x.dtype)
@@ -44,32 +48,45 @@ def with_opposite_of_least(x: Tensor, y: Tensor) -> Tensor:
 
 
 def absolute(X: Tensor) -> Tensor:
-    """Abs: "y = abs(x)"."""
+    """Return the absolute value of each element of any numeric type, Abs: "y = abs(x)".
+
+    That of the least integer follows LEAST_INTEGER. NaN stays NaN.
+    """
     return with_opposite_of_least(X, xp.abs(X))
 
 
 def negative(X: Tensor) -> Tensor:
-    """Neg: "y = -x"."""
+    """Return the opposite of each element, Neg: "y = -x".
+
+    That of the least integer follows LEAST_INTEGER.
+    """
     return with_opposite_of_least(X, xp.negative(X))
 
 
 def bitwise_not(X: Array) -> Array:
-    """BitwiseNot: the bits of X inverted."""
+    """Return the bits of X inverted, BitwiseNot: X has integers."""
     return ~X
 
 
 def identity(input: Tensor) -> Tensor:
-    """Identity: the input."""
+    """Return the input itself, Identity: of any type and shape."""
     return input
 
 
 def relu(X: Tensor) -> Tensor:
-    """Relu: "y = max(0, x)"."""
+    """Return the larger of 0 and each element, Relu: "y = max(0, x)".
+
+    Of NaN that is NaN or 0: NAN_IN_MAXIMUM.
+    """
     return maximum(X, 0)
 
 
 def sign(input: Tensor) -> Tensor:
-    """Sign: "If input > 0, output 1. if input < 0, output -1. if input == 0, output 0." """
+    """Return the sign of each element.
+
+    "If input > 0, output 1. if input < 0, output -1. if input == 0, output 0." That of NaN is NaN,
+    0, 1 or -1: SIGN_OF_NAN.
+    """
     y = xp.sign(input)
     if not has_nan(input):
         return y

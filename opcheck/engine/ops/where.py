@@ -13,7 +13,11 @@ OP = operator("Where", exact=True)
 
 @OP.formula(9, 16)
 def chosen(condition: Array, X: Array, Y: Array) -> Array:
-    """Return elements "either from X or Y, depending on condition", which all broadcast."""
+    """Return elements "either from X or Y, depending on condition", which all broadcast.
+
+    An element that is not chosen has no effect, NaN included. Raises InvalidNode if the three
+    shapes do not broadcast.
+    """
     return xp.where(*broadcast(condition, X, Y))
 
 
@@ -25,7 +29,10 @@ Choice: TypeAlias = Callable[[Array, Array, Array], Array]
 
 @formula_builder(9, 16)
 def of_one_shape(choice: Choice, condition: Array, X: Array, Y: Array) -> Array:
-    """Return `choice` of the three tensors broadcast to each other."""
+    """Return `choice` of the three tensors broadcast to each other.
+
+    Raises InvalidNode if their shapes do not broadcast.
+    """
     return choice(*broadcast(condition, X, Y))
 
 

@@ -70,14 +70,21 @@ def pi() -> Array:
 
 
 def cosines(shares: Shares, cos: Function, n: Array, period: Any) -> Array:
-    """Return A0 - A1 * cos(angle) + A2 * cos(2 * angle); see the head."""
+    """Return A0 - A1 * cos(angle) + A2 * cos(2 * angle), where angle = n * (2π / period).
+
+    n: the numbers of the points, [size]; period: a number other than 0; cos: the cosine, or what
+    takes its place.
+    """
     angle = n * (2 * pi() / xp.real(period))
     y = shares.A0 - shares.A1 * cos(angle)
     return y + shares.A2 * cos(2 * angle) if shares.A2 else y
 
 
 def squared_sine(cos: Function, n: Array, period: Any) -> Array:
-    """Return the Hann window as sin(angle / 2)**2."""
+    """Return the Hann window as sin(angle / 2)**2, where angle = n * (2π / period).
+
+    n: the numbers of the points, [size]; period: a number other than 0; `cos` is not used.
+    """
     half = xp.sin(n * (pi() / xp.real(period)))
     return half * half
 
@@ -90,8 +97,9 @@ def cut_off(y: Array) -> Array:
 def symmetric_point(points: Points, n: Array, dtype: DType) -> Array:
     """Return the window of one symmetric point: SYMMETRIC_POINT.
 
-    Raises NotSupported for NaN where the type of the output has none. Leaves a point open whose
-    shares cancel, as those of Blackman do: all that is left are roundings of the shares.
+    It is the first point of every window, 1 or NaN. n: [0]; dtype: that of the output. Raises
+    NotSupported for NaN where that is an integer. Raises it for a judge where the shares of the
+    first point cancel, as those of Blackman do: all that is left are roundings of the shares.
     """
     reading = SYMMETRIC_POINT.reading()
     if reading == "first":
@@ -117,8 +125,14 @@ def window(
 ) -> Array:
     """Return the window, [size], in the type of number `output_datatype`.
 
-    `cut` makes integers of its points. Raises InvalidNode for a size that is no scalar,
-    NotSupported for a size below 0.
+    `cut` makes integers of its points. A size of 0 gives no points. A symmetric window of one point
+    follows SYMMETRIC_POINT.
+
+    Raises InvalidNode for a size that is no scalar (of rank 1 or more, if ONE_ELEMENT_AS_A_SCALAR
+    refuses it), and for a `periodic` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
+    Raises NotSupported for a size below 0 or that rounding decides, and for the one point if it is
+    NaN as an integer, or for a judge left by roundings alone. Raises MemoryError for a size that is
+    too large.
     """
     count = scalar("size", size)
     if count < 0:
@@ -174,7 +188,10 @@ def rounded_up(y: Array) -> Array:
 
 
 def point_mutants(points: Points, others: Shares) -> Mapping[str, tuple[str, Points]]:
-    """Return the mutants of a window's points; `others` are the shares that it might have."""
+    """Return the mutants of a window's points by name, each with a text.
+
+    `others` are the shares that it might have.
+    """
     return {
         "of_other_shares": (
             "other shares of the cosines were in use",
@@ -211,7 +228,11 @@ CUT_MUTANTS: Mapping[str, tuple[str, Function]] = {
 
 
 def declare(name: str, shares: Shares, others: Shares) -> None:
-    """Declare a window of these shares, and its mutants."""
+    """Declare a window of these shares, and its mutants, in the engine's table of operators.
+
+    `others` are the shares that it might have. Raises WrongOperator for a name that ONNX does not
+    have, and for a formula that contradicts its schema.
+    """
     op = operator(name, module=__name__, of_integers=True, of_scalars=("int32", "int64"))
     points = partial(cosines, shares)
     op.formula(build=window)(points)

@@ -38,10 +38,11 @@ _DEEP_STACK = 500
 
 @cache
 def VALUES() -> tuple[np.dtype[Any], ...]:
-    """Return the NumPy dtypes of values, the narrowest first: float64, longdouble, mpmath's.
+    """Return the NumPy dtypes of values, the narrowest first: float64, longdouble, objects.
 
-    Those of float64 tensors are at least the second. That is left out where longdouble is hardly
-    wider than float64. `finfo` decides, and no platform's name, as it may depend on the compiler.
+    Objects are mpmath's numbers. The values of float64 tensors are at least of the second dtype.
+    longdouble is left out where it is hardly wider than float64. `finfo` decides, and no platform's
+    name, as it may depend on the compiler.
     """
     wide = np.finfo(np.longdouble)
     narrow = np.finfo(np.float64)
@@ -65,7 +66,10 @@ class Common(NamedTuple):
     group: NDArray[np.intp]
 
     def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
-        """Return what makes a row of each group of an array; None if their sizes differ."""
+        """Return a function that makes a row of each group of an array: (groups, elements of each).
+
+        It takes arrays of this `shape`. None if the groups differ in size, or if there are none.
+        """
         if self.group.shape != shape:
             return self._rows_along_axes(len(shape))
         groups, sizes = np.unique(self.group, return_counts=True)
@@ -75,14 +79,20 @@ class Common(NamedTuple):
         return lambda part: part.reshape(-1)[order]
 
     def _rows_along_axes(self, rank: int) -> Callable[[Any], Any]:
-        """Return what makes a row of each group where groups lie along axes of length 1."""
+        """Return a function like that of `rows` for groups that lie along the axes of length 1.
+
+        It takes arrays of this rank, that of `group`, and puts those axes last.
+        """
         along = [axis for axis, length in enumerate(self.group.shape) if length == 1]
         last = range(rank - len(along), rank)
         count = max(1, self.group.size)
         return lambda part: np.moveaxis(part, along, last).reshape(count, -1)
 
     def largest_relative(self) -> Floats:
-        """Return the largest relative error that a common factor brings, in either direction."""
+        """Return the largest relative error that a common factor brings, in either direction.
+
+        It has the shape of `up`, and is infinite where that is.
+        """
         return np.maximum(1 - 1 / (1 + self.down), self.up)
 
 
@@ -107,7 +117,11 @@ class Errors:
     shift: Common | None = None
 
     def broadcast_to(self, shape: tuple[int, ...]) -> "Errors":
-        """Return the errors with `e`, `q` and `lost` in this shape; themselves if they have it."""
+        """Return the errors with `e`, `q` and `lost` in this shape; themselves if they have it.
+
+        The new ones are views that cannot be written to. Raises ValueError if they do not
+        broadcast.
+        """
         parts = (self.e, self.q, self.lost)
         if all(part is None or part.shape == shape for part in parts):
             return self
@@ -165,12 +179,15 @@ class Bounded(Number):
 
     @property
     def exact(self) -> bool:
-        """True if no rounding has touched the values."""
+        """True if no rounding has touched the values, and no error was stated for them."""
         return self._errors is NO_ERRORS and not self.k
 
     @property
     def errors(self) -> Errors:
-        """Errors allowed before the last rounding."""
+        """Errors allowed before the last rounding, in the shape of `v`.
+
+        They are computed once, when first asked for.
+        """
         if not isinstance(self._errors, Errors):
             self._errors = _with_a_stack(self._errors).broadcast_to(self.v.shape)
         return self._errors
@@ -197,11 +214,14 @@ class Bounded(Number):
 
     @property
     def has_common(self) -> bool:
-        """True if elements have a relative error in common."""
+        """True if elements have a relative error in common; the errors may be computed for that."""
         return self.may_share_error and self.errors.common is not None
 
     def with_rounding(self) -> "Bounded":
-        """Return the array with its last rounding in `errors`, as an operation sees it."""
+        """Return the array with its last rounding in `errors`, as an operation sees it, and k = 0.
+
+        Errors in common are in `errors.e` then. Computed once; an exact array is returned itself.
+        """
         if self.exact or self._with_rounding is True:
             return self
         if self._with_rounding is None:
@@ -212,7 +232,8 @@ class Bounded(Number):
         """Return the array of which `errors.e` is e + k·u·(|v| + e), and what comes on top.
 
         That is the standard model of floating-point arithmetic, fl(z) = z·(1 + δ) with |δ| ≤ k·u,
-        of a z that is no larger than |v| + e.
+        of a z that is no larger than |v| + e. On top come half a subnormal step, the error in
+        common, and the whole value of what may be flushed to 0. What may overflow is lost.
         """
         before = self.errors
         arithmetic = self.arithmetic
@@ -248,7 +269,12 @@ class Bounded(Number):
         return rounded
 
     def _without_overflow(self, size: Floats, error: Floats) -> tuple[Floats, Lost | None]:
-        """Return the errors of values up to `size`, and the elements beyond the largest number."""
+        """Return the errors of values up to `size`, and the elements beyond the largest number.
+
+        `size` is |v| + e; all have the shape of `v`. Values that are infinite or NaN get the error
+        0, and lost ones an infinite error in place of NaN. The lost elements are those of `errors`
+        too, None for none.
+        """
         lost = self.errors.lost
         largest = self.arithmetic.largest
         # False for NaN too, so that whatever is strange is looked at.
@@ -264,13 +290,17 @@ class Bounded(Number):
         return error, lost
 
     def parted(self) -> tuple["Bounded", "Bounded"]:
-        """Return the values as exact numbers, and zeros with their errors."""
+        """Return the values as exact numbers, and zeros with their errors and the last rounding."""
         values = Bounded(self.v, self.dtype, self.arithmetic)
         zeros = np.zeros_like(self.v)
         return values, Bounded(zeros, self.dtype, self.arithmetic, self.with_rounding().errors)
 
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
-        """Return the least and the greatest value of each element; if `far`, of lost ones too."""
+        """Return the least and the greatest value of each element, in the dtype of `v`.
+
+        They are v − e and v + e with the last rounding. If `far`, ends of lost elements are
+        infinite, on the side of the value's sign or, for `ANYTHING`, on both. NaN has NaN for ends.
+        """
         x = self.with_rounding()
         if x.e is None:
             low, high = x.v, x.v
@@ -287,8 +317,8 @@ class Bounded(Number):
     def variance(self) -> Floats | None:
         """Return the variance that independent roundings give, the last one included.
 
-        A rounding of z is taken as uniform between −u·|z| and u·|z|, with the variance (u·z)²/3.
-        None where the arithmetic does not scatter.
+        It has the shape of `v`. A rounding of z is taken as uniform between −u·|z| and u·|z|, with
+        the variance (u·z)²/3. 0 of infinities and NaN. None where the arithmetic does not scatter.
         """
         if not self.arithmetic.scatters:
             return None
@@ -305,7 +335,9 @@ class Bounded(Number):
     def moved(self, move: Callable[..., Any], *arguments: Any) -> "Bounded":
         """Return the array with its elements moved, left out or repeated, without any rounding.
 
-        `move(array, *arguments)` does so with the values, and with their errors.
+        `move(array, *arguments)` does so with the values at once, and with their errors when these
+        are asked for. An error in common stays so, but not the absolute one, `errors.shift`, which
+        is among `e` too. Raises what `move` raises.
         """
         v = move(self.v, *arguments)
         if self._errors is NO_ERRORS:
@@ -324,13 +356,19 @@ class Bounded(Number):
         return self.with_values(v, errors, nonnegative=self.nonnegative)
 
     def never_negative(self) -> bool:
-        """Return True if no implementation computes a negative element."""
+        """Return True if no implementation computes a negative element.
+
+        That is known of `nonnegative` arrays, and of exact ones without a negative element or NaN.
+        """
         if self.nonnegative:
             return True
         return self._errors is NO_ERRORS and bool((self.v >= 0).all())
 
     def with_values(self, v: Reals, errors: LazyErrors, *, nonnegative: bool = False) -> "Bounded":
-        """Return other values and errors, rounded last as these were."""
+        """Return other values and errors, rounded last as these were.
+
+        `min_relative_error` stays, `for_logarithm` and `addends` do not.
+        """
         return replace(self, v=v, _errors=errors, nonnegative=nonnegative)
 
     def within(
@@ -341,9 +379,10 @@ class Bounded(Number):
         keep_rounding: bool,
         min_relative_error: float,
     ) -> "Bounded":
-        """Return values `v` among which are these.
+        """Return values `v` among which are these, in the same dtype and arithmetic.
 
-        If `keep_rounding`, all were rounded last as these. Otherwise `errors` has all roundings.
+        If `keep_rounding`, all were rounded last as these, and `errors` come before that. Otherwise
+        `errors` has all roundings, and k is 0. `min_relative_error` is the new one's.
         """
         if keep_rounding:
             values = self.with_values(v, errors)
@@ -359,6 +398,7 @@ class Bounded(Number):
         )
 
     def __getitem__(self, index: Any) -> "Bounded":
+        """Return the elements at an index, as NumPy's arrays do; raises IndexError as they do."""
         return self.moved(lambda part: np.asarray(part[index]))
 
     def __repr__(self) -> str:
@@ -366,7 +406,10 @@ class Bounded(Number):
 
 
 def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
-    """Compute errors, which ask for those of the operands, and so on: a stack is soon used up."""
+    """Return the errors that `compute` finds, in a thread of its own if this stack is half used up.
+
+    They ask for those of the operands, and so on: a stack is soon used up.
+    """
     try:
         sys._getframe(_DEEP_STACK)
     except ValueError:
@@ -378,7 +421,8 @@ def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
 def magnitude_of(v: Reals) -> Floats:
     """Return the absolute value of each element, in longdouble if it is that, else in float64.
 
-    Of mpmath's numbers at most `CUT`, and their errors are in proportion to that: see `reach`.
+    Finite numbers of mpmath count as at most `CUT`, and their errors are in proportion to that: see
+    `reach`. Infinities and NaN stay.
     """
     magnitude = np.asarray(np.abs(v))
     if magnitude.dtype.char in "dg":
@@ -390,7 +434,10 @@ def magnitude_of(v: Reals) -> Floats:
 
 
 def reach(v: Reals, e: Floats | None) -> Any:
-    """Return the errors `e` of values, also of those beyond `CUT`, where they are mpmath's."""
+    """Return the errors `e` of values `v`, also of those beyond `CUT`, where they are mpmath's.
+
+    These become objects. Other values have the errors `e` themselves; None for None.
+    """
     if e is None or v.dtype != np.object_:
         return e
     e = as_values(e, v.dtype)
@@ -398,13 +445,16 @@ def reach(v: Reals, e: Floats | None) -> Any:
 
 
 def minus(a: Reals, b: Reals) -> Any:
-    """Return the difference of values, in the wider of their types."""
+    """Return the difference of values, in the wider of their types; they broadcast.
+
+    Raises ValueError for a type that is not in `VALUES`, and for shapes that do not broadcast.
+    """
     wide = max(a.dtype, b.dtype, key=VALUES().index)
     return np.asarray(as_values(a, wide) - as_values(b, wide))
 
 
 def is_finite(v: Reals) -> Mask:
-    """Mask finite values, including those that float64 cannot hold."""
+    """Mask values that are neither infinite nor NaN, including those that float64 cannot hold."""
     if v.dtype.char != "O":
         return np.asarray(np.isfinite(v))
     from opcheck.numbers import precise
@@ -413,10 +463,12 @@ def is_finite(v: Reals) -> Mask:
 
 
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
-    """Return a tensor of a floating dtype as it is, without any error.
+    """Return a tensor of a floating dtype as it is, without any error, with values of its `VALUES`.
 
-    In arithmetic that flushes, an implementation may read its subnormal numbers as 0. Where it may
-    have rounded its inputs to the unit roundoff `arithmetic.cut`, they scatter.
+    In arithmetic that flushes, an implementation may read its subnormal numbers as 0, which is an
+    error of their own size. Where it may have rounded its inputs to the unit roundoff
+    `arithmetic.cut`, they scatter instead. Infinities and NaN have no error. Any byte order is
+    taken.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
@@ -432,7 +484,10 @@ def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
 
 
 def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
-    """Return plain numbers as values of this NumPy dtype, which holds them all."""
+    """Return plain numbers, an array or one, as values of this NumPy dtype, which holds them all.
+
+    It is a copy. −0 becomes 0 among mpmath's numbers, the objects.
+    """
     array = np.asarray(x)
     if kind != np.object_:
         return array.astype(kind)
@@ -444,7 +499,8 @@ def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
 def constant(x: Any, like: Bounded) -> Bounded:
     """Return a constant of the formula: its digits are rounded to the arithmetic's numbers.
 
-    Integers, booleans and whatever those numbers hold exactly have no error.
+    It has the shape of `x`, and the dtype and arithmetic of `like`. Integers, booleans, NaN and
+    whatever those numbers hold exactly have no error; otherwise all have k = 1.
     """
     array = np.asarray(x)
     v = as_values(array, like.v.dtype)
@@ -457,7 +513,10 @@ def constant(x: Any, like: Bounded) -> Bounded:
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
-    """Return both operands as bounded arrays; at least one is one already."""
+    """Return both operands as bounded arrays: one that is not becomes a `constant` like the other.
+
+    Raises AttributeError if neither is one.
+    """
     if not isinstance(a, Bounded):
         return constant(a, b), b
     if not isinstance(b, Bounded):

@@ -64,14 +64,20 @@ class Truth(Kind):
 
 
 def truth(v: Mask, unsure: Mask | None) -> Any:
-    """Return a Truth, or plain booleans where all of them are sure."""
+    """Return a Truth, or plain booleans `v` where all of them are sure.
+
+    `unsure` broadcasts to the shape of `v`; None if all are sure.
+    """
     if unsure is None or not unsure.any():
         return v
     return Truth(v, np.broadcast_to(unsure, v.shape))
 
 
 def truth_parts(x: Any) -> tuple[Mask, Mask]:
-    """Return the booleans of `x`, and which of them are unsure."""
+    """Return the booleans of `x`, and which of them are unsure, in one shape.
+
+    Of a plain array or number, 0 alone is false and all are sure.
+    """
     if isinstance(x, Truth):
         return x.v, x.unsure
     v = np.asarray(x, np.bool_)
@@ -79,25 +85,34 @@ def truth_parts(x: Any) -> tuple[Mask, Mask]:
 
 
 def logical_not(x: Any) -> Any:
-    """Return not x."""
+    """Return not x, as unsure as `x` is; plain booleans if all are sure."""
     v, unsure = truth_parts(x)
     return truth(~v, unsure)
 
 
 def logical_and(a: Any, b: Any) -> Any:
-    """Return a and b: unsure unless one of them is surely false."""
+    """Return a and b: unsure unless one of them is surely false, or both are sure.
+
+    Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     v, v_unsure = truth_parts(a)
     w, w_unsure = truth_parts(b)
     return truth(v & w, (v_unsure & (w | w_unsure)) | (w_unsure & (v | v_unsure)))
 
 
 def logical_or(a: Any, b: Any) -> Any:
-    """Return a or b: unsure unless one of them is surely true."""
+    """Return a or b: unsure unless one of them is surely true, or both are sure.
+
+    Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     return logical_not(logical_and(logical_not(a), logical_not(b)))
 
 
 def logical_xor(a: Any, b: Any) -> Any:
-    """Return either a or b but not both: unsure if one of them is."""
+    """Return either a or b but not both: unsure if one of them is.
+
+    Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
+    """
     v, v_unsure = truth_parts(a)
     w, w_unsure = truth_parts(b)
     return truth(v ^ w, v_unsure | w_unsure)
@@ -107,37 +122,60 @@ def logical_xor(a: Any, b: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> Any:
-    """Return a < b, unsure where the errors admit both."""
+    """Return a < b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.less, a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
-    """Return a ≤ b, unsure where the errors admit both."""
+    """Return a ≤ b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.less_equal, a, b)
 
 
 def greater(a: Any, b: Any) -> Any:
-    """Return a > b, unsure where the errors admit both."""
+    """Return a > b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.greater, a, b)
 
 
 def greater_equal(a: Any, b: Any) -> Any:
-    """Return a ≥ b, unsure where the errors admit both."""
+    """Return a ≥ b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.greater_equal, a, b)
 
 
 def equal(a: Any, b: Any) -> Any:
-    """Return a = b, unsure where the errors admit both."""
+    """Return a = b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.equal, a, b)
 
 
 def not_equal(a: Any, b: Any) -> Any:
-    """Return a ≠ b, unsure where the errors admit both."""
+    """Return a ≠ b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.not_equal, a, b)
 
 
 def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
-    """Return the comparison, unsure where the intervals of the operands meet."""
+    """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
+
+    Plain booleans if all are sure, as they are of NaN; else a `Truth`. A lost element is unsure in
+    arithmetic that flushes. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
+    """
     a, b = pair(a, b)
     x = a.with_rounding()
     y = b.with_rounding()
@@ -153,17 +191,17 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
 
 
 def isnan(x: Bounded) -> Any:
-    """Mask the elements whose value is NaN."""
+    """Mask the elements whose value is NaN, whatever their errors."""
     return x.v != x.v
 
 
 def isfinite(x: Bounded) -> Any:
-    """Mask the elements whose value is finite."""
+    """Mask the elements whose value is neither infinite nor NaN, whatever their errors."""
     return is_finite(x.v)
 
 
 def isinf(x: Bounded) -> Any:
-    """Mask the elements whose value is infinite."""
+    """Mask the elements whose value is infinite, whatever their errors."""
     return ~is_finite(x.v) & (x.v == x.v)
 
 
@@ -173,7 +211,11 @@ def isinf(x: Bounded) -> Any:
 def where(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
-    Raises TypeError if neither `a` nor `b` is bounded.
+    There the value is the one that the condition chooses, with an error that reaches both. `a` or
+    `b` may be a plain number or array. Operands that are all exact give an exact result.
+
+    Raises TypeError if neither `a` nor `b` is bounded, and ValueError for shapes that do not
+    broadcast.
     """
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         raise TypeError("an unsure condition chooses between bounded numbers only")
@@ -203,7 +245,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return the errors of `x` where `chosen`, else those of `y`."""
+    """Return the errors of `x` where `chosen`, else those of `y`, without errors in common."""
     return Errors(
         e=_choose_part(chosen, x.e, y.e, 0.0),
         q=_choose_part(chosen, x.q, y.q, 0.0),
@@ -214,7 +256,11 @@ def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
 def _errors_of_unsure_choice(
     chosen: Mask, unsure: Mask, x: Bounded, y: Bounded, v: Reals
 ) -> Errors:
-    """Return the errors of the choice `v`, which reach both operands where it is `unsure`."""
+    """Return the errors of the choice `v`, which reach both operands where it is `unsure`.
+
+    There an element is lost if one of both is. The last roundings of `x` and `y` are in their
+    errors.
+    """
     sure = _errors_of_choice(chosen, x, y)
     farther = np.maximum(_distance_to_end(x, v), _distance_to_end(y, v))
     e = np.where(unsure, farther, 0.0 if sure.e is None else sure.e)
@@ -226,13 +272,19 @@ def _errors_of_unsure_choice(
 
 
 def _distance_to_end(x: Bounded, v: Reals) -> Floats:
-    """Return the distance of `v` from the farther end of x's interval."""
+    """Return the distance of `v` from the farther end of x's interval.
+
+    NaN if either is, and if both are the same infinity.
+    """
     distance = magnitude_of(x.v - v)
     return distance + (0.0 if x.e is None else x.e)
 
 
 def _choose_part(chosen: Mask, a: Any, b: Any, default: float) -> Any:
-    """Return the part `a` where `chosen`, else `b`; None, if both are, else the default for one."""
+    """Return the part `a` where `chosen`, else `b`; `default` in place of one that is None.
+
+    None if both are.
+    """
     if a is None and b is None:
         return None
     return np.where(chosen, default if a is None else a, default if b is None else b)
@@ -241,8 +293,10 @@ def _choose_part(chosen: Mask, a: Any, b: Any, default: float) -> Any:
 def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
     """Return an output of mpmath's numbers, with IEEE's zeros, infinities and NaN.
 
-    mpmath has no −0. If `narrow` values, those of IEEE, are precise `enough`, they stay wherever
-    they did not run out of their range. An output that is not bounded is returned as it is.
+    `narrow` and `wide` are the same output, with IEEE's values and with mpmath's, which has no −0.
+    If `narrow` values are precise `enough`, they stay wherever they did not run out of their range.
+    Otherwise they stay where those of mpmath are not finite, or 0 and no NaN of IEEE. `narrow`
+    itself if all do. An output that is not bounded is returned as `wide` has it.
     """
     if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
         return wide
@@ -267,7 +321,10 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
 
 
 def maximum(a: Any, b: Any) -> Bounded:
-    """Return the larger element of two; NaN if one is."""
+    """Return the larger element of two; NaN if one is. One of both may be a plain number or array.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     a, b = pair(a, b)
     larger = _extreme(np.maximum, a, b)
     larger.nonnegative = a.never_negative() or b.never_negative()
@@ -275,7 +332,10 @@ def maximum(a: Any, b: Any) -> Bounded:
 
 
 def minimum(a: Any, b: Any) -> Bounded:
-    """Return the smaller element of two; NaN if one is."""
+    """Return the smaller element of two; NaN if one is. One of both may be a plain number or array.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     a, b = pair(a, b)
     smaller = _extreme(np.minimum, a, b)
     smaller.nonnegative = a.never_negative() and b.never_negative()
@@ -283,7 +343,7 @@ def minimum(a: Any, b: Any) -> Bounded:
 
 
 def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
-    """Return the extreme element of two that `choose` finds."""
+    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds."""
 
     def elementwise(combine: np.ufunc) -> Callable[..., Any]:
         return combine
@@ -292,7 +352,11 @@ def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
 
 
 def clip(x: Bounded, low: Any, high: Any) -> Bounded:
-    """Return x between `low` and `high`; `high` where they contradict each other."""
+    """Return min(max(x, low), high): `high` where it is below `low`, NaN where one of them is.
+
+    The limits may be plain numbers or arrays, but not None. Raises ValueError for shapes that do
+    not broadcast.
+    """
     low, _ = pair(low, x)
     high, _ = pair(high, x)
 
@@ -314,7 +378,8 @@ def extreme(
     """Return the extreme `v` = choose(*operands), NaN if one is.
 
     Extremes rise with each operand, so that theirs are those of the ends. `joined_by(combine)`
-    combines masks of the operands to one of the shape of `v`.
+    returns a function that combines masks of the operands to one of the shape of `v`. Exact
+    operands give an exact extreme; otherwise it has the last roundings of all among its errors.
     """
     first = operands[0]
     if first.v.dtype == np.object_:
@@ -351,7 +416,11 @@ def extreme(
 def _distance_of_extremes(
     choose: Callable[..., Any], v: Reals, operands: list[Bounded], *, far: bool
 ) -> Floats:
-    """Return how far extremes of all least and of all greatest operands are from `v`."""
+    """Return how far extremes of all least and of all greatest operands are from `v`.
+
+    If `far`, lost operands are infinite; see `Bounded.ends`. NaN where `v` or an operand is, and
+    for equal infinities.
+    """
     ends = [x.ends(far=far) for x in operands]
     low = magnitude_of(choose(*(least for least, _ in ends)) - v)
     high = magnitude_of(choose(*(greatest for _, greatest in ends)) - v)
@@ -363,34 +432,36 @@ def _distance_of_extremes(
 
 
 def sign(x: Bounded) -> Bounded:
-    """Return −1, 0 or 1 by the sign of each element."""
+    """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN. See `_step`."""
     return _step("sign", x)
 
 
 def floor(x: Bounded) -> Bounded:
-    """Return the largest integer not above each element."""
+    """Return the largest integer not above each element; infinities and NaN stay. See `_step`."""
     return _step("floor", x)
 
 
 def ceil(x: Bounded) -> Bounded:
-    """Return the smallest integer not below each element."""
+    """Return the smallest integer not below each element; infinities and NaN stay. See `_step`."""
     return _step("ceil", x)
 
 
 def trunc(x: Bounded) -> Bounded:
-    """Return each element without its fraction."""
+    """Return each element without its fraction; infinities and NaN stay. See `_step`."""
     return _step("trunc", x)
 
 
 def round(x: Bounded) -> Bounded:
-    """Return the nearest integer, ties to even."""
+    """Return the nearest integer, ties to even; infinities and NaN stay. See `_step`."""
     return _step("round", x)
 
 
 def _step(name: str, x: Bounded) -> Bounded:
-    """Return a rising function that is constant but for steps.
+    """Return a rising function that is constant but for steps, in the dtype of `x`.
 
-    Next to a step, the value is the middle of the admitted ones.
+    Next to a step, the value is the middle of the admitted ones, which may be no integer, and the
+    error reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere
+    there is no error, or an infinite one where that of `x` is.
     """
     function = real_function(name)
     x = x.with_rounding()
@@ -412,10 +483,10 @@ def _step(name: str, x: Bounded) -> Bounded:
 
 
 def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded) -> Floats | None:
-    """Return the variance of a function that may jump, whose operands scatter.
+    """Return the variance of v = function(*operands), which may jump, and whose operands scatter.
 
-    It is judged by the larger change over `_FAR` deviations of all operands together. None where
-    no operand scatters.
+    It is judged by the larger change over `_FAR` deviations of all operands together. None where no
+    operand scatters.
     """
     if all(x.q is None for x in operands):
         return None
@@ -427,17 +498,30 @@ def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded)
 
 
 def remainder(a: Any, b: Any) -> Bounded:
-    """Return the remainder of a/b with the sign of `b`."""
+    """Return the remainder of a/b with the sign of `b`; see `_remainder`.
+
+    `a` or `b` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. Raises
+    ValueError for shapes that do not broadcast.
+    """
     return _remainder("remainder", a, b)
 
 
 def fmod(a: Any, b: Any) -> Bounded:
-    """Return the remainder of a/b with the sign of `a`."""
+    """Return the remainder of a/b with the sign of `a`; see `_remainder`.
+
+    `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. Raises ValueError for
+    shapes that do not broadcast.
+    """
     return _remainder("fmod", a, b)
 
 
 def _remainder(name: str, a: Any, b: Any) -> Bounded:
-    """Return a remainder, which is exact but for one rounding where the operands are exact."""
+    """Return a remainder, which is exact but for one rounding where the operands are exact.
+
+    If one has errors, any element may be off by |b| and these, as the remainder jumps next to a
+    multiple of b. One of both may be a plain number or array. Raises ValueError for shapes that do
+    not broadcast.
+    """
     a, b = pair(a, b)
     x = a.with_rounding()
     y = b.with_rounding()
@@ -463,7 +547,14 @@ class Indices(Kind):
 
 
 def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the index of the first maximum, with every index that the errors admit."""
+    """Return the index of the first maximum along `axis`, with every index that the errors admit.
+
+    `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
+    counts as the maximum, and `keepdims` leaves the axis in, with length 1.
+
+    Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
+    lacks.
+    """
     x = x.with_rounding()
     v = np.argmax(x.v, axis=axis, keepdims=keepdims)
     v = _with_first_nan(x.v, v, axis, keepdims)
@@ -474,7 +565,14 @@ def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return the index of the first minimum, with every index that the errors admit."""
+    """Return the index of the first minimum along `axis`, with every index that the errors admit.
+
+    `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
+    counts as the minimum, and `keepdims` leaves the axis in, with length 1.
+
+    Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
+    lacks.
+    """
     x = x.with_rounding()
     v = np.argmin(x.v, axis=axis, keepdims=keepdims)
     v = _with_first_nan(x.v, v, axis, keepdims)
@@ -485,7 +583,11 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> Any:
-    """Return the index of the first NaN where there is one, which NumPy misses in objects."""
+    """Return the index of the first NaN where there is one, which NumPy misses in objects.
+
+    Elsewhere, and of other values than mpmath's, `index` as it is. `axis` and `keepdims` are those
+    of `argmax`.
+    """
     if x.dtype != np.object_:
         return index
     nan = np.asarray(x != x, np.bool_)
@@ -494,7 +596,11 @@ def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> A
 
 
 def indices(v: Any, possible: Mask, axis: int | None) -> Any:
-    """Return indices along `axis` with those that are `possible`; plain ones if each is sure."""
+    """Return indices `v` along `axis` with those that are `possible`; plain ones if each is sure.
+
+    `possible` masks the elements of the whole array; with `axis` None its places in C order count.
+    Where fewer than elsewhere are possible, the index in `v` fills up `admitted`.
+    """
     if axis is None:
         lined = possible.reshape(1, -1)
     else:
@@ -513,9 +619,12 @@ def indices(v: Any, possible: Mask, axis: int | None) -> Any:
 def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
-    `k` is at most the length of the axis. NaN counts as the largest number. The indices are plain
-    where errors leave one order only; otherwise they are `Indices`, with all that may be there.
-    The value in each place lies between the values there of all least and of all greatest elements.
+    NaN counts as the largest number, and of equal elements the one with the lower index comes
+    first. The indices are plain where errors leave one order only; otherwise they are `Indices`,
+    with all that may be there. The value in each place lies between the values there of all least
+    and of all greatest elements.
+
+    Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """
     x = x.with_rounding()
     values, order = plain.top_k(x.v, k, axis, largest)
@@ -543,7 +652,8 @@ def _may_be_in_place(low: Reals, high: Reals, lows: Reals, highs: Reals, axis: i
     """Mask the elements that may be in each place, of shape (…, places, elements).
 
     An element, from `low` to `high`, may be in a place if its interval meets that of the place,
-    from `lows` to `highs`.
+    from `lows` to `highs`. These have places along `axis` where the others have elements. False for
+    NaN.
     """
     own_low = np.moveaxis(low, axis, -1)[..., None, :]
     own_high = np.moveaxis(high, axis, -1)[..., None, :]

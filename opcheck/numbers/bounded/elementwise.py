@@ -37,19 +37,22 @@ _TINY = 5e-324
 
 
 def add_present(*parts: Any) -> Any:
-    """Return the sum of the parts that are not None; None if all are."""
+    """Return the sum of the parts that are not None, which broadcast; None if all are."""
     present = [part for part in parts if part is not None]
     return reduce(operator.add, present) if present else None
 
 
 def union(*masks: Lost | None) -> Lost | None:
-    """Return the union of the masks that are not None; None if all are."""
+    """Return the union of the masks or levels that are not None, by `|`; None if all are."""
     present = [mask for mask in masks if mask is not None]
     return reduce(operator.or_, present) if present else None
 
 
 def anything_where(lost: Lost | None, mask: Callable[[], Any]) -> Lost | None:
-    """Return `ANYTHING` for the lost elements in a mask, computed if there are any; 0 elsewhere."""
+    """Return `ANYTHING` for the lost elements in a mask, computed if there are any; 0 elsewhere.
+
+    None if `lost` is. `mask()` broadcasts to its shape.
+    """
     if lost is None:
         return None
     return np.where((lost > 0) & mask(), arrays.ANYTHING, 0)
@@ -67,7 +70,9 @@ def result(
 ) -> Bounded:
     """Return an operation's result, rounded with an error of `k` unit roundoffs.
 
-    Where results are stored in a narrower type, that rounding comes last.
+    It has the dtype and arithmetic of `like`. `errors()` returns those before the rounding, and is
+    called when they are asked for. Where results are stored in a narrower type, that rounding comes
+    last, with k = 1, and the other is among the errors.
     """
     arithmetic = like.arithmetic
     computed = Bounded(
@@ -95,7 +100,8 @@ def result(
 def with_vanished(v: Reals, e: Bound, is_nonzero: Callable[[], Mask]) -> Bound:
     """Return the errors of `v`, also where it is 0 only because it was too small for its dtype.
 
-    `is_nonzero()` masks the operands whose exact result is not 0.
+    `is_nonzero()` masks the operands whose exact result is not 0; it is called if `v` has a 0.
+    There the smallest subnormal of float64 is added. `e` itself, or None, if `v` has no 0.
     """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
@@ -107,7 +113,11 @@ def with_vanished(v: Reals, e: Bound, is_nonzero: Callable[[], Mask]) -> Bound:
 
 @cache
 def real_function(name: str) -> Callable[..., Any]:
-    """Return the function `name` of arrays of float64, longdouble or mpmath's, in their dtype."""
+    """Return the function `name` of arrays of float64, longdouble or mpmath's, in their dtype.
+
+    The first operand's type decides. Raises AttributeError for a name that NumPy lacks, but for
+    `erf`.
+    """
     of_numpy = None if name == "erf" else getattr(np, name)
 
     def function(*operands: Any) -> Any:
@@ -132,7 +142,12 @@ def real_function(name: str) -> Callable[..., Any]:
 
 
 def add(a: Any, b: Any) -> Bounded:
-    """Return a + b, rounded once."""
+    """Return a + b, rounded once; ∞ − ∞ is NaN. One of both may be a plain number or array.
+
+    Where neither is negative and one is a single exact number, next to which the other vanishes
+    somewhere, `for_logarithm` has smaller errors. Raises ValueError for shapes that do not
+    broadcast.
+    """
     a, b = arrays.pair(a, b)
     v = np.asarray(np.add(a.v, b.v))
     nonnegative = a.never_negative() and b.never_negative()
@@ -157,7 +172,10 @@ def add(a: Any, b: Any) -> Bounded:
 
 
 def subtract(a: Any, b: Any) -> Bounded:
-    """Return a − b, rounded once."""
+    """Return a − b, rounded once; ∞ − ∞ is NaN. One of both may be a plain number or array.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     a, b = arrays.pair(a, b)
     v = np.asarray(np.subtract(a.v, b.v))
     return result(
@@ -170,7 +188,12 @@ def subtract(a: Any, b: Any) -> Bounded:
 
 
 def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Errors:
-    """Return the errors of v = a ± b: by the triangle inequality those of the operands add up."""
+    """Return the errors of v = a ± b: by the triangle inequality those of the operands add up.
+
+    `combine` is NumPy's `add` or `subtract`. The error of an operand that is spread over the other
+    one is the `shift` too. Lost operands are `ANYTHING` where they may have the other sign than
+    `v`.
+    """
     x = a.with_rounding()
     y = b.with_rounding()
     shift = _common_shift(x, y)
@@ -187,7 +210,11 @@ def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Error
 
 
 def _common_shift(x: Bounded, spread: Bounded) -> Common | None:
-    """Return the absolute error of an operand that is spread over `x`; None if it is not."""
+    """Return the absolute error of `spread`, an operand that broadcasts to the shape of `x`.
+
+    None if it has no error, as many elements as `x`, none at all, or does not broadcast to that
+    shape.
+    """
     if spread.e is None or not 0 < spread.size < x.size:
         return None
     if np.broadcast_shapes(x.shape, spread.shape) != x.shape:
@@ -200,8 +227,9 @@ def _common_shift(x: Bounded, spread: Bounded) -> Common | None:
 def _vanishing_operand(a: Bounded, b: Bounded) -> Bounded | None:
     """Return the operand that vanishes somewhere next to the other one, a number of the type.
 
-    It vanishes where it is smaller than a roundoff of that number, as e^x in 1 + e^x. None if the
-    sum is another one.
+    It vanishes where it is smaller than a roundoff of that number, as e^x in 1 + e^x. None if it
+    does so nowhere, or if neither operand is a single exact number that the arithmetic's type
+    holds.
     """
     number, other = (b, a)
     if a.size == 1 and a.exact:
@@ -220,7 +248,8 @@ def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
     """Return the errors of a sum v of a number of the type and a `small` operand, all included.
 
     Rounding loses no more than the smaller operand, because the other one is itself a number of the
-    type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|).
+    type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|). `total` has the errors without that rounding; those
+    of infinities and NaN stay.
     """
     arithmetic = small.arithmetic
     size = np.where(is_finite(v), magnitude_of(v), 0.0)
@@ -237,7 +266,11 @@ def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
 
 
 def multiply(a: Any, b: Any) -> Bounded:
-    """Return a·b, rounded once."""
+    """Return a·b, rounded once; 0·∞ is NaN. One of both may be a plain number or array.
+
+    The product of an array with itself, the same object, is never negative. Raises ValueError for
+    shapes that do not broadcast.
+    """
     a, b = arrays.pair(a, b)
     v = np.asarray(a.v * b.v)
     is_square = a is b
@@ -252,7 +285,11 @@ def multiply(a: Any, b: Any) -> Bounded:
 
 
 def _errors_of_product(a: Bounded, b: Bounded, v: Reals) -> Errors:
-    """Return the errors of v = a·b: x̂·ŷ − x·y = (x̂ − x)·y + x̂·(ŷ − y), with |x̂| ≤ |x| + e."""
+    """Return the errors of v = a·b: x̂·ŷ − x·y = (x̂ − x)·y + x̂·(ŷ − y), with |x̂| ≤ |x| + e.
+
+    Without errors in v that is infinite or NaN only for an infinite operand. A lost factor is
+    `ANYTHING` where the other one may be 0.
+    """
     x, y, common = _operands_of_product(a, b)
     e = None
     if x.e is not None:
@@ -275,7 +312,12 @@ def _errors_of_product(a: Bounded, b: Bounded, v: Reals) -> Errors:
 
 
 def divide(a: Any, b: Any) -> Bounded:
-    """Return a/b: a division, or a product with the reciprocal, which rounds twice."""
+    """Return a/b: a division, or a product with the reciprocal, which rounds twice.
+
+    A division by 0 gives an infinity or, for 0/0, NaN; a divisor that only may be 0 makes the
+    element lost. One of both may be a plain number or array. If `b` is the sum of `a` over axes
+    that were kept, less scatter is expected. Raises ValueError for shapes that do not broadcast.
+    """
     is_share_of_sum = isinstance(b, Bounded) and b.addends is a
     a, b = arrays.pair(a, b)
     v = np.asarray(real_function("divide")(a.v, b.v))
@@ -293,7 +335,8 @@ def divide(a: Any, b: Any) -> Bounded:
 def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bool) -> Errors:
     """Return the errors of v = a/b; see `_error_bound_of_quotient`.
 
-    If `is_share_of_sum`, b is a sum of the elements of a.
+    If `is_share_of_sum`, b is a sum of the elements of a. A lost divisor divides to 0 or, next to
+    another infinity, to NaN.
     """
     x, y, common = _operands_of_quotient(a, b)
     e, lost = _error_bound_of_quotient(x, y, v)
@@ -319,7 +362,8 @@ def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bo
 def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, Lost | None]:
     """Return a bound on the error of v = x/y, and the lost elements, of which y may be 0.
 
-    x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e.
+    x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e. It is infinite where that is not
+    above 0. None for no error, and for no lost element.
     """
     size = magnitude_of(y.v)
     if y.e is None:
@@ -334,14 +378,18 @@ def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, L
 
 
 def _may_share_error(a: Bounded, b: Bounded) -> bool:
-    """Return True unless no error can be common to elements of a product."""
+    """Return True if elements of a product or quotient may have an error in common.
+
+    That is so where one operand is spread over the other one, or has such an error already.
+    """
     return a.size != b.size or a.may_share_error or b.may_share_error
 
 
 def _own_relative_error(a: Bounded, b: Bounded) -> float:
-    """Return a relative error that each element of a product has for itself.
+    """Return a relative error that each element of a product or quotient has for itself.
 
-    That of an operand which is spread over the other one is common to many.
+    It includes the last roundings of the operands. That of an operand which is spread over the
+    other one is common to many, and left out.
     """
     own = 0.0
     if a.size >= b.size:
@@ -352,20 +400,24 @@ def _own_relative_error(a: Bounded, b: Bounded) -> float:
 
 
 def _may_be_0(x: Bounded) -> Any:
-    """Mask the elements that an implementation may have as 0."""
+    """Mask the elements that an implementation may have as 0: |v| ≤ e, so exact zeros too."""
     error = 0.0 if x.e is None else x.e
     return magnitude_of(x.v) <= error
 
 
 def _scaled(q: Bound, slope: Floats) -> Bound:
-    """Return the variance of `slope` times a number with the variance q (delta method)."""
+    """Return the variance of `slope` times a number with the variance q, by the delta method.
+
+    None if q is.
+    """
     return None if q is None else q * slope**2
 
 
 def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
-    """Return errors of a product or quotient, 0 where an operand is infinite or both are exact.
+    """Return errors of a product or quotient, 0 where an operand is not finite or both are exact.
 
-    There they are NaN or infinite only because an infinity or 0 was multiplied by a zero error.
+    There they are NaN or infinite only because an infinity or 0 was multiplied by a zero error. `e`
+    itself if it is finite or None.
     """
     if e is None or np.isfinite(e).all():
         return e
@@ -375,7 +427,7 @@ def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
 
 
 def _has_no_error(x: Bounded) -> Mask:
-    """Mask the elements without error, none if there are no errors at all."""
+    """Mask the elements whose error is 0; none at all where `x.e` is None."""
     if x.e is None:
         return np.zeros(x.shape, np.bool_)
     return np.asarray(x.e == 0)
@@ -384,7 +436,7 @@ def _has_no_error(x: Bounded) -> Mask:
 class _Operands(NamedTuple):
     """Operands of a product or quotient, and a relative error that its elements have in common.
 
-    The common error is not among those of the operands any more.
+    The common error, None if there is none, is not among those of the operands any more.
     """
 
     a: Bounded
@@ -395,8 +447,8 @@ class _Operands(NamedTuple):
 def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
     """Return the factors without an error that elements of the product have in common.
 
-    That is the error of a factor that is spread over the other one, or what the elements of one
-    had in common before.
+    That is the error of a factor that is spread over the other one, or what the elements of one had
+    in common before. Their last roundings are among their errors.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
@@ -418,7 +470,8 @@ def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
     """Return dividend and divisor without an error that elements of the quotient have in common.
 
     That is the error of a divisor that is spread over the dividend, such as the sum that a row is
-    divided by; or what the elements of the dividend had in common before.
+    divided by; or what the elements of the dividend had in common before. Their last roundings are
+    among their errors.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
@@ -432,20 +485,24 @@ def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
 
 
 def _is_spread(spread: Bounded, other: Bounded, shape: tuple[int, ...]) -> bool:
-    """Return True if an operand with errors is spread over the other one, of the result's shape."""
+    """Return True if an operand with errors is spread over the other one, of the result's shape.
+
+    False if the other one has an error in common already.
+    """
     is_smaller = 0 < spread.size < other.size and other.shape == shape
     return is_smaller and not spread.exact and not other.has_common
 
 
 def _without_common(x: Bounded) -> Bounded:
-    """Return `x` without its common error, and with its last rounding."""
+    """Return `x` with its last rounding among its errors, but without the error in common."""
     return x.with_values(x.v, replace(x.errors, common=None)).with_rounding()
 
 
 def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
     """Return the relative error of a factor, as common to all that it is spread over; and the rest.
 
-    A factor between 1 − t and 1 + t is at least 1 / (1 + t / (1 − t)).
+    A factor between 1 − t and 1 + t is at least 1 / (1 + t / (1 − t)). `rank` is the product's; the
+    rest is the factor with its values, and errors only where they are not in common.
     """
     small, rest = _split_spread(factor)
     return _common_of(factor, rank, down=_inverse_error(small), up=small), rest
@@ -454,7 +511,8 @@ def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
 def _split_divisor(divisor: Bounded, rank: int) -> tuple[Common, Bounded]:
     """Return the relative error of a divisor, as common to all that it is spread over; the rest.
 
-    The quotient's factor is between 1 / (1 + t) and 1 / (1 − t) = 1 + t / (1 − t).
+    The quotient's factor is between 1 / (1 + t) and 1 / (1 − t) = 1 + t / (1 − t). `rank` is the
+    quotient's; the rest is as in `_split_factor`.
     """
     small, rest = _split_spread(divisor)
     return _common_of(divisor, rank, down=small, up=_inverse_error(small)), rest
@@ -466,7 +524,10 @@ def _inverse_error(t: Floats) -> Floats:
 
 
 def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
-    """Return the relative errors of an operand, 0 where they are unknown, and the rest of it."""
+    """Return the relative errors of an operand, 0 where they are not finite, and the rest of it.
+
+    The rest keeps the errors that are left out, as of an element 0. The operand has errors.
+    """
     assert spread.e is not None
     relative = spread.e / magnitude_of(spread.v)
     known = np.isfinite(relative)
@@ -478,7 +539,10 @@ def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
 
 
 def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Common:
-    """Return an error of each element of `spread`, which is spread over an array of this rank."""
+    """Return an error of each element of `spread`, which is spread over an array of this rank.
+
+    `down` and `up` have the shape of `spread`.
+    """
     shape = (1,) * (rank - spread.ndim) + spread.shape
     group = np.arange(spread.size).reshape(shape)
     return Common(down.reshape(shape), up.reshape(shape), group)
@@ -488,12 +552,12 @@ def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Commo
 
 
 def negative(x: Bounded) -> Bounded:
-    """Return −x, which rounds nothing."""
+    """Return −x, which rounds nothing; the errors stay."""
     return x.with_values(np.negative(x.v), x._errors)
 
 
 def abs(x: Bounded) -> Bounded:
-    """Return the absolute values, which rounds nothing and leaves no element negative."""
+    """Return |x|, which rounds nothing and leaves no element negative; the errors stay."""
     return x.with_values(np.abs(x.v), x._errors, nonnegative=True)
 
 
@@ -501,14 +565,16 @@ def abs(x: Bounded) -> Bounded:
 
 
 def values_of(x: Bounded) -> Floats:
-    """Return the values of `x` in float64."""
+    """Return the values of `x` in float64, without errors; infinite beyond its range."""
     return x.v.astype(np.float64)
 
 
 def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
     """Return `x` with an error of this many unit roundoffs for an implementation's own reasons.
 
-    `deviation` is that of errors like these, in unit roundoffs of 1, where it is known.
+    A roundoff is u·|v|. `deviation` is that of errors like these, in unit roundoffs of 1, or None
+    where it is not known; it counts in arithmetic that scatters. Both broadcast to the shape of
+    `x`. Of infinities and NaN no error is added.
     """
 
     def errors() -> Errors:
@@ -533,7 +599,11 @@ def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
 
 
 def at_most_1(x: Bounded) -> Bounded:
-    """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1."""
+    """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1.
+
+    Errors above 1.01 become 1.01, and then include the last rounding; an exact `x` is returned
+    itself.
+    """
 
     def errors() -> Errors:
         old = x.with_rounding()

@@ -54,7 +54,11 @@ _ErrorRule: TypeAlias = Callable[[_Function, Bounded, Reals, Floats], tuple[Boun
 
 
 def exp(x: Bounded) -> Bounded:
-    """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t."""
+    """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t.
+
+    It is 0 of −∞, and infinite where the values' own type ends. An absolute error that arguments
+    have in common becomes a relative one in common.
+    """
     accuracy = x.arithmetic.accuracy("exp")
     function = real_function("exp")
     v = function(x.v)
@@ -81,7 +85,10 @@ def exp(x: Bounded) -> Bounded:
 
 
 def sqrt(x: Bounded) -> Bounded:
-    """Return the square root, rounded once."""
+    """Return the square root, rounded once; NaN below 0, −0 of −0.
+
+    An element is lost if its argument may be below 0 and is not known never to be.
+    """
     function = real_function("sqrt")
     v = function(x.v)
     least = 0.0 if x.never_negative() else -np.inf
@@ -101,94 +108,107 @@ def sqrt(x: Bounded) -> Bounded:
 
 
 def log(x: Bounded) -> Bounded:
-    """Return the natural logarithm, whose argument may be a sum next to 1."""
+    """Return the natural logarithm, whose argument may be a sum next to 1; −∞ of 0, NaN below 0.
+
+    An element is lost if its argument may be 0 or less, and is not exactly that.
+    """
     return _rising("log", x if x.for_logarithm is None else x.for_logarithm)
 
 
 def expm1(x: Bounded) -> Bounded:
-    """Return e^x − 1."""
+    """Return e^x − 1; −1 of −∞, and infinite where the values' own type ends."""
     return _rising("expm1", x)
 
 
 def log1p(x: Bounded) -> Bounded:
-    """Return ln(1 + x)."""
+    """Return ln(1 + x); −∞ of −1, NaN below −1.
+
+    An element is lost if its argument may be −1 or less, and is not exactly that.
+    """
     return _rising("log1p", x)
 
 
 def sin(x: Bounded) -> Bounded:
-    """Return the sine, whose slope is at most 1."""
+    """Return the sine, whose slope is at most 1; NaN of infinities."""
     return _library("sin", x, _error_by_slope_1)
 
 
 def cos(x: Bounded) -> Bounded:
-    """Return the cosine, whose slope is at most 1."""
+    """Return the cosine, whose slope is at most 1; NaN of infinities."""
     return _library("cos", x, _error_by_slope_1)
 
 
 def tan(x: Bounded) -> Bounded:
-    """Return the tangent."""
+    """Return the tangent; NaN of infinities. Its error is that of the ends, also next to a pole."""
     return _rising("tan", x)
 
 
 def asin(x: Bounded) -> Bounded:
-    """Return the inverse sine."""
+    """Return the inverse sine; NaN beyond [−1, 1]. An element that may be there is lost."""
     return _rising("asin", x)
 
 
 def acos(x: Bounded) -> Bounded:
-    """Return the inverse cosine."""
+    """Return the inverse cosine; NaN beyond [−1, 1]. An element that may be there is lost."""
     return _rising("acos", x)
 
 
 def atan(x: Bounded) -> Bounded:
-    """Return the inverse tangent."""
+    """Return the inverse tangent; ±π/2 of infinities."""
     return _rising("atan", x)
 
 
 def sinh(x: Bounded) -> Bounded:
-    """Return the hyperbolic sine."""
+    """Return the hyperbolic sine; infinite of infinities, and where the values' own type ends."""
     return _rising("sinh", x)
 
 
 def cosh(x: Bounded) -> Bounded:
-    """Return the hyperbolic cosine, which is least at 0."""
+    """Return the hyperbolic cosine, which is least at 0.
+
+    It is ∞ of infinities, and where the values' own type ends.
+    """
     return _library("cosh", x, _error_of_cosh)
 
 
 def tanh(x: Bounded) -> Bounded:
-    """Return the hyperbolic tangent."""
+    """Return the hyperbolic tangent; ±1 of infinities."""
     return _rising("tanh", x)
 
 
 def asinh(x: Bounded) -> Bounded:
-    """Return the inverse hyperbolic sine."""
+    """Return the inverse hyperbolic sine; infinities of infinities."""
     return _rising("asinh", x)
 
 
 def acosh(x: Bounded) -> Bounded:
-    """Return the inverse hyperbolic cosine."""
+    """Return the inverse hyperbolic cosine; NaN below 1. An element that may be there is lost."""
     return _rising("acosh", x)
 
 
 def atanh(x: Bounded) -> Bounded:
-    """Return the inverse hyperbolic tangent."""
+    """Return the inverse hyperbolic tangent; infinities of ±1, NaN beyond.
+
+    An element that may be there is lost.
+    """
     return _rising("atanh", x)
 
 
 def erf(x: Bounded) -> Bounded:
-    """Return the error function."""
+    """Return the error function; ±1 of infinities."""
     return _library("erf", x, _error_of_erf)
 
 
 def _rising(name: str, x: Bounded) -> Bounded:
-    """Return a function that rises or falls wherever it is defined."""
+    """Return a function that rises or falls wherever it is defined, by its array API name."""
     return _library(name, x, _error_of_rising)
 
 
 def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
     """Return a function of the library, good to as many ULP as the arithmetic states.
 
-    A unit in the last place is up to 2·u.
+    A unit in the last place is up to 2·u, so that k is twice as many. `name` is that of the array
+    API; `rule` finds the error that comes of the argument's. NaN where the function is not defined.
     """
     v = real_function(name)(x.v)
     accuracy = x.arithmetic.accuracy(name)
@@ -196,7 +216,11 @@ def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
 
 
 def _errors_of_function(name: str, x: Bounded, v: Reals, rule: _ErrorRule) -> Errors:
-    """Return the errors of a function's values that come of those of its arguments, by `rule`."""
+    """Return the errors of a function's values `v` that come of those of its arguments, by `rule`.
+
+    Neither the function's own roundings nor its accuracy are among them. `rule` is not asked where
+    no argument has an error.
+    """
     function = real_function(name)
     old = x.with_rounding()
     e = _with_argument_error(old.e, old, x.arithmetic.accuracy(name).argument)
@@ -207,7 +231,10 @@ def _errors_of_function(name: str, x: Bounded, v: Reals, rule: _ErrorRule) -> Er
 
 
 def _with_argument_error(e: Bound, x: Bounded, roundoffs: float) -> Bound:
-    """Return the errors of arguments, and so many roundoffs of each that its reduction brings."""
+    """Return the errors of arguments, and so many roundoffs of each that its reduction brings.
+
+    `e` itself, which may be None, if `roundoffs` is 0. Otherwise 0 for infinities and NaN.
+    """
     if not roundoffs:
         return e
     total: Floats = add_present(e, magnitude_of(x.v) * (roundoffs * x.arithmetic.u))
@@ -219,7 +246,8 @@ def _with_argument_error(e: Bound, x: Bounded, roundoffs: float) -> Bound:
 def _exponentials_in_common(e: Bound, shift: Common | None) -> tuple[Bound, Common | None]:
     """Return what is left of errors without the common `shift`, and the exponentials' common error.
 
-    e^(x+t) = e^x·e^t, so that a common error t of arguments is a common factor e^t of results.
+    e^(x+t) = e^x·e^t, so that a common error t of arguments is a common factor e^t of results. Of
+    40 or more, t stays in `e`. Without errors or a `shift`, `e` as it is and None.
     """
     if shift is None or e is None:
         return e, None
@@ -231,7 +259,11 @@ def _exponentials_in_common(e: Bound, shift: Common | None) -> tuple[Bound, Comm
 def _error_of_exponential(
     function: _Function, x: Bounded, v: Reals, e: Floats
 ) -> tuple[Bound, Lost | None]:
-    """Follow `_ErrorRule` for e^x: for small errors δ of x, e^δ − 1 ≤ δ·(1 + δ)."""
+    """Return the error of v = exp(x ± e), and the lost elements: an `_ErrorRule`.
+
+    For small errors δ of x, exp(δ) − 1 ≤ δ·(1 + δ). With larger ones, or lost arguments, it is that
+    of `_error_of_interval`.
+    """
     if x.lost is None and e.max(initial=0) < _SMALL_EXPONENT_ERROR:
         return magnitude_of(v) * (e * (1 + e)), None
     return _error_of_interval(function, x, v, e)
@@ -240,14 +272,22 @@ def _error_of_exponential(
 def _error_of_rising(
     function: _Function, x: Bounded, v: Reals, e: Floats
 ) -> tuple[Bound, Lost | None]:
-    """Follow `_ErrorRule` for a monotone function: its extremes are at the interval's ends."""
+    """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
+
+    The function is monotone, so that its extremes are at the interval's ends; see
+    `_error_of_interval`.
+    """
     return _error_of_interval(function, x, v, arrays.reach(x.v, e))
 
 
 def _error_by_slope_1(
     function: _Function, x: Bounded, v: Reals, e: Floats
 ) -> tuple[Bound, Lost | None]:
-    """Follow `_ErrorRule` for a function whose slope is at most 1 (mean value theorem)."""
+    """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
+
+    The slope is at most 1, so that the error is at most e (mean value theorem). What was lost may
+    be `ANYTHING`. No error of infinities and NaN.
+    """
     lost = anything_where(x.lost, lambda: True)
     return np.where(is_finite(x.v), e * 1.0, 0.0), lost
 
@@ -255,10 +295,11 @@ def _error_by_slope_1(
 def _error_of_erf(
     function: _Function, x: Bounded, v: Reals, e: Floats
 ) -> tuple[Bound, Lost | None]:
-    """Follow `_ErrorRule` for erf by its largest slope (mean value theorem).
+    """Return the error of v = erf(x ± e), and the lost elements: an `_ErrorRule`.
 
-    That is 2/√π·e^(−t²) for the t of the interval nearest to 0. To compute erf at the ends takes
-    much longer; it is done where an argument was lost.
+    It is e times the largest slope (mean value theorem), 2/√π·e^(−t²) for the t of the interval
+    nearest to 0. To compute erf at the ends takes much longer; it is done where an argument was
+    lost. No error of infinities and NaN.
     """
     if x.lost is not None:
         return _error_of_interval(function, x, v, e)
@@ -270,7 +311,10 @@ def _error_of_erf(
 def _error_of_cosh(
     function: _Function, x: Bounded, v: Reals, e: Floats
 ) -> tuple[Bound, Lost | None]:
-    """Follow `_ErrorRule` for a function that turns at 0, and nowhere else."""
+    """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
+
+    The function turns at 0, and nowhere else; see `_error_of_interval`.
+    """
     return _error_of_interval(function, x, v, e, turn=0.0)
 
 
@@ -286,8 +330,9 @@ def _error_of_interval(
     """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     The function takes its extremes at the ends of an interval (*interval extension*), or at its
-    `turn`. No implementation has an argument below `least`, if x is not. An element is lost where
-    an end leaves the function's domain.
+    `turn`. No implementation has an argument below `least`, if x is not. An element is lost, and
+    its error infinite, where an end leaves the function's domain or has an infinite value. There is
+    no error where `e` is 0 or x is infinite or NaN.
 
     Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
     a finite number, it is one of those that `e` reaches, if the arithmetic's range counts.
@@ -315,7 +360,12 @@ def _error_of_interval(
 def _with_images_of_lost(
     function: _Function, x: Bounded, v: Reals, error: Floats, lost: Lost | None
 ) -> tuple[Floats, Lost | None]:
-    """Return errors and lost elements of v = function(x), with those of lost arguments."""
+    """Return errors and lost elements of v = function(x), with those of lost arguments.
+
+    `error` and `lost` are those without them; `x` has lost elements. An element stays lost, at its
+    argument's level, where the function of an infinite end is not finite, or the argument may be
+    NaN.
+    """
     images = [function(end) for end in x.ends(far=True)]
     away = np.max([magnitude_of(image - v) for image in images], axis=0)
     assert x.lost is not None
@@ -327,9 +377,10 @@ def _with_images_of_lost(
 
 
 def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:
-    """Return the variance of v = function(x), where x has the variance q.
+    """Return the variance of v = function(x), where x has the variance q; None if that is.
 
-    It is the square of the function's change over one deviation (delta method).
+    It is the square of the function's change over one deviation (delta method); 0 where that is not
+    finite.
     """
     if q is None:
         return None
@@ -344,7 +395,11 @@ def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bou
 
 
 def pow(x: Any, p: Any) -> Bounded:
-    """Return x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|."""
+    """Return x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|.
+
+    x^0 and 1^p are 1 even for NaN; a fraction as power of x < 0 gives NaN. One of both may be a
+    plain number or array. Raises ValueError for shapes that do not broadcast.
+    """
     x, p = arrays.pair(x, p)
     v = _power_values(x.v, p.v)
     smallest_power = 0.0
@@ -363,7 +418,11 @@ def pow(x: Any, p: Any) -> Bounded:
 
 
 def _power_values(x: Reals, p: Reals) -> Reals:
-    """Return the values of x^p, by a root or by products where these are faster."""
+    """Return the values of x^p, by a root or by products where these are faster.
+
+    That is so for a `p` of rank 0 that is 1/2, 1 or 3, of values that are not mpmath's. For 1 it is
+    `x` itself, not a copy.
+    """
     values: Reals
     if p.ndim or x.dtype == object:
         values = real_function("pow")(x, p)
@@ -382,7 +441,11 @@ def _power_values(x: Reals, p: Reals) -> Reals:
 
 
 def _errors_of_power(x: Bounded, p: Bounded, v: Reals) -> Errors:
-    """Return the errors of v = x^p: those of its operands, and of a rounded p·ln x."""
+    """Return the errors of v = x^p: those of its operands, and of a rounded p·ln x.
+
+    Where the corners leave the domain, the error is infinite and the element lost. The scatter of
+    `p` does not count.
+    """
     base = x.with_rounding()
     power = p.with_rounding()
     size = magnitude_of(v)
@@ -402,7 +465,8 @@ def _errors_of_power(x: Bounded, p: Bounded, v: Reals) -> Errors:
 def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
     """Return the error of results of this size, if p·ln x was rounded before the exponential.
 
-    A relative error δ of p·ln x makes e^(|p·ln x|·δ) − 1 of the result.
+    A relative error δ of p·ln x makes e^(|p·ln x|·δ) − 1 of the result. 0 where p·ln x is not
+    finite.
     """
     roundoff = x.arithmetic.accuracy("pow").argument * x.arithmetic.u
     logarithm = np.abs(np.log(magnitude_of(x.v)))
@@ -414,7 +478,8 @@ def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
     """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown.
 
-    A power is monotone in either operand, so that its extremes are at the corners.
+    A power is monotone in either operand, so that its extremes are at the corners. Unknown, and
+    infinite, where a corner is infinite or NaN and v is not; None if it is nowhere.
     """
     power = real_function("pow")
     x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)

@@ -10,53 +10,82 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, magnitude_of, pair
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, magnitude_of, pair
 from opcheck.numbers.bounded.choice import Indices, trunc, truth
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.bounded.reductions import Axes, axes_of
 
 #: Bytes of a 16-bit type.
 _HALF = 2
+#: A right answer may be off by so many deviations, as far as scatter is judged.
+_FURTHEST = 60
 
 
 def broadcast_to(x: Bounded, shape: Sequence[int]) -> Bounded:
-    """Return `x` repeated along axes of length 1, and along new ones in front."""
+    """Return `x` repeated along axes of length 1, and along new ones in front.
+
+    Raises ValueError for a shape to which `x` does not broadcast.
+    """
     return x.moved(np.broadcast_to, shape)
 
 
 def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
-    """Return `x` with new axes of length 1, at these places of the result."""
+    """Return `x` with new axes of length 1, at these places of the result.
+
+    Raises AxisError for a place that the result lacks, ValueError for one that is repeated.
+    """
     return x.moved(np.expand_dims, axis)
 
 
 def flip(x: Bounded, axis: Axes = None) -> Bounded:
-    """Return `x` with the order of its elements reversed along `axis`."""
+    """Return `x` with the order of its elements reversed along `axis`; None means all axes.
+
+    An axis counts modulo the rank. Raises ZeroDivisionError for one at rank 0, ValueError for one
+    that is repeated.
+    """
     axes = axes_of(axis, x.ndim)
     return x.moved(np.flip, axes)
 
 
 def permute_dims(x: Bounded, axes: Sequence[int]) -> Bounded:
-    """Return `x` with its axes in the order `axes`."""
+    """Return `x` with its axes in the order `axes`.
+
+    Raises ValueError if these are not all axes of `x`, each once; some may be counted from the end.
+    """
     return x.moved(np.permute_dims, axes)
 
 
 def reshape(x: Bounded, shape: int | Sequence[int]) -> Bounded:
-    """Return the elements of `x` in another shape; one length may be −1, which is computed."""
+    """Return the elements of `x`, in C order, in another shape.
+
+    One length may be −1, which is computed. Raises ValueError if the number of elements does not
+    fit.
+    """
     return x.moved(np.reshape, shape)
 
 
 def squeeze(x: Bounded, axis: Axes = None) -> Bounded:
-    """Return `x` without these axes, which have length 1."""
+    """Return `x` without these axes, or without all of length 1 if `axis` is None.
+
+    Raises ValueError for an axis of another length, and AxisError for one that `x` lacks.
+    """
     return x.moved(np.squeeze, axis)
 
 
 def tile(x: Bounded, repetitions: Sequence[int]) -> Bounded:
-    """Return `x` repeated as a whole along each axis."""
+    """Return `x` repeated as a whole along each axis, the last ones if `repetitions` are fewer.
+
+    If they are more, `x` gets new axes in front. Raises ValueError for a number below 0.
+    """
     return x.moved(np.tile, repetitions)
 
 
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
-    """Return the elements at `index` along `axis`; where an index may be another, any of those."""
+    """Return the elements at `index` along `axis`; where an index may be another, any of those.
+
+    The axes of `index`, a plain array or `Indices`, replace the axis. Raises IndexError for an
+    index beyond the axis, and AxisError for an axis that `x` lacks.
+    """
     if not isinstance(index, Indices):
         return x.moved(np.take, index, axis)
     chosen = x.moved(np.take, index.v, axis)
@@ -65,7 +94,12 @@ def take(x: Bounded, index: Any, axis: int) -> Bounded:
 
 
 def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
-    """Return the element at each index along `axis`; where it may be another, any of those."""
+    """Return the element at each index along `axis`; where it may be another, any of those.
+
+    `index`, a plain array or `Indices`, has the shape of `x` but along `axis`, and the result has
+    its shape. Raises ValueError for another rank, IndexError for an index beyond the axis and for
+    other axes that do not broadcast, and AxisError for an axis that `x` lacks.
+    """
     if not isinstance(index, Indices):
         return x.moved(np.take_along_axis, index, axis)
     chosen = x.moved(np.take_along_axis, index.v, axis)
@@ -76,7 +110,11 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 
 
 def _hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
-    """Return the choice, with an error that reaches all that are admitted along `axis`."""
+    """Return the choice, with an error that reaches all that are admitted along `axis`.
+
+    `axis`, one of `admitted`, is more than `chosen` has. An element is lost if an admitted one is.
+    The last rounding is among the errors.
+    """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()
     own_error = 0.0 if admitted.e is None else admitted.e
@@ -89,17 +127,30 @@ def _hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:
-    """Return the arrays one after the other along an axis that they have."""
+    """Return the arrays one after the other along an axis that they have.
+
+    Plain ones among them are constants. Raises ValueError for rank 0 and for lengths or ranks that
+    differ, and AxisError for an axis that they lack.
+    """
     return _joined(np.concat, arrays, axis)
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
-    """Return arrays of one shape side by side along a new axis."""
+    """Return arrays of one shape side by side along a new axis.
+
+    Plain ones among them are constants. Raises ValueError for shapes that differ, and AxisError for
+    a place that the result lacks.
+    """
     return _joined(np.stack, arrays, axis)
 
 
 def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bounded:
-    """Return `join(operands, axis)`; of the operands, at least one is bounded."""
+    """Return `join(operands, axis)`; of the operands, at least one is bounded.
+
+    The first of these gives the dtype and arithmetic, and plain operands are constants. `join`,
+    NumPy's `concat` or `stack`, raises ValueError for shapes that do not fit, AxisError for a
+    missing axis.
+    """
     first = next(x for x in operands if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in operands]
     v = join([x.v for x in parts], axis=axis)
@@ -130,7 +181,10 @@ def _join_errors(
     axis: int,
     default: float,
 ) -> Any:
-    """Return joined errors of arrays of these shapes, `default` for those that have None."""
+    """Return joined errors of arrays of these shapes, `default` for those that have None.
+
+    None if all have.
+    """
     if all(errors is None for _, errors in parts):
         return None
     filled = [np.full(shape, default) if errors is None else errors for shape, errors in parts]
@@ -145,7 +199,11 @@ def _are_rounded_alike(parts: Sequence[Bounded]) -> bool:
 
 
 def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
-    """Return `x` with constants around it, which have no error."""
+    """Return `x` with constants around it, which have no error.
+
+    `widths` are as for `np.pad`. Raises ValueError for widths below 0 and for a wrong number of
+    them.
+    """
 
     def framed(part: Any, value: float) -> Any:
         if part is None:
@@ -166,13 +224,13 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
 
 
 def full_like(x: Bounded, value: float) -> Bounded:
-    """Return a constant in the shape of `x`."""
+    """Return a constant in the shape and dtype of `x`, without any error, even if it rounds."""
     v = arrays.as_values(np.full(x.v.shape, value), x.v.dtype)
     return Bounded(v, x.dtype, x.arithmetic)
 
 
 def zeros_like(x: Bounded) -> Bounded:
-    """Return zeros in the shape of `x`."""
+    """Return zeros in the shape and dtype of `x`, without any error."""
     return full_like(x, 0)
 
 
@@ -182,10 +240,11 @@ def zeros_like(x: Bounded) -> Bounded:
 def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     """Return `x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
-    Arithmetic goes on as expected of that type, and in it if it `computes`. A value that an integer
-    type cannot hold is lost: no specification defines it.
+    Booleans are x ≠ 0, a `Truth` if some are unsure. Arithmetic goes on as expected of that type,
+    and in it if it `computes`. A value that an integer type cannot hold, NaN included, is lost: no
+    specification defines it.
 
-    Raises TypeError for a type that is neither boolean, integer nor floating.
+    Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat.
     """
     wanted = np.dtype(dtype)
     if wanted.kind == "b":
@@ -199,7 +258,10 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0."""
+    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+
+    Plain booleans if all are sure, else a `Truth`.
+    """
     e = x.with_rounding().e
     unsure = None
     if e is not None:
@@ -208,7 +270,10 @@ def _to_boolean(x: Bounded) -> Any:
 
 
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
-    """Return `x` without its fraction; what is beyond the type's range is lost."""
+    """Return `x` without its fraction; what is beyond the type's range, or NaN, is lost.
+
+    `dtype` is an integer type. The values stay floats, and may be no integer next to a step.
+    """
     low, high = dtypes.limits(dtype)
     whole = trunc(x)
     value = whole.v.astype(np.float64)
@@ -218,7 +283,10 @@ def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
 
 
 def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounded:
-    """Return `x` in another floating type, rounded to it if that is narrower."""
+    """Return `x` in another floating type, rounded to it if that is narrower.
+
+    What follows is computed in `arithmetic`. In the same type, nothing but that changes.
+    """
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, nonnegative=False)
     v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
@@ -240,8 +308,97 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
     return cast
 
 
+def cast_to_half(x: Bounded) -> Bounded:
+    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type, in its shape.
+
+    Every implementation rounds there. So an element is the number next to its value, or infinite;
+    its error is the distance to the other numbers that an implementation may have there, mostly 0.
+    An element that may be infinite or not is lost, unless its error is as large as its value. NaN
+    stays, without an error.
+
+    In an arithmetic that `keeps_casts` an implementation may leave out the rounding. Values and
+    errors stay as they are, except for what is infinite in any case.
+    """
+    dtype = _float_type(x)
+    v = x.v.astype(np.float64)
+    e = _error_before_cast(x, v)
+    number = dtypes.round_to(v, dtype).astype(np.float64)
+    low = dtypes.round_to(v - e, dtype).astype(np.float64)
+    high = dtypes.round_to(v + e, dtype).astype(np.float64)
+    is_beyond = np.isinf(low) | np.isinf(high)
+    if x.arithmetic.keeps_casts:
+        is_infinite = is_beyond & (low == high)
+        values = np.where(is_infinite, arrays.as_values(number, x.v.dtype), x.v)
+        return x.with_values(values, x._errors, nonnegative=x.nonnegative)
+    is_unsure = is_beyond & (low < high)
+    # An error as large as the value decides nothing, overflow included.
+    is_lost = is_unsure & (e < np.abs(v))
+    _, largest = dtypes.limits(dtype)
+    number = np.where(is_unsure, np.clip(number, -largest, largest), number)
+    low = np.where(is_lost, np.maximum(low, -largest), np.where(is_unsure, v - e, low))
+    high = np.where(is_lost, np.minimum(high, largest), np.where(is_unsure, v + e, high))
+    off = _distance_to_ends(number, low, high)
+    lost = union(x.lost, is_lost if is_lost.any() else None)
+    values = arrays.as_values(number, x.v.dtype)
+    if not off.any() and lost is None:
+        return Bounded(values, x.dtype, x.arithmetic)
+    errors = Errors(off, _variance_after_cast(x, v, number), lost)
+    return Bounded(values, x.dtype, x.arithmetic, errors, nonnegative=x.nonnegative)
+
+
+def _float_type(x: Bounded) -> dtypes.DType:
+    """Return the element type of the tensor that `x` stands for."""
+    dtype = dtypes.of(np.empty(0, x.dtype))
+    assert dtype is not None
+    return dtype
+
+
+def _error_before_cast(x: Bounded, v: Floats) -> Floats:
+    """Return the error bound of each element of `x` before its last rounding; `v` are its values.
+
+    In arithmetic that flushes, what is too small may be read as 0.
+    """
+    e = np.abs(x.v - v).astype(np.float64)
+    e = np.where(np.isfinite(v), e, 0.0)
+    if x.e is not None:
+        e = e + x.e
+    if x.arithmetic.flushes:
+        magnitude = np.abs(v)
+        e = np.where(magnitude < x.arithmetic.floor, np.maximum(e, magnitude), e)
+    return e
+
+
+def _distance_to_ends(number: Floats, low: Floats, high: Floats) -> Floats:
+    """Return how far the farther end is from each number between; 0 where the ends are equal."""
+    with np.errstate(invalid="ignore"):  # of infinities that are equal
+        return np.where(low < high, np.maximum(high - number, number - low), 0.0)
+
+
+def _variance_after_cast(x: Bounded, v: Floats, number: Floats) -> Floats | None:
+    """Return the variance of what a Cast makes of the values `v`: a `number` of its type.
+
+    None where the arithmetic does not scatter. It is 0 where no right answer is so far off that
+    another number is next to it; elsewhere that of any rounding to the type is added.
+    """
+    if not x.arithmetic.scatters:
+        return None
+    dtype = _float_type(x)
+    before = np.zeros(v.shape) if x.q is None else x.q
+    furthest = _FURTHEST * np.sqrt(before)
+    low = dtypes.round_to(v - furthest, dtype).astype(np.float64)
+    high = dtypes.round_to(v + furthest, dtype).astype(np.float64)
+    off = _distance_to_ends(number, low, high)
+    rounding = dtypes.half_ulp(v, dtype) ** 2 / 3
+    return np.where(off > 0, np.minimum(off**2, before + rounding), 0.0)
+
+
 def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool) -> Arithmetic:
-    """Return the arithmetic of what follows a cast to `dtype`."""
+    """Return the arithmetic of what follows a cast to the floating `dtype`.
+
+    `old` is that of the number that is cast. A type of 16 bits is computed in itself if it
+    `computes`, else in float32, or in what `old` states for tensors of 16 bits. Wider types are
+    computed as expected of them, but in that if it is narrower, `computes`, and `old.everywhere`.
+    """
     # Results that are rounded to a type of 16 bits, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF
     half = old.half or (old if is_half else None)

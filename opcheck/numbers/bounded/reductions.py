@@ -41,7 +41,11 @@ _MOST_DOUBLINGS = 1000
 
 
 def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
-    """Return the axes that `axis` means, counted from the front; None means all."""
+    """Return the axes that `axis` means, counted from the front; None means all.
+
+    An axis counts modulo `rank`: one that is out of range is not an error. Raises ZeroDivisionError
+    for an axis of an array of rank 0.
+    """
     if axis is None:
         return tuple(range(rank))
     if isinstance(axis, int):
@@ -50,7 +54,10 @@ def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
 
 
 def _count_before(x: Bounded, axis: int) -> Any:
-    """Return the number of elements before each along `axis`, broadcastable to the shape of x."""
+    """Return the number of elements before each along `axis`, broadcastable to the shape of x.
+
+    Raises IndexError for an axis that `x` lacks.
+    """
     lengths = [1] * x.ndim
     lengths[axis] = -1
     return np.arange(x.shape[axis]).reshape(lengths)
@@ -63,8 +70,12 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the sum over `axis`, each addition of which loses at most u of its result.
 
     With S = Σ w and w = |x| + e, no order loses more than (n − 1)·u·S (Jeannerod and Rump). Nor can
-    an addition lose more than the smaller of its operands, so that no order loses more than
-    Σ min(u·S, w) over all terms but the largest.
+    an addition lose more than the smaller of its operands, so that no order loses more than Σ
+    min(u·S, w) over all terms but the largest.
+
+    0 of no elements, without error; a single term is not rounded. None means all axes, which count
+    modulo the rank; `keepdims` leaves them in, with length 1, and the terms as `addends`. Raises
+    ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
@@ -95,13 +106,21 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 
 
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """Return the sum over `axis`, divided by the number of its elements."""
+    """Return the sum over `axis`, divided by the number of its elements; NaN of none.
+
+    `axis`, `keepdims` and what is raised are as in `sum`: ZeroDivisionError for an axis at rank 0,
+    ValueError for one that is repeated.
+    """
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
-    """Return the running sums along `axis`, each in any order: (n − 1)·u·S."""
+    """Return the running sums along `axis`, each in any order: (n − 1)·u·S.
+
+    They have the shape of `x`, and each includes its own element. Raises IndexError for an axis
+    that `x` lacks.
+    """
     additions = _count_before(x, axis)
     add_up = partial(np.cumsum, axis=axis)
 
@@ -118,7 +137,11 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
 
 
 def sums(x: Bounded, add_up: Linear, terms: Any) -> Bounded:
-    """Return `add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`."""
+    """Return `add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`.
+
+    It is linear, and called with errors and magnitudes too. Sums of one term at most are not
+    rounded.
+    """
     if np.max(terms, initial=0) <= 1:
         return x.moved(add_up)
     count = np.asarray(terms)
@@ -138,7 +161,9 @@ def sums(x: Bounded, add_up: Linear, terms: Any) -> Bounded:
 def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: VarianceRule) -> Bounded:
     """Return `add_up(x)`: the terms' errors add up, and roundings come on top.
 
-    The roundings have no k of their own: the last one is among those of `rounding`.
+    `rounding(w, S, u)` and `variance(x, S, u)` return these for each sum, with w = |x| + e and S
+    the sum of w. The roundings have no k of their own: the last one is among those of `rounding`. A
+    sum that is infinite or NaN has no error.
     """
     v = add_up(x.v)
 
@@ -170,7 +195,10 @@ def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: Varian
 
 
 def _variance_of_running_sum(v: arrays.Reals, axes: tuple[int, ...], u: float) -> Floats:
-    """Return the variance of the roundings of a running sum, u²/3·Σ sⱼ² of all partial sums sⱼ."""
+    """Return the variance of the roundings of a running sum, u²/3·Σ sⱼ² of all partial sums sⱼ.
+
+    The sum is over `axes`, which the result lacks; 0 where it is not finite, and of one term.
+    """
     lined = np.moveaxis(v.astype(np.float64), axes, range(len(axes)))
     # A length of −1 cannot be found out for rows without elements.
     count = math.prod(lined.shape[: len(axes)])
@@ -181,14 +209,14 @@ def _variance_of_running_sum(v: arrays.Reals, axes: tuple[int, ...], u: float) -
 
 
 def _without_nonfinite(e: Floats, v: Any) -> Floats:
-    """Return the bounds of results, 0 for results that are infinite or NaN."""
+    """Return the bounds of results, 0 for results `v` that are infinite or NaN."""
     if np.isfinite(e).all():
         return e
     return np.where(is_finite(np.asarray(v)), e, 0.0)
 
 
 def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
-    """Mask the sums of which a term is lost."""
+    """Mask the sums of which a term is lost; None if `lost` is."""
     if lost is None:
         return None
     return np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
@@ -197,8 +225,9 @@ def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
 def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
     """Return the lost elements of sums `v`, from `lost` terms and `total`, the sum of |terms|.
 
-    In some order a partial sum is as large as all terms of one sign, which is half of the total and
-    of the sum. Compensated summation makes NaN of an infinity.
+    `lost` masks the sums with a lost term, or is None. In some order a partial sum is as large as
+    all terms of one sign, which is half of the total and of the sum. Compensated summation makes
+    NaN of an infinity, so that they are `ANYTHING`; 0 elsewhere. None if no sum is lost.
     """
     v = np.asarray(v)
     largest = arithmetic.largest_sum
@@ -235,7 +264,11 @@ def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
 
 
 def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """Return the product over `axis`, each multiplication rounded."""
+    """Return the product over `axis`, each multiplication rounded, in any order; 1 of no elements.
+
+    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
+    """
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
 
@@ -246,7 +279,11 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 
 
 def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
-    """Return the running products along `axis`, each multiplication rounded."""
+    """Return the running products along `axis`, each multiplication rounded, in any order.
+
+    They have the shape of `x`, and each includes its own element. Raises IndexError for an axis
+    that `x` lacks.
+    """
 
     def along_axis(combine: np.ufunc) -> Callable[[Any], Any]:
         return partial(combine.accumulate, axis=axis)
@@ -259,7 +296,8 @@ def _multiplied(
 ) -> Bounded:
     """Return the products that `along(np.multiply)` takes, each in `steps` multiplications.
 
-    Π (1 + δᵢ) of n factors is 1 + θ with |θ| ≤ γₙ = n·u / (1 − n·u) (Higham, lemma 3.1).
+    Π (1 + δᵢ) of n factors is 1 + θ with |θ| ≤ γₙ = n·u / (1 − n·u) (Higham, lemma 3.1). All
+    roundings are among the errors. A product that is infinite or NaN has no error.
     """
     multiply = along(np.multiply)
     v = multiply(x.v)
@@ -294,7 +332,10 @@ def _multiplied(
 
 
 def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) -> Lost | None:
-    """Return the products of which a partial product, `most` in size, may exceed `largest`."""
+    """Return the products of which a partial product, `most` in size, may exceed `largest`.
+
+    `ANYTHING` for these, 0 for others, also for infinite or NaN ones; None if there are no `steps`.
+    """
     has_steps = np.asarray(steps) > 0
     if not np.any(has_steps):
         return None
@@ -307,7 +348,8 @@ def _error_of_flushed_products(
 ) -> Any:
     """Return the error of products, whose partial products are from `least` to `most` in size.
 
-    Each step may make nothing of what is so small, or round it up to twice as much.
+    Each step may make nothing of what is so small, or round it up to twice as much. 0 for products
+    of which nothing is below the `floor`.
     """
     doubled = size * (2.0 ** np.minimum(steps, _MOST_DOUBLINGS) - 1)
     flushed = np.minimum(doubled, steps * most * floor)
@@ -318,17 +360,30 @@ def _error_of_flushed_products(
 
 
 def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """Return the largest element over `axis`; NaN if one is."""
+    """Return the largest element over `axis`; NaN if one is.
+
+    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
+    """
     return _extreme(np.maximum, x, axis, keepdims)
 
 
 def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
-    """Return the smallest element over `axis`; NaN if one is."""
+    """Return the smallest element over `axis`; NaN if one is.
+
+    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
+    """
     return _extreme(np.minimum, x, axis, keepdims)
 
 
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
-    """Return the extreme over `axis` that `choose`, a ufunc of two operands, finds."""
+    """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
+
+    Raises ValueError if there is no element to choose from.
+    """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1
 
@@ -350,12 +405,21 @@ def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounde
 
 
 def matmul(a: Any, b: Any) -> Bounded:
-    """Return the matrix product, each element a sum of products in any order, fused or not."""
+    """Return the matrix product, each element a sum of products in any order, fused or not.
+
+    The shapes are those of `np.matmul`; 0 for products of no terms. One of both may be a plain
+    array. Raises ValueError for lengths that do not fit or a `b` of rank 0, IndexError for an `a`
+    of rank 0.
+    """
     return bilinear(a, b, plain.matmul, a.shape[-1])
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
-    """Return the sum of products over `axes`, in any order, fused or not."""
+    """Return the sum of products over `axes`, in any order, fused or not.
+
+    `axes` is as for `np.tensordot`. One of both may be a plain array. Raises ValueError for lengths
+    that differ, IndexError for axes that there are not.
+    """
     of_a = range(-axes, 0) if isinstance(axes, int) else axes[0]
     terms = math.prod(a.shape[axis] for axis in of_a)
     return bilinear(a, b, lambda x, y: np.tensordot(x, y, axes), terms)
@@ -367,7 +431,11 @@ def bilinear(
     """Return `product(a, b)`, or that plus `addend`: sums of `terms` products, in any order.
 
     An inner product of n terms loses at most (n − 1)·u·S + u·|y| with S = Σ |aᵢ·bᵢ|, to first order
-    in n·u. The second part is the last rounding, k = 1.
+    in n·u. The second part is the last rounding, k = 1. The addend counts as a term; without any,
+    there is no rounding. `product` is called with errors and magnitudes too, when these are asked
+    for.
+
+    One of `a` and `b`, and the addend, may be plain arrays. Raises what `product` raises.
     """
     a, b = pair(a, b)
     v = product(a.v, b.v)
@@ -419,7 +487,10 @@ def bilinear(
 
 
 def _propagated_error(x: Bounded, y: Bounded, product: Callable[..., Any]) -> Bound:
-    """Return the error of product(x, y) that comes of the operands: e·|y| + (|x| + e)·e of y."""
+    """Return the error of product(x, y) that comes of the operands: e·|y| + (|x| + e)·e of y.
+
+    None if neither has errors.
+    """
     e = None
     if x.e is not None:
         e = product(x.e, magnitude_of(y.v))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, options
+from opcheck.cli import console, options, values
 from opcheck.cli.console import exit_with, note, print_records, stdout_console
 from opcheck.cli.options import CaseOptions, chosen_cases, format_option
 from opcheck.errors import Exit, OpcheckError, UsageError, did_you_mean, plural
@@ -280,7 +280,7 @@ class BackendsOptions:
 
 
 @click.command(name="backends")
-@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...", shell_complete=values.backends)
 @options.config_option
 @click.option(
     "--timeout",
@@ -348,6 +348,7 @@ class SupportOptions:
 @click.option(
     "--require",
     metavar="CELLS",
+    shell_complete=values.operators,
     help="Cells that must be right in all core cases, as 'Conv, MatMul@13+, *:float32': an operator"
     " or all, at an opset (+ for later versions too), of a type.",
 )

@@ -23,6 +23,7 @@ import click
 from click.core import Context, Parameter, ParameterSource
 
 from opcheck import budget, interrupt, own_memory
+from opcheck.cli import values
 from opcheck.cli.console import note
 from opcheck.cli.files import OutputPath
 from opcheck.errors import UsageError, did_you_mean, few, plural
@@ -168,6 +169,7 @@ op_option = click.option(
     metavar="NAME",
     multiple=True,
     callback=_operators,
+    shell_complete=values.operators,
     help="Only this operator, or those of a pattern: 'Softmax,Reduce*'.",
 )
 case_options = compose(
@@ -177,6 +179,7 @@ case_options = compose(
         "ids",
         metavar="ID",
         multiple=True,
+        shell_complete=values.cases,
         help="Only this case, or those of a pattern such as 'Softmax/*'.",
     ),
     click.option(
@@ -196,7 +199,12 @@ case_options = compose(
         help="Only this opset.",
     ),
     click.option(
-        "--dtype", "dtypes", metavar="TEXT", multiple=True, help="Only this element type."
+        "--dtype",
+        "dtypes",
+        metavar="TEXT",
+        multiple=True,
+        shell_complete=values.dtypes,
+        help="Only this element type.",
     ),
     click.option(
         "--level",
@@ -323,6 +331,7 @@ backends_option = compose(
         "addresses",
         metavar="ADDRESS",
         multiple=True,
+        shell_complete=values.backends,
         help="Backend to test; repeatable (see `opcheck backends`).",
     ),
     config_option,
@@ -334,6 +343,7 @@ _one_backend_option = compose(
         "addresses",
         metavar="ADDRESS",
         multiple=True,
+        shell_complete=values.backends,
         required=True,
         help="The backend.",
     ),

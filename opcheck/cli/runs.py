@@ -79,6 +79,7 @@ class RunOptions:
     known: tuple[Path, ...]
     update_known: Path | None
     prune_known: bool
+    explain: str
     save_outputs: Path | None
     reports: tuple[ReportTarget, ...]
     exitfirst: bool
@@ -186,6 +187,13 @@ _ledger_options = options.compose(
     ),
 )
 _output_options = options.compose(
+    click.option(
+        "--explain",
+        type=click.Choice(["short", "full"]),
+        default="short",
+        help="full: look for causes of failures as long as it takes; otherwise for a minute, or as"
+        " long as the run takes if that is longer.",
+    ),
     click.option(
         "--save-outputs",
         metavar="DIR",
@@ -345,6 +353,7 @@ def _judge_and_report(
         strict=given.strict,
         require_supported=given.require_supported,
         require_reproducible=given.require_reproducible,
+        explain_fully=given.explain == "full",
     )
     facts, ledger_backend = ledgers.check(session.infos, all_cases)
     run = LiveRun(session, request)
@@ -360,7 +369,8 @@ def _judge_and_report(
     else:
         output = PrettyOutput(run.header, quiet=given.pretty.quiet, verbose=given.pretty.verbose)
     records, stopped = judge_and_show(run, output, reports, given.max_failures)
-    whole, revised = run.end(records, stopped=stopped)
+    with output.searching(records) as searched:
+        whole, revised = run.end(records, stopped=stopped, searched=searched)
     # Whatever may fail comes before the exit code is printed.
     unwritten = ledgers.update(whole, facts, ledger_backend)
     ending = reports.finish(whole, unwritten, revised)

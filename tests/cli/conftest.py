@@ -170,4 +170,4 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
 
 def without_diagnoses(lines: Iterable[str]) -> list[str]:
     """`lines` without what the failure looks like, which is better known after other failures."""
-    return [line for line in lines if not line.startswith(("  looks", "  or ", " " * 10 + "…"))]
+    return [line for line in lines if not line.startswith(("  likely", "  or ", " " * 10 + "…"))]

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from click.testing import CliRunner, Result
 
+# Before a test replaces what it imports.
+import opcheck.backends.profile_fields  # noqa: F401
 from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program

@@ -24,7 +24,13 @@ from opcheck import interrupt, own_memory
 from opcheck.backends import base
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
-from opcheck.diagnose import DiagnosedResult, Suspects, attribute_causes, looks_like
+from opcheck.diagnose import (
+    Allowance,
+    DiagnosedResult,
+    Suspects,
+    attribute_causes,
+    looks_like,
+)
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
@@ -130,6 +136,8 @@ class CaseJudge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
+    #: The time that may be spent on causes.
+    allowance: Allowance = field(default_factory=Allowance)
     #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
 
@@ -316,12 +324,20 @@ class Scheduler(CaseJudge):
         self._next = 0
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
-        self.suspects = [Suspects(ev.evidence_of_pass) for _ in self.backends]
+        self.suspects = [Suspects(ev.evidence_of_pass, self.allowance) for _ in self.backends]
 
-    def with_causes(self, records: Sequence[Record]) -> dict[int, Record]:
+    @property
+    def untried(self) -> int:
+        """The number of failures that were not compared with every known mistake."""
+        return sum(len(suspects.untried) for suspects in self.suspects)
+
+    def with_causes(
+        self, records: Sequence[Record], searched: Callable[[], None] = lambda: None
+    ) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all are there.
 
-        `records` are those of the whole run, in order.
+        `records` are those of the whole run, in order. Calls `searched` twice for each failure.
+        Raises KeyboardInterrupt if the user interrupts it.
         """
         changed: dict[int, Record] = {}
         count = len(self.backends)
@@ -331,7 +347,7 @@ class Scheduler(CaseJudge):
             if not any(unexplained):
                 continue
             results = [*map(DiagnosedResult, self.cases, of_backend, unexplained)]
-            by_case = attribute_causes(results, self.suspects[number])
+            by_case = attribute_causes(results, self.suspects[number], searched)
             for place, result in enumerate(results):
                 old = result.record.diagnoses
                 new = by_case.get(result.case.id, old)

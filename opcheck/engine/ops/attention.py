@@ -34,6 +34,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops import softmax
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers import Array
 from opcheck.numbers.arithmetic import Kind
@@ -97,7 +98,7 @@ class Tensors:
 class Attributes:
     """The attributes of a node, under the schema's names; those it lacks have the defaults here."""
 
-    is_causal: int
+    is_causal: bool
     kv_num_heads: int | None
     q_num_heads: int | None
     qk_matmul_output_mode: int
@@ -464,8 +465,8 @@ def check_numbers(attributes: Attributes) -> None:
 def check_limits(attributes: Attributes) -> None:
     """Raise NotSupported for numbers that the text gives no meaning.
 
-    Those are a scale or softcap that is negative, infinite or NaN, a window below -1, and is_causal
-    other than 0 and 1. A scale of None or 0 passes, and so does a softcap of 0.
+    Those are a scale or softcap that is negative, infinite or NaN, and a window below -1. A scale
+    of None or 0 passes, and so does a softcap of 0.
     """
     limits = (
         attributes.scale or 0.0,
@@ -473,8 +474,8 @@ def check_limits(attributes: Attributes) -> None:
         attributes.left_window_size + 1,
         attributes.right_window_size + 1,
     )
-    if not all(0 <= limit < math.inf for limit in limits) or attributes.is_causal not in (0, 1):
-        raise NotSupported("nothing is said of numbers below these, or of other flags")
+    if not all(0 <= limit < math.inf for limit in limits):
+        raise NotSupported("nothing is said of numbers below these")
 
 
 def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
@@ -525,13 +526,13 @@ def attention_23(
     too.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, is_causal other than 0 and 1, and a mask that adds NaN or
-    +infinity; while judging, also where past comes without present or the reverse, and for NaN or
-    infinity where keys are hidden.
+    negative or infinite scale or softcap, and a mask that adds NaN or +infinity; while judging,
+    also where past comes without present or the reverse, and for NaN or infinity where keys are
+    hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
     attributes = Attributes(
-        is_causal=is_causal,
+        is_causal=flag("is_causal", is_causal),
         kv_num_heads=kv_num_heads,
         q_num_heads=q_num_heads,
         qk_matmul_output_mode=qk_matmul_output_mode,
@@ -579,13 +580,13 @@ def attention_24(
     too.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, windows below -1, is_causal other than 0 and 1, lengths
-    below 0 or beyond the keys, and a mask that adds NaN or +infinity; while judging, also where
-    past comes without present or the reverse, and for NaN or infinity where keys are hidden.
+    negative or infinite scale or softcap, windows below -1, lengths below 0 or beyond the keys, and
+    a mask that adds NaN or +infinity; while judging, also where past comes without present or the
+    reverse, and for NaN or infinity where keys are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(
-        is_causal=is_causal,
+        is_causal=flag("is_causal", is_causal),
         kv_num_heads=kv_num_heads,
         q_num_heads=q_num_heads,
         qk_matmul_output_mode=qk_matmul_output_mode,

@@ -51,6 +51,12 @@ NUMBERS_OF_HEADS = Ruling(
     "they may be given with four.",
     ("ignored", "refused"),
 )
+PAST_AND_PRESENT = Ruling(
+    "past-and-present",
+    'They "shall be used together, and not allowed to use only one of them": the text does not '
+    "state whether that is said of past and present, or of keys and values.",
+    ("apart", "refused"),
+)
 MASK_OF_ONE_KEY = Ruling(
     "mask-of-one-key",
     "A mask of one key is shorter than the keys, so that it is padded, and broadcasts to them.",
@@ -398,9 +404,8 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     nonpad_kv_seqlen together with past or present. Numbers of heads with four axes are ignored, or
     raise InvalidNode: NUMBERS_OF_HEADS.
 
-    "They shall be used together, and not allowed to use only one of them": whether that is said of
-    past and present, or of keys and values, is open. Raises NotSupported, while judging, if one
-    present output is used without the other, or past without present, or the reverse.
+    If one present output is used without the other, or past without present, or the reverse,
+    PAST_AND_PRESENT may refuse that too.
     """
     Q, K, V = tensors.Q, tensors.K, tensors.V
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
@@ -413,8 +418,9 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     has_numbers = attributes.q_num_heads is not None or attributes.kv_num_heads is not None
     if Q.ndim == 4 and has_numbers and NUMBERS_OF_HEADS.reading() == "refused":
         raise InvalidNode("numbers of heads of tensors of four axes")
-    if len(present) == 1 or bool(present) != has_past:
-        leave_open("it is not said whether past may be used without present, or the reverse")
+    are_apart = len(present) == 1 or bool(present) != has_past
+    if are_apart and PAST_AND_PRESENT.reading() == "refused":
+        raise InvalidNode("past without present, or the reverse")
 
 
 def checked_heads(
@@ -522,8 +528,8 @@ def attention_23(
 
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, a mask that does not broadcast, a mode other than 0 to 3, and a
-    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK and NUMBERS_OF_HEADS may refuse
-    too.
+    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and
+    PAST_AND_PRESENT may refuse too.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, and a mask that adds NaN or +infinity; while judging,
@@ -576,8 +582,8 @@ def attention_24(
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, nonpad_kv_seqlen together with past or present, a mask that does not
     broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision that is
-    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and MASK_OF_ONE_KEY may refuse or decide
-    too.
+    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT and MASK_OF_ONE_KEY may
+    refuse or decide too.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, windows below -1, lengths below 0 or beyond the keys, and

@@ -280,6 +280,10 @@ WAYS: dict[Failure | None, str] = {
 }
 
 
+#: How the cause of an exception begins, before its type and message.
+RAISED = "your backend raised"
+
+
 class Cause(NamedTuple):
     """Failures with one diagnosis; not `explained` if it only says how they fail."""
 
@@ -312,7 +316,7 @@ def number_of(causes: Iterable[Cause]) -> int:
 def causes(results: Iterable[Record]) -> list[Cause]:
     """Group the failures of one backend by their first diagnosis, the most frequent first.
 
-    Those without a diagnosis come last, grouped by how they fail.
+    Those without a diagnosis come last, grouped by how they fail, or by the exception.
     """
     explained: dict[Diagnosis, list[Record]] = defaultdict(list)
     unexplained: dict[Diagnosis, list[Record]] = defaultdict(list)
@@ -320,6 +324,8 @@ def causes(results: Iterable[Record]) -> list[Cause]:
         first = result.diagnoses[0] if result.diagnoses else None
         if first and (first.mistake or first.counts):
             explained[first].append(result)
+        elif first and first.text.startswith(RAISED):
+            unexplained[first].append(result)
         else:
             way = WAYS.get(result.failure, str(result.verdict))
             unexplained[Diagnosis(None, f"not explained: {way}")].append(result)
@@ -615,7 +621,7 @@ def _looks(record: Record) -> set[str]:
     return {
         diagnosis.mistake or diagnosis.text
         for diagnosis in record.diagnoses
-        if diagnosis.mistake or not diagnosis.counts
+        if diagnosis.mistake or not (diagnosis.counts or diagnosis.text.startswith(RAISED))
     }
 
 

@@ -3,8 +3,8 @@
 import gc
 import re
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -35,17 +35,17 @@ from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, Ledgers
-    from opcheck.model import Ending
+    from opcheck.model import Ending, Record
     from opcheck.session import Session
 
 
 def _shard(value: str) -> tuple[int, int]:
     """Read `2/5`, the second of five shards, as two numbers."""
-    found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
+    if not match:
         raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
-    number = int(found[1])
-    total = int(found[2])
+    number = int(match[1])
+    total = int(match[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
     return number, total
@@ -79,6 +79,7 @@ class RunOptions:
     known: tuple[Path, ...]
     update_known: Path | None
     prune_known: bool
+    explain: str
     save_outputs: Path | None
     reports: tuple[ReportTarget, ...]
     exitfirst: bool
@@ -186,6 +187,13 @@ _ledger_options = options.compose(
     ),
 )
 _output_options = options.compose(
+    click.option(
+        "--explain",
+        type=click.Choice(["short", "full"]),
+        default="short",
+        help="full: look for causes of failures as long as it takes; otherwise for a minute, or as"
+        " long as the run takes if that is longer.",
+    ),
     click.option(
         "--save-outputs",
         metavar="DIR",
@@ -305,18 +313,25 @@ def _judge_and_report(
     # Backends start while the ledgers and the cases are read. A ledger of the user's own is
     # checked against all cases there are, and so is a stored run.
     selection = given.cases.selection
+    scope = options.scope_of(given.backends.addresses)
+    needed = selection
+    if scope is not None and not (selection.ops or selection.ids):
+        needed = replace(selection, ops=scope.operators)
     needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
     interrupt.safe_place()
     all_cases = load_all(
         given.cases.paths,
         given.model.dims,
-        selection=EVERYTHING if needs_all_cases else selection,
+        selection=EVERYTHING if needs_all_cases else needed,
         inputs=given.model.inputs,
     )
     options.note_hidden_files(given.cases.paths)
     gc.freeze()  # Cases stay to the end: the collector need not look through them.
     cases = choose(all_cases, selection)
     description = str(selection) if cases else selection.why_empty(all_cases)
+    if scope is not None:
+        cases = options.within_scope(cases, scope, given.backends.addresses)
+        description += f", scope of {', '.join(given.backends.addresses)}"
     interrupt.safe_place()
     case_filter.check_count(cases, description)
     session.connect(cases)
@@ -338,6 +353,7 @@ def _judge_and_report(
         strict=given.strict,
         require_supported=given.require_supported,
         require_reproducible=given.require_reproducible,
+        explain_fully=given.explain == "full",
     )
     facts, ledger_backend = ledgers.check(session.infos, all_cases)
     run = LiveRun(session, request)
@@ -353,13 +369,41 @@ def _judge_and_report(
     else:
         output = PrettyOutput(run.header, quiet=given.pretty.quiet, verbose=given.pretty.verbose)
     records, stopped = judge_and_show(run, output, reports, given.max_failures)
-    whole, revised = run.end(records, stopped=stopped)
+    with output.searching(records) as searched:
+        whole, revised = run.end(records, stopped=stopped, searched=searched)
     # Whatever may fail comes before the exit code is printed.
     unwritten = ledgers.update(whole, facts, ledger_backend)
     ending = reports.finish(whole, unwritten, revised)
+    if scope is None and not given.pretty.quiet:
+        _propose_scopes(whole.records, given.backends.addresses)
     output.finish(whole.records, ending, revised)
     reports.show(whole)
     return ending
+
+
+#: A scope is proposed to a backend that has at most this share of so many operators or more.
+_PARTIAL, _MANY_OPERATORS = 0.5, 20
+
+
+def _propose_scopes(records: "Iterable[Record]", addresses: Sequence[str]) -> None:
+    """Print the operators that a backend has, for its profile, if it lacks most of those asked."""
+    from opcheck.model import Verdict
+
+    asked: dict[str, set[str]] = {address: set() for address in addresses}
+    answered: dict[str, set[str]] = {address: set() for address in addresses}
+    for record in records:
+        if record.backend not in asked:
+            continue
+        asked[record.backend].add(record.op.name)
+        if record.verdict not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN):
+            answered[record.backend].add(record.op.name)
+    for address, names in answered.items():
+        total = len(asked[address])
+        if not names or total < _MANY_OPERATORS or len(names) > _PARTIAL * total:
+            continue
+        listed = ", ".join(f'"{name}"' for name in sorted(names))
+        counts = f"{one_line(address)} answers {len(names)} of {total} operators"
+        console.note(f"{counts}; its profile can leave the others out: operators = [{listed}]")
 
 
 #: What a saved benchmark begins with.

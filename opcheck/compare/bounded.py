@@ -149,6 +149,9 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
     `want` has float64 values; `got` any byte order; masks and shares their shape. Returns the
     remark of the tier that admits most, "" without a bound, and each element's share of the floor:
     0 if a range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
+
+    Raises what the formula raises where a tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     got = elements.native(got)
     actual = elements.wide(got)
@@ -207,8 +210,12 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
     """Judge every element by one tier, and if not `alone` next to its group.
 
     `got`, and the arrays that are returned, have the shape of `want.values`. Integers and booleans
-    have the share 0 or an infinite one. NaN is right for NaN, an infinity for the same one, and
-    anything for an infinity or NaN that is unknown.
+    have the share 0 or an infinite one; only of a whole model they are unjudged, where several are
+    right. NaN is right for NaN, an infinity for the same one, and anything for an infinity or NaN
+    that is unknown.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
@@ -236,10 +243,11 @@ def _errors(want: Want, got: Array) -> Floats:
 
 
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements whose allowed error, `slack`, is about as large as they are, or unknown.
+    """Mask elements whose allowed error, `slack`, is half of them or more, or unknown.
 
-    That is half of them or more. Elements no larger than twice the floor, infinities and NaN are
-    judged; of a whole model an element counts as large as those around it: see `_sizes`.
+    Infinities and NaN are judged, unless unknown, and so are elements no larger than twice the
+    floor. Of a whole model an element counts as large as those around it, see `_sizes`, and is
+    judged if its allowed error is no larger than twice the floor.
     """
     y = want.values
     size = np.abs(y)
@@ -259,7 +267,9 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats; right are those that fit, lost ones, and equal infinities and NaN.
 
-    Elements that share an error are judged next to their group too, unless `alone`.
+    Elements that share an error are judged next to their group too, unless `alone`. An infinity or
+    NaN is wrong for a finite value unless it is lost, also where any number is right. Arguments are
+    as in `judge`.
     """
     y = want.values
     room = want.expected.room(tier)
@@ -508,16 +518,19 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter, by the sound formulation that explains them best.
 
-    It has no message if a formulation explains them. Otherwise the message has how many times as
-    far they scatter, and what factors look rounded to; for a whole model, a reason.
+    It has no message if a formulation explains them, nor if leaving out a model's casts does, which
+    it remarks then. Otherwise the message has how many times as far they scatter, and what factors
+    look rounded to; for a whole model, a reason.
 
     Args:
-        want: The expected output.
+        want: The expected output, which has a bound.
         got: The output, in the shape of `want.values`; infinities and NaN do not count.
         part: A mask of the output's shape, if only some elements count.
 
     Returns:
         None if no formulation has a deviation to compare with, or if too few elements count.
+
+    A formulation that raises NotSupported is left out; other errors of a formula are raised.
     """
     least: _Off | None = None
     for formulation in _scatters(want, got, part=part):
@@ -546,7 +559,11 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
 
 
 def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
-    """Return the remark of a tier that leaves casts out of a model and explains errors, or ""."""
+    """Return the remark of a tier that leaves casts out of a model and explains errors, or "".
+
+    `part` masks the elements that count, None for all. So "" is for what is not a model. A tier
+    that raises NotSupported explains nothing; other errors of a formula are raised.
+    """
     without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
     if not without:
         return ""
@@ -561,7 +578,7 @@ def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
 def _explanation_in_model(
     want: Want, got: Array, part: Mask | None, off: "_Off", ratios: Mapping[float, float]
 ) -> tuple[str, bool]:
-    """Describe the scatter of a model's output, and return True if a narrower type explains it.
+    """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
     `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
     Nothing explains a few elements that stand alone, or errors of an eighth of the output's size.
@@ -587,7 +604,8 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     The theory takes roundings for independent, which those of equal or periodic terms are not.
-    False too if that takes too long, or if an order gives NaN.
+    False too if that takes too long, or if an order gives NaN. Raises what the node's formula
+    raises, but for NotSupported.
     """
     bound = want.expected
     try:
@@ -670,7 +688,8 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
     None for too few elements, or without a theory of them. Of a model's output it is at least a
     tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
     the nearest counts. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for
-    none; `part` as in `scattering`.
+    none; `part` as in `scattering`. A formulation that raises NotSupported is left out; other
+    errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)

@@ -246,7 +246,8 @@ class ElementTolerance(NamedTuple):
 
         `wanted` may be float64 for a floating dtype, and is rounded to it once. 0 is for a right
         answer, an infinity for one to which no error is allowed; the distance is `UNORDERED` if one
-        of a pair is NaN. The module's docstring has the rules for NaN, infinities and zeros.
+        of a pair is NaN. The module's docstring has the rules for NaN, infinities and zeros. Raises
+        ValueError for a wanted float64 that an integer or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
@@ -264,7 +265,7 @@ class ElementTolerance(NamedTuple):
 
         One of "exact", "NaN", a zero with its sign, the operator's range if `got` is outside, "±3
         ULP" and "±0.001", which rtol and atol allow. A complex or NaN `got` is not compared with
-        the range.
+        the range. Raises ValueError for a wanted float64 that an integer or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         if self.dtype.kind == "string":

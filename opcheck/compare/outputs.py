@@ -87,7 +87,7 @@ def compare(
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
-    what the operator's formula raises.
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     if tolerance is not None:
         elements.check(tolerance)
@@ -138,7 +138,8 @@ def _compare_values(
     """Judge an output of the right type and shape, whose wanted `values` are in its dtype.
 
     By its distribution, if it is drawn; by the bound, if there is no tolerance; else by the
-    tolerance, None for exactly. Other arguments are as in `compare`.
+    tolerance, None for exactly. Other arguments, and what is raised, are as in `compare`:
+    ValueError for a value that an integer dtype lacks, and whatever the formula raises in a tier.
     """
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
@@ -186,7 +187,8 @@ def _as_first_reading(
     """Return `got` with the first reading's value where an element is right by another reading.
 
     What is left of a difference is wrong by every reading. It is a copy, in the dtype and shape of
-    `got`.
+    `got`. Raises what `_wrong_elements` raises: ValueError for a value that the dtype lacks, and
+    errors of the formula.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -210,7 +212,9 @@ def _wrong_elements(
 ) -> Mask:
     """Mask elements that are wrong by `want` alone, in the shape of `got`.
 
-    By its bound if there is one and no tolerance, else by the tolerance, None for exactly.
+    By its bound if there is one and no tolerance, else by the tolerance, None for exactly. Raises
+    ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
+    formula raises in a tier that is evaluated for the first time, such as NotSupported.
     """
     if want.bound is not None and tolerance is None:
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
@@ -268,6 +272,9 @@ def _by_tolerance(
 
     Wrong elements of a floating output may be excused by these rules: see `bounded.pardon`. If all
     are, but only in a poorer arithmetic, the problem is "precision", else "values" if any is wrong.
+
+    Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
+    operator's formula raises in a tier that is evaluated for the first time, such as NotSupported.
     """
     judge = ElementTolerance(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
@@ -307,7 +314,8 @@ def _findings(
 ) -> Findings:
     """Judge all elements by a tolerance; shares are at most those `pardoned`, None for no pardon.
 
-    `wanted` and `got` have one shape, in any byte order.
+    `wanted` and `got` have one shape, in any byte order. Raises ValueError for a wanted value that
+    an integer or boolean dtype lacks.
     """
     findings = _nothing(got, judge.dtype)
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
@@ -343,7 +351,8 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
     """Judge by the bound as `_by_bound`, but undecided for a model that the engine has wrong too.
 
     That is its plain answer, in the tensors' types: if that has a problem, no element of the output
-    counts as wrong, and all as unjudged.
+    counts as wrong, and all as unjudged. What is computed for the first time raises what the
+    operator's formula raises.
     """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
@@ -361,10 +370,11 @@ _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
 
-    The problem is "values" if no tier fits, "undecided" if more than half of the elements are
-    unjudged, "precision" for a tier or a scatter that needs a remark, and None otherwise. `named`
-    is the arithmetic that the backend declares. Raises what `bounded.examine` raises: what the
-    formula does.
+    The problem is "values" if no tier fits, or if a model scatters as nothing explains; "undecided"
+    if more than half of the elements are unjudged; "precision" for a tier or a scatter that needs a
+    remark, and None otherwise. `want` has a bound. `named` is the arithmetic that the backend
+    declares. What is computed for the first time raises what the operator's formula raises, such as
+    NotSupported beyond a budget.
     """
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
@@ -420,7 +430,8 @@ def _problem_of_model(
 
     Elements within a bound that decides them are right; the others alone can be wrong. So it is
     "precision" if a narrower type explains the scatter, or else that of the unjudged elements,
-    unless the deciding tier has a remark; otherwise "values".
+    unless the deciding tier has a remark; otherwise "values". Raises what the model's formula
+    raises, but for NotSupported.
     """
     if spread.explained:
         return "precision"
@@ -433,7 +444,7 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
     """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
 
     The problem is "precision" if `spread` has a message. A `spread` of None judges nothing. A right
-    model's remark has its scatter.
+    model's remark has its scatter; others have "".
     """
     if spread is None:
         return None, ""
@@ -449,7 +460,8 @@ def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
     """Return how errors scatter; None for integers, and for data of which no theory is known.
 
     That is known of `drawn` data, and of `given` data where honest orders of computing scatter as
-    it says, which is tried if the errors scatter too far.
+    it says, which is tried if the errors scatter too far. Raises what the operator's formula
+    raises, but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
@@ -500,9 +512,9 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
 
 
 def _wide(want: Want) -> Want:
-    """Return `want` with float64 values, and the dtype to which they were rounded.
+    """Return `want` with float64 values, and in `rounded` the dtype to which its bound rounds.
 
-    `want` itself if its values are float64.
+    That is None without a bound. `want` itself if its values are float64.
     """
     if want.values.dtype == np.float64:
         return want
@@ -568,7 +580,7 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 
     `dtype` None admits any dtype that can hold them. The range and the floor are those of the
     operator, if the engine has it; the floor is for floating outputs that an operator rounds, else
-    0.
+    0. Raises WrongOperator if the file of the operator's formula is wrong.
     """
     operator = operator_of(op)
     if operator is None:
@@ -597,7 +609,8 @@ def in_its_dtype(want: Want) -> Array:
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
     """Expect the result of the engine's exact mode, with its error bound if it has one.
 
-    A plain array is exact. Of numbers drawn at random the medians are the values.
+    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
+    WrongOperator if the file of the operator's formula is wrong.
     """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
@@ -619,9 +632,12 @@ def compare_outputs(
 
     A sequence has a comparison for each tensor, or one if its form or length is wrong. A wrong
     number of outputs is one comparison, with the problem "count". Outputs that may come in any
-    order are compared in that of the answer.
+    order are compared in that of the answer. The last of several outputs drawn at random is wrong
+    if they contradict each other. Arguments are as in `compare`.
 
-    Raises ValueError and whatever else `compare` raises.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
+    values that the wanted dtype cannot hold. A bound that is computed for the first time raises
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     if tolerance is not None:
         elements.check(tolerance)
@@ -666,7 +682,8 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
     Both are right for some arithmetic. An answer that scatters `bounded.DRIFT` times as far as the
     other, and further than the expected arithmetic explains, comes of no arithmetic at all. The
-    first such output is described. Outputs whose scatter is not known are left out.
+    first such output is described. Outputs whose scatter is not known are left out. Raises what the
+    operator's formula raises, but for NotSupported.
     """
     for want, *answers in zip(wants, one, other, strict=False):
         scatters = [_scatter(want, answer) for answer in answers]
@@ -684,7 +701,7 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
     """Return how far the errors of an output scatter, next to what is expected of them.
 
     None without a bound or a theory of the errors, for integers and booleans, another shape, and
-    what is not a tensor.
+    what is not a tensor. Raises what the operator's formula raises, but for NotSupported.
     """
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None
@@ -752,7 +769,8 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
     Constants are 0, the ends of the operator's range and the middle of the expected values. At some
     element they must be off by a quarter of the largest one. Outputs that are random, empty, not
-    real numbers, or that have infinities or NaN are left out.
+    real numbers, or that have infinities or NaN are left out. Raises ValueError for a wanted value
+    that an integer dtype lacks.
     """
     if tolerance is None:
         return None
@@ -768,7 +786,8 @@ def _admitted_constant(want: Want, tolerance: Tolerance) -> np.float64 | None:
     """Return a constant far from some element that the tolerance admits for all, or None.
 
     It is off there by more than a quarter of the largest element. None also of outputs that are
-    random, empty, not real numbers, or that have infinities or NaN.
+    random, empty, not real numbers, or that have infinities or NaN. Raises ValueError for a wanted
+    value that an integer dtype lacks.
     """
     dtype = want.dtype or of(want.values)
     if want.random or not want.values.size or dtype is None:
@@ -803,10 +822,11 @@ def _admits(judge: ElementTolerance, wanted: Array, answer: np.float64) -> bool:
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
-    """Return the parts of one output to compare, or a comparison if its form decides.
+    """Return the parts of one output to compare, or a comparison where its form decides.
 
-    A tensor is one part, a sequence has as many as `want`. The form decides if it or the length is
-    wrong, of a sequence of no tensors, and of an optional output without a value.
+    A tensor is one part, and a sequence has as many as `want`. The form decides where it or the
+    length of a sequence is wrong, where a sequence has no tensors, and where an optional has no
+    value.
     """
     message = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":

@@ -6,11 +6,13 @@ facts that their cases share and others do not, which `rules` finds.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcheck.analysis import UNJUDGED, WAYS
+from opcheck import interrupt
+from opcheck.analysis import RAISED, UNJUDGED, WAYS
+from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.rules import FEWEST, Condition, Feature, features, invalid, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
@@ -40,8 +42,9 @@ _CONTRADICTIONS = {
 }
 #: Length to which a message is compared.
 _LONGEST = 4000
-#: Length to which a message is shown.
+#: Length to which a message is shown, and that of an exception.
 _SHOWN = 60
+_SHOWN_EXCEPTION = 160
 #: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
 _LEAST_PART = 4
 
@@ -58,12 +61,16 @@ class DiagnosedResult:
     def _ours(self) -> re.Match[str]:
         return not_none(_OURS.match(self.record.reason))
 
+    @property
+    def own_message(self) -> str:
+        """The backend's own message: of an exception, its type and text."""
+        return self.record.reason[self._ours.end() :][:_LONGEST]
+
     @cached_property
     def message(self) -> str:
         """The message without particulars; for an accepted model, why it is invalid."""
         if self.record.failure in _WITH_MESSAGE:
-            own = self.record.reason[self._ours.end() :][:_LONGEST]
-            return " ".join(PARTICULARS.sub("*", own).split())
+            return " ".join(PARTICULARS.sub("*", self.own_message).split())
         if self.record.failure == "accepted":
             return invalid(self.case)
         return ""
@@ -94,16 +101,35 @@ class DiagnosedResult:
         return passed or (answered and failure in _WITHOUT_VALUES)
 
 
+def _count_nothing() -> None:
+    """Do nothing."""
+
+
 def attribute_causes(
-    results: Sequence[DiagnosedResult], suspects: Suspects
+    results: Sequence[DiagnosedResult],
+    suspects: Suspects,
+    searched: Callable[[], None] = _count_nothing,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return the final diagnoses of each case that is to be explained, its cause first."""
+    """Return the final diagnoses of each case that is to be explained, its cause first.
+
+    Calls `searched` twice for each of them. Unrecognized failures that were not compared with
+    every mutant, for want of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user
+    interrupts it.
+    """
+    with suspects.allowance.searching():
+        return _attributed(results, suspects, searched)
+
+
+def _attributed(
+    results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
+) -> dict[str, tuple[Diagnosis, ...]]:
     judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
         by_operator[result.case.op.domain, result.case.op.name].append(result)
+    exceptions = _exceptions(judged)
     operators = [
-        _OperatorFailures(of_operator, suspects)
+        _OperatorFailures(of_operator, suspects, exceptions, searched)
         for of_operator in by_operator.values()
         if any(one.unexplained for one in of_operator)
     ]
@@ -114,15 +140,45 @@ def attribute_causes(
             standing.update(mutants)
     diagnoses: dict[str, tuple[Diagnosis, ...]] = {}
     for operator in operators:
+        interrupt.safe_place()
         diagnoses.update(operator.explained(standing))
+    recognized = {case for case, found in diagnoses.items() if any(one.mistake for one in found)}
+    suspects.untried -= recognized
     return diagnoses
 
 
-class _OperatorFailures:
-    """The results of one operator, whose failures get their causes in several turns."""
+def _exceptions(results: Iterable[DiagnosedResult]) -> dict[str, str]:
+    """Return the exceptions in words, by their messages without particulars.
 
-    def __init__(self, results: Sequence[DiagnosedResult], suspects: Suspects) -> None:
+    The words have the particulars if all exceptions of that message have the same.
+    """
+    whole: dict[str, set[str]] = defaultdict(set)
+    for result in results:
+        if result.record.failure == "raised":
+            whole[result.message].add(" ".join(result.own_message.split()))
+    return {
+        message: _cut(only.pop() if len(only) == 1 else message, _SHOWN_EXCEPTION)
+        for message, only in whole.items()
+    }
+
+
+class _OperatorFailures:
+    """The results of one operator, whose failures get their causes in several turns.
+
+    `exceptions` are the words for messages of exceptions; `searched` is called twice for each
+    failure that is to be explained.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[DiagnosedResult],
+        suspects: Suspects,
+        exceptions: Mapping[str, str],
+        searched: Callable[[], None],
+    ) -> None:
         self.suspects = suspects
+        self.searched = searched
+        self.exceptions = exceptions
         self.results = results
         also_accepted = [result.accepted for result in results if result.accepted]
         # Of the others, the answers are wrong, but the models were accepted.
@@ -148,9 +204,11 @@ class _OperatorFailures:
         for result in self.tried:
             self.fitting[result.case.id] = suspects.fitting(result.case, result.record.diagnoses)
         #: Names of those of them that no pass contradicts.
-        self.uncontradicted = {
-            result.case.id: self._uncontradicted(result) for result in self.failing
-        }
+        self.uncontradicted: dict[str, list[str]] = {}
+        for result in self.failing:
+            interrupt.safe_place()
+            self.uncontradicted[result.case.id] = self._uncontradicted(result)
+            searched()
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
 
@@ -164,7 +222,7 @@ class _OperatorFailures:
             cells = [*self.cells]
         names = []
         for name, mutant in self.fitting[result.case.id].items():
-            if not any(self.suspects.against(mutant, cell, 1) for cell in cells):
+            if not any(self.suspects.is_contradicted(mutant, cell) for cell in cells):
                 names.append(name)
         return names
 
@@ -214,6 +272,7 @@ class _OperatorFailures:
         # 7. Patterns of the numbers.
         self._choose_patterns()
         for result in self.failing:
+            self.searched()
             yield result.case.id, self._diagnoses_of(result)
 
     def _diagnoses_of(self, result: DiagnosedResult) -> tuple[Diagnosis, ...]:
@@ -225,9 +284,13 @@ class _OperatorFailures:
         case = result.case.id
         remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
         if case not in self.chosen:
+            if result.record.failure == "raised":
+                remarks.insert(0, Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}"))
             return tuple(dict.fromkeys(remarks))
-        fitting = [as_diagnosis(self.fitting[case][name]) for name in self.uncontradicted[case]]
-        return tuple(dict.fromkeys([self.chosen[case], *fitting, *remarks]))
+        cause = self.chosen[case]
+        others = [name for name in self.uncontradicted[case] if name != cause.mistake]
+        fitting = [as_diagnosis(self.fitting[case][name]) for name in others]
+        return tuple(dict.fromkeys([cause, *fitting, *remarks]))
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
         return [result for result in group if result.case.id not in self.chosen]
@@ -258,9 +321,32 @@ class _OperatorFailures:
                 diagnosis, by_rule = rule
                 self._choose(diagnosis, by_rule)
             elif explained:
-                self._choose(as_diagnosis(self.fitting[explained[0].case.id][best]), explained)
+                mutant = self.fitting[explained[0].case.id][best]
+                self._choose_mutant(as_diagnosis(mutant), explained)
             else:
                 return
+
+    def _choose_mutant(self, diagnosis: Diagnosis, results: Sequence[DiagnosedResult]) -> None:
+        """Make a mutant's diagnosis the cause of these results, after their exceptions if any."""
+        by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
+        for result in results:
+            is_raised = result.record.failure == "raised"
+            by_exception[self.exceptions[result.message] if is_raised else ""].append(result)
+        for exception, alike in by_exception.items():
+            text = f"{RAISED} {exception}; {diagnosis.text}" if exception else diagnosis.text
+            self._choose(replace(diagnosis, text=text), alike)
+
+    def _way(self, group: Sequence[DiagnosedResult], message: str) -> str:
+        """Describe how a group fails, with the `message` that all of it share, "" for several."""
+        failure = group[0].record.failure
+        if failure != "raised":
+            return f"{WAYS[failure]}{_shown(message)}"
+        messages = Counter(result.message for result in group)
+        ((most_frequent, _),) = messages.most_common(1)
+        text = f"{RAISED} {self.exceptions[most_frequent]}"
+        if len(messages) > 1:
+            text += f" (or another of {len(messages):,} messages)"
+        return f"{text},"
 
     def _best_mutant(
         self, left: Sequence[DiagnosedResult], standing: Counter[str]
@@ -292,7 +378,13 @@ class _OperatorFailures:
         for fitting in self.fitting.values():
             known.update((name, mutant) for name, mutant in fitting.items() if name in chosen)
         for result in self._without_cause(self.tried):
-            self.fitting[result.case.id].update(self.suspects.refit(result.case, [*known.values()]))
+            interrupt.safe_place()
+            try:
+                fits = self.suspects.refit(result.case, [*known.values()])
+            except NoTimeLeft:
+                self.suspects.untried.add(result.case.id)
+                continue
+            self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
@@ -310,9 +402,13 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            contradicting = [
-                case for cell in self.cells for case in self.suspects.against(mutant, cell)
-            ]
+            try:
+                contradicting = [
+                    case for cell in self.cells for case in self.suspects.against(mutant, cell)
+                ]
+            except NoTimeLeft:
+                self.suspects.untried.update(result.case.id for result in results)
+                return
             condition = self._condition(results, self._bits(contradicting), results, few=False)
             if condition:
                 text = as_diagnosis(mutant).text
@@ -320,7 +416,7 @@ class _OperatorFailures:
                 if condition.text:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
-                self._choose(diagnosis, self._under(condition, results))
+                self._choose_mutant(diagnosis, self._under(condition, results))
 
     def _choose_patterns(self) -> None:
         """Choose patterns of wrong values where nothing else explains them."""
@@ -351,8 +447,9 @@ class _OperatorFailures:
         condition = self._condition(left, others, group)
         if condition is None:
             return None
-        text = f"{WAYS[failure]}{_shown(message)}{_where(condition)}"
-        return Diagnosis(None, text, condition.counts), self._under(condition, left)
+        explained = self._under(condition, left)
+        text = f"{self._way(explained, message)}{_where(condition)}"
+        return Diagnosis(None, text, condition.counts), explained
 
     def _rule_of_accepted(
         self,
@@ -417,12 +514,13 @@ def _where(condition: Condition) -> str:
 
 def _shown(message: str) -> str:
     """Return a message in brackets, cut, to be appended; "" for none."""
+    return f" ({_cut(message, _SHOWN)})" if message else ""
+
+
+def _cut(message: str, longest: int) -> str:
+    """Return a message, cut to so many letters, with "?" in place of those that do not print."""
     printable = "".join(letter if letter.isprintable() else "?" for letter in message)
-    if not printable:
-        return ""
-    if len(printable) > _SHOWN:
-        printable = f"{printable[:_SHOWN]} …"
-    return f" ({printable})"
+    return f"{printable[:longest]} …" if len(printable) > longest else printable
 
 
 def legal_twin(case: Case) -> Case | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product, starmap
@@ -17,6 +17,7 @@ from opcheck.backends import as_outputs, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
+from opcheck.diagnose.allowance import UNLIMITED, WHILE_RUNNING, Allowance, NoTimeLeft
 from opcheck.dtypes import BASIC, DTYPES, DType, is_real, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, causes_of
@@ -51,7 +52,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 #: How far these parts may differ.
 _OFF_OF_QUANTILE = 0.1
 #: An invalid model is accepted, with an answer that no mutant gives.
-NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
+NOT_CHECKED = Diagnosis("not_checked", "it was not checked whether the model is valid")
 
 #: A test of a mutant by a failure or a pass.
 _Test: TypeAlias = "Callable[[Mutant, Evidence], bool]"
@@ -83,6 +84,32 @@ def names_of(op: OpVersion) -> set[str]:
     return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
 
 
+@dataclass(eq=False)
+class _Trials:
+    """Tries mutants on evidence, within an allowance."""
+
+    allowance: Allowance = field(default_factory=partial(Allowance, UNLIMITED))
+    #: Why mutants raised, by name.
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def holds(self, test: _Test, mutant: Mutant, evidence: Evidence) -> bool:
+        """Return the result of a test; False for a mutant that raises, noted in `broken`.
+
+        Raises NoTimeLeft if the time for causes is used up.
+        """
+        self.allowance.check()
+        try:
+            return test(mutant, evidence)
+        # A mutant that fails on a node must not end a run.
+        except Exception as error:
+            self.broken[mutant.name] = f"{type(error).__name__}: {error}"
+            return False
+
+    def fitting(self, mutants: Iterable[Mutant], evidence: Evidence) -> list[Mutant]:
+        """Return the mutants that reproduce a failure; raises NoTimeLeft."""
+        return [mutant for mutant in mutants if self.holds(reproduces, mutant, evidence)]
+
+
 def looks_like(name: str, evidence: Evidence) -> bool:
     """Return True if a mutant of this name, or of this former name, reproduces a failure."""
     if name == NOT_CHECKED.mistake:
@@ -91,33 +118,23 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     mutants = [
         mutant for mutant in causes_of(evidence.node.op) if not parts.isdisjoint(mutant.names)
     ]
-    fitting = _fitting(evidence, mutants, {})
-    pairs = (both(*pair) for pair in combinations(mutants, 2))
-    fitting += [pair for pair in pairs if _holds(reproduces, pair, evidence, {})]
+    trials = _Trials()
+    fitting = _fitting(evidence, mutants, trials)
+    fitting += trials.fitting(starmap(both, combinations(mutants, 2)), evidence)
     names = {known for mutant in fitting for known in mutant.names}
     return any(name in (known, known.partition("+")[0]) for known in names)
 
 
-def _holds(test: _Test, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
-    """Return the result of a test; False for a mutant that raises, noted by name in `broken`."""
-    try:
-        return test(mutant, evidence)
-    # A mutant that fails on a node must not end a run.
-    except Exception as error:
-        broken[mutant.name] = f"{type(error).__name__}: {error}"
-        return False
-
-
-def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, str]) -> list[Mutant]:
+def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> list[Mutant]:
     """Return mutants that give the answer; else faults such as a poorer arithmetic.
 
     A fault that fits alone is added if no mutant does, float32 in any case. Mutants combined with
-    faults are tried only if nothing else fits, and none on inputs beyond `_LARGEST`. A mutant that
-    raises is noted by name in `broken`.
+    faults, which take longest, are tried only if nothing else fits. None is tried on inputs beyond
+    `_LARGEST`. Raises NoTimeLeft.
     """
     tried = mutants if evidence.nbytes <= _LARGEST else ()
-    fitting = [mutant for mutant in tried if _holds(reproduces, mutant, evidence, broken)]
-    views = _views_to_try(evidence)
+    fitting = trials.fitting(tried, evidence)
+    views = _views_to_try(evidence, trials)
     names = {mutant.name for mutant in fitting}
     for view in views:
         # float32 in place of float64 is always added: it may be all that is wrong.
@@ -125,7 +142,7 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
         if view.explains and view.fault.name not in names and is_needed:
             fitting.append(view.fault.beside())
     if not fitting:
-        fitting = _fitting_with_faults(views, tried, broken)
+        fitting = _fitting_with_faults(views, tried, trials, evidence.distant)
     return [*{mutant.name: mutant for mutant in fitting}.values()]
 
 
@@ -137,13 +154,17 @@ class _View(NamedTuple):
     explains: bool
 
 
-def _views_to_try(evidence: Evidence) -> list[_View]:
-    """Return the views of an answer, of poorer arithmetics down to the widest that explains it."""
+def _views_to_try(evidence: Evidence, trials: _Trials) -> list[_View]:
+    """Return the views of an answer, of poorer arithmetics down to the widest that explains it.
+
+    Raises NoTimeLeft.
+    """
     views: list[_View] = []
     right: DType | None = None
     for fault, view in evidence.views():
         if right not in (None, fault.dtype):
             break
+        trials.allowance.check()
         explains = False
         if view.admitted and not evidence.is_beyond(fault.dtype):
             explains = _is_right(view)
@@ -154,28 +175,54 @@ def _views_to_try(evidence: Evidence) -> list[_View]:
 
 
 def _fitting_with_faults(
-    views: Sequence[_View], tried: Sequence[Mutant], broken: dict[str, str]
+    views: Sequence[_View], tried: Sequence[Mutant], trials: _Trials, distant: Set[str]
 ) -> list[Mutant]:
-    """Return mutants that give the answer beside a fault in the first fault's dtype."""
+    """Return mutants that give the answer beside a fault in the first fault's dtype.
+
+    Those of the names `distant` are tried only where numbers are cut: a poorer arithmetic alone
+    cannot explain their distance. Raises NoTimeLeft.
+    """
+    first = [view for view in views if view.fault.dtype == views[0].fault.dtype]
+    is_cut = len({view.evidence for view in first}) > 1
+    candidates = [mutant for mutant in tried if is_cut or mutant.name not in distant]
     fitting: list[Mutant] = []
     by_evidence: dict[Evidence, list[Mutant]] = {}
-    for fault, evidence, _ in views:
-        if fault.dtype != views[0].fault.dtype:
-            continue
+    for fault, evidence, _ in first:
         if evidence not in by_evidence:
-            by_evidence[evidence] = [
-                mutant for mutant in tried if _holds(reproduces, mutant, evidence, broken)
-            ]
+            by_evidence[evidence] = trials.fitting(candidates, evidence)
         fitting += map(fault.beside, by_evidence[evidence])
     return fitting
+
+
+def _that_may_explain(evidence: Evidence) -> tuple[Mutant, ...]:
+    """Return the mutants that may explain a failure: of an exception, mistakes of refusing alone.
+
+    Any misreading may lead to a value that is refused then, but an exception of a type that its
+    adapter raises by accident shows no misreading.
+    """
+    mutants = causes_of(evidence.node.op)
+    if evidence.got is None:
+        return tuple(mutant for mutant in mutants if mutant.is_refusal)
+    return mutants
 
 
 class Suspects:
     """Diagnoses of one backend; its results must come in a fixed order."""
 
-    def __init__(self, recall: Callable[[Case], Evidence | None]) -> None:
-        #: Returns the evidence of a case that passed, or None.
+    def __init__(
+        self, recall: Callable[[Case], Evidence | None], allowance: Allowance | None = None
+    ) -> None:
+        """Begin without results.
+
+        Args:
+            recall: Returns the evidence of a case that passed, or None.
+            allowance: The time that may be spent; None for any.
+        """
         self._recall = recall
+        self.allowance = allowance or Allowance(UNLIMITED)
+        self._trials = _Trials(self.allowance)
+        #: Cases whose failures were not compared with every mutant, for want of time.
+        self.untried: set[str] = set()
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _CellHistory] = defaultdict(_CellHistory)
@@ -190,7 +237,6 @@ class Suspects:
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
         self._resemblances: dict[str, str] = {}
-        self._broken: dict[str, str] = {}
         self._again = _AGAIN
 
     def passed(self, case: Case) -> None:
@@ -202,10 +248,21 @@ class Suspects:
         self._new[refuses].append(case)
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
-        """Return the mutants that reproduce a failure, or else a pattern of its numbers."""
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
+
+        Without time it returns the mutants found before, and notes the `case` in `untried`.
+        """
+        with self.allowance.searching(WHILE_RUNNING):
+            return self._diagnose(evidence, case)
+
+    def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
-        fits = self._fits_of(evidence, cell, case)
+        try:
+            fits = self._fits_of(evidence, cell, case)
+        except NoTimeLeft:
+            self.untried.add(case)
+            fits = []
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -215,7 +272,7 @@ class Suspects:
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
         explained = self._explained[op.domain, op.name]
-        uncontradicted = [mutant for mutant in fits if not self.against(mutant, cell, enough=1)]
+        uncontradicted = [mutant for mutant in fits if not self.is_contradicted(mutant, cell)]
         explained.update(mutant.name for mutant in uncontradicted)
         uncontradicted.sort(key=lambda mutant: -explained[mutant.name])
         diagnoses = [as_diagnosis(mutant) for mutant in uncontradicted]
@@ -232,6 +289,7 @@ class Suspects:
         After many failures of a cell, those that explained one before are tried first.
         """
         op = evidence.node.op
+        mutants = _that_may_explain(evidence)
         history = self._cells[cell]
         history.failures += 1
         first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
@@ -239,22 +297,22 @@ class Suspects:
         if history.failures > tries:
             explained = self._explained[op.domain, op.name]
             parts = {part for name in explained for part in name.split("+")}
-            before = [mutant for mutant in causes_of(op) if mutant.name in parts]
-            fits = _fitting(evidence, before, self._broken)
+            before = [mutant for mutant in mutants if mutant.name in parts]
+            fits = _fitting(evidence, before, self._trials)
             if fits:
                 return fits
             history.in_vain += 1
         if history.in_vain > tries:
             return []
-        fits = _fitting(evidence, causes_of(op), self._broken)
+        fits = _fitting(evidence, mutants, self._trials)
         if not fits:
             self._vain.add(case)
         return fits
 
     def _reports_of_broken(self) -> list[Diagnosis]:
         """Report mutants that raised, each once."""
-        broken = self._broken
-        self._broken = {}
+        broken = dict(self._trials.broken)
+        self._trials.broken.clear()
         message = "a mistake of opcheck's own could not be tried"
         return [Diagnosis(None, f"{message}: {name}: {how}") for name, how in broken.items()]
 
@@ -282,8 +340,21 @@ class Suspects:
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
+    def is_contradicted(self, mutant: Mutant, cell: Cell) -> bool:
+        """Return True if a pass of a version and dtype contradicts a mutant.
+
+        True, too, without time to find that out: what was not checked is not named.
+        """
+        try:
+            return bool(self.against(mutant, cell, enough=1))
+        except NoTimeLeft:
+            return True
+
     def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
-        """Return the passes of a version and dtype that contradict a mutant, or `enough`."""
+        """Return the passes of a version and dtype that contradict a mutant, or `enough`.
+
+        Raises NoTimeLeft.
+        """
         for test, cases in self._new.items():
             for case in cases:
                 self._cells[cell_of(case)].passes.append((case, test))
@@ -293,9 +364,10 @@ class Suspects:
         for case, test in history.passes[history.tried[mutant.name] :]:
             if enough is not None and len(against) >= enough:
                 break
-            history.tried[mutant.name] += 1
             evidence = self._evidence_of_pass(case)
-            if evidence and _holds(test, mutant, evidence, self._broken):
+            contradicts_it = evidence is not None and self._trials.holds(test, mutant, evidence)
+            history.tried[mutant.name] += 1
+            if contradicts_it:
                 against.append(case)
         return against
 
@@ -307,7 +379,10 @@ class Suspects:
         return self._recalled[id(case)]
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return mutants that reproduce a kept failure: `known` ones, pairs of them, or any."""
+        """Return mutants that reproduce a kept failure: `known` ones, pairs of them, or any.
+
+        Raises NoTimeLeft.
+        """
         evidence = self._failed.get(case.id)
         if evidence is None:
             return {}
@@ -315,11 +390,9 @@ class Suspects:
         if is_new:
             self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]
-        every = causes_of(case.op) if is_new and self._again >= 0 else ()
+        every = _that_may_explain(evidence) if is_new and self._again >= 0 else ()
         for tried in (known, pairs, every):
-            fits = [
-                mutant for mutant in tried if _holds(reproduces, mutant, evidence, self._broken)
-            ]
+            fits = self._trials.fitting(tried, evidence)
             if fits:
                 return {mutant.name: mutant for mutant in fits}
         return {}
@@ -335,7 +408,7 @@ def cell_of(case: Case) -> Cell:
 
 def as_diagnosis(mutant: Mutant) -> Diagnosis:
     """Return the diagnosis of a failure that a mutant reproduces."""
-    return Diagnosis(mutant.name, f"as if {mutant.text}")
+    return Diagnosis(mutant.name, mutant.text)
 
 
 def _is_right(rounded: Evidence) -> bool:
@@ -413,7 +486,7 @@ class Fault(NamedTuple):
 
     @property
     def text(self) -> str:
-        """A sentence that fits after "as if"."""
+        """A sentence without its full stop: what was done instead."""
         if self.kind == "output":
             return f"the output was {self.dtype} whatever the input"
         text = f"it was computed in {self.dtype}"
@@ -513,6 +586,11 @@ class Evidence:
     got: Outputs | None
     admitted: Sequence[Sequence[Want]] = ()
     tolerance: Tolerance | None = None
+
+    @cached_property
+    def distant(self) -> set[str]:
+        """Names of mutants, tried so far, whose answers no poorer arithmetic makes of this one."""
+        return set()
 
     @property
     def nbytes(self) -> int:
@@ -722,7 +800,18 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
         return False
     with setting(of_legality, True):
         plain = _answer(mutant, evidence)
-    return plain is None or any(starmap(evidence.is_far_from, enumerate(plain)))
+    if plain is None:
+        return True
+    if any(map(_is_distant, evidence.got or (), plain)):
+        evidence.distant.add(mutant.name)
+    return any(starmap(evidence.is_far_from, enumerate(plain)))
+
+
+def _is_distant(got: Output, plain: Any) -> bool:
+    """Return True if an element of two arrays differs by more than a quarter of the largest."""
+    if not isinstance(got, np.ndarray) or not is_real(got):
+        return False
+    return bool(_is_off(wide(got), wide(plain), 4).any())
 
 
 def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: bool) -> bool:

@@ -71,7 +71,10 @@ SIZE_BELOW_0 = Ruling(
 
 @xp.primitive
 def from_either_end(axis: int, rank: int) -> int:
-    """Return `axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)"."""
+    """Return `axis` counted from the front: "Accepted range is [-r, r-1] where r = rank(input)".
+
+    Raises InvalidNode out of that range, as every axis of rank 0 is.
+    """
     reject(not -rank <= axis < rank, f"axis {axis} is outside {_range(-rank, rank)}")
     return axis % rank
 
@@ -79,9 +82,10 @@ def from_either_end(axis: int, rank: int) -> int:
 def distinct(
     axes: Sequence[int], rank: int, counted: Callable[[int, int], int] = from_either_end
 ) -> tuple[int, ...]:
-    """Return axes counted from the front.
+    """Return axes counted from the front by `counted`, in their order.
 
-    Raises NotSupported if one is named twice: texts call that undefined, or do not mention it.
+    Raises NotSupported if one is named twice, as texts call that undefined, or do not mention it;
+    InvalidNode for an axis out of range.
     """
     places = tuple(counted(axis, rank) for axis in axes)
     decline(len({*places}) < len(places), "nothing is said of axes that are named twice")
@@ -92,7 +96,8 @@ def distinct(
 def from_the_front(axis: int, rank: int) -> int:
     """Return `axis` where the text documents no negative values: in [0, r-1].
 
-    A negative axis is refused, or counts from the back: NEGATIVE_AXIS.
+    A negative axis is refused, or counts from the back: NEGATIVE_AXIS. Raises InvalidNode for one
+    that is refused or out of range, as every axis of rank 0 is.
     """
     if -rank <= axis < 0 and NEGATIVE_AXIS.reading() == "from_the_back":
         return axis + rank
@@ -103,7 +108,8 @@ def from_the_front(axis: int, rank: int) -> int:
 def from_the_front_or_last(axis: int, rank: int) -> int:
     """Return `axis` counted from the front where the text documents no negative value but -1.
 
-    Another negative axis is refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST.
+    Another negative axis counts from the back, or is refused: NEGATIVE_AXIS_BUT_THE_LAST. Raises
+    InvalidNode for one that is refused, and for an axis outside of [-r, r-1].
     """
     is_open = -rank <= axis < -1
     if is_open and NEGATIVE_AXIS_BUT_THE_LAST.reading() == "refused":
@@ -112,20 +118,31 @@ def from_the_front_or_last(axis: int, rank: int) -> int:
 
 
 def listed(name: str, numbers: Any) -> list[int]:
-    """Return the whole numbers of an attribute, or of a tensor; InvalidNode if it is not a list."""
+    """Return the whole numbers of a list, which is an attribute or a tensor; fractions are cut off.
+
+    name: in the message. Raises InvalidNode for another rank than 1.
+    """
     reject(np.ndim(numbers) != 1, f"{name} of shape {list(np.shape(numbers))} is no list")
     return [int(number) for number in numbers]
 
 
 def check_scalar(name: str, x: Any) -> None:
-    """Raise InvalidNode for other than one number; of rank 1 and more: ONE_ELEMENT_AS_A_SCALAR."""
+    """Raise InvalidNode for a tensor, called `name`, of no or several elements.
+
+    One element of rank 1 or more is a scalar or refused so: ONE_ELEMENT_AS_A_SCALAR.
+    """
     wrong = f"{name} of shape {list(np.shape(x))}; allowed: a scalar"
     reject(x.size != 1, wrong)
     reject(x.ndim > 0 and ONE_ELEMENT_AS_A_SCALAR.reading() == "refused", wrong)
 
 
 def scalar(name: str, x: Any) -> Any:
-    """Return the number of a scalar, as Python has it; see `check_scalar`."""
+    """Return the number of a tensor of one element, as Python has it.
+
+    `name` is for messages. Raises InvalidNode for no or several elements, NotSupported for a number
+    that rounding may have touched. One element of rank 1 or more is a scalar or refused:
+    ONE_ELEMENT_AS_A_SCALAR.
+    """
     x = bare(x)
     check_scalar(name, x)
     decline(isinstance(x, Kind), f"rounding decides {name}")
@@ -133,7 +150,11 @@ def scalar(name: str, x: Any) -> Any:
 
 
 def check_size(shape: Sequence[int]) -> None:
-    """Raise MemoryError for an output that is too large, NotSupported for too many axes."""
+    """Raise MemoryError for an output that is too large, NotSupported for too many axes.
+
+    That is more than 2^28 elements, more bytes than an address counts, an empty axis counted as 1;
+    more than 64 axes.
+    """
     decline(len(shape) > _MOST_AXES, f"NumPy has no arrays of {len(shape)} axes")
     # NumPy counts an empty axis as one element where it addresses them.
     addressed = _ITEM_SIZE * prod(max(1, size) for size in shape)
@@ -143,9 +164,10 @@ def check_size(shape: Sequence[int]) -> None:
 
 @xp.primitive
 def elements_at(indices: Any, length: int, *, back: bool) -> Any:
-    """Return indices along an axis of this length, counted from the front.
+    """Return indices along an axis of this length, counted from the front, in their shape.
 
-    Those below 0 count from the `back` if the text says so. InvalidNode where one is out of range.
+    Those below 0 count from the `back` if the text says so. Raises InvalidNode where one is out of
+    [-length, length-1], or [0, length-1] without `back`; no index fits an axis of length 0.
     """
     low = -length if back else 0
     is_outside = (indices < low) | (indices >= length)
@@ -159,20 +181,26 @@ def elements_at(indices: Any, length: int, *, back: bool) -> Any:
 def matrix_of(shape: Sequence[int], axis: int) -> tuple[int, int]:
     """Return the shape of the matrix that versions 1 and 11 of some operators work on.
 
-    It is [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], where k is the axis.
+    It is [a_0 * … * a_{k-1}, a_k * … * a_{n-1}], where k is the axis, counted from the front.
     """
     return prod(shape[:axis]), prod(shape[axis:])
 
 
 @xp.primitive
 def broadcast(*arrays: Any) -> tuple[Any, ...]:
-    """Return the arrays broadcast as NumPy's are; InvalidNode where they do not fit."""
+    """Return the arrays broadcast to each other as NumPy's are.
+
+    Raises InvalidNode where they do not fit.
+    """
     shape = common_shape(*(x.shape for x in arrays))
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape to which all of the shapes broadcast; InvalidNode where there is none."""
+    """Return the shape to which all of the shapes broadcast.
+
+    Raises InvalidNode where there is none.
+    """
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -181,7 +209,10 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def stretches(name: str, x: Any, other: Any) -> None:
-    """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is."""
+    """Raise InvalidNode unless `x` broadcasts to the shape of `other`, which stays as it is.
+
+    name: in the message.
+    """
     shape = list(x.shape)
     wanted = list(other.shape)
     fits = all(n in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False))
@@ -195,7 +226,10 @@ def _range(low: int, end: int) -> str:
 
 
 def slices(count: int, step: int) -> list[slice]:
-    """Return slices of the numbers below `count`, `step` at a time."""
+    """Return slices of the numbers below `count`, `step` at a time; none for 0.
+
+    step: 1 or more. The last slice may be shorter.
+    """
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
@@ -261,16 +295,22 @@ class AxisWindows:
         return self.ceil and self.auto_pad == "NOTSET"
 
     def padding(self, size: int) -> int:
-        """Return the total padding of SAME for an output of this size."""
+        """Return the total padding of SAME for an output of this size, at least 0."""
         return max(0, (size - 1) * self.stride + self.width - self.length)
 
     def begin_of_same(self, size: int) -> int:
-        """Return how much of the padding of SAME for an output of this size is at the beginning."""
+        """Return how much of the padding of SAME for an output of this size is at the beginning.
+
+        The odd one is there under SAME_LOWER alone.
+        """
         odd = 1 if self.is_lower else 0
         return (self.padding(size) + odd) // 2
 
     def planned(self) -> "AxisWindows":
-        """Return the windows that the arguments ask for; fewer than 0 if the text allows none."""
+        """Return the windows that the arguments ask for, with `size`, and with `begin` under SAME.
+
+        The size is 0 or less where no window fits; nothing is raised.
+        """
         if self.same:
             size = up(self.length, self.stride)
             return replace(self, begin=self.begin_of_same(size), size=size)
@@ -285,12 +325,16 @@ class AxisWindows:
         return range(max(0, low), min(self.kernel - 1, high) + 1)
 
     def cut(self, windows: range | slice) -> "AxisWindows":
-        """Return some of the windows."""
+        """Return the windows from windows.start to before windows.stop, which are in range."""
         begin = self.begin - windows.start * self.stride
         return replace(self, begin=begin, size=windows.stop - windows.start)
 
     def reach(self, j: int) -> tuple[slice, slice]:
-        """Return the windows that hold an element at offset j, and those elements."""
+        """Return the windows that hold an element at offset j, and those elements.
+
+        The first is a slice of windows, the second one of the axis with a step of `stride`; both
+        have the same length, which may be 0.
+        """
         at = j * self.dilation - self.begin
         low = max(0, up(-at, self.stride))
         end = max(low, min(self.size, (self.length - 1 - at) // self.stride + 1))
@@ -299,7 +343,10 @@ class AxisWindows:
 
     @property
     def places(self) -> Places:
-        """The place of the element at each offset of each window, -1 for padding."""
+        """The place of the element at each offset of each window, -1 for padding.
+
+        It has the shape (kernel, size).
+        """
         places = np.full((self.kernel, self.size), -1, np.intp)
         for j in self.offsets:
             windows, elements = self.reach(j)
@@ -311,7 +358,8 @@ class AxisWindows:
     def spans(self, numbers: Places) -> tuple[Places, Places]:
         """Return the first element of each of these windows, and how many it holds.
 
-        They are `dilation` apart. Padding does not count.
+        They are `dilation` apart. Padding does not count; a window of padding alone has 0 elements
+        from 0. numbers: of windows, from 0 on, of any shape, which both results have.
         """
         farthest = (self.size + 1) * self.stride + self.begin + self.length
         is_wide = farthest + self.kernel * self.dilation >= _WIDE
@@ -346,7 +394,10 @@ class Windows:
 
     @cached_property
     def terms(self) -> Places:
-        """Return each window's number of elements, in a shape that broadcasts to the output's."""
+        """The number of elements in each window, which broadcasts to the output's shape.
+
+        Padding does not count. An axis along which all windows have as many has length 1.
+        """
         terms = np.ones((), np.intp)
         for n, axis in enumerate(self.axes):
             _, count = axis.spans(np.arange(axis.size))
@@ -357,7 +408,11 @@ class Windows:
         return terms
 
     def portions(self, weight: int) -> "Iterator[Windows]":
-        """Yield the windows in portions along the first spatial axis, if each weighs this much."""
+        """Yield the windows in portions along the first spatial axis, if each weighs this much.
+
+        weight: of one window. A portion weighs _PORTION or less, or is one row of windows. Without
+        windows there is one empty portion.
+        """
         first, *others = self.axes
         weight_of_each = weight * prod(axis.size for axis in others)
         size = max(1, _PORTION // max(1, weight_of_each))
@@ -367,7 +422,8 @@ class Windows:
     def places(self, lengths: Sequence[int]) -> Places:
         """Return the row-major place of each element of each window, -1 for padding.
 
-        It has the shape (elements, windows), and counts in a block of these lengths.
+        It has the shape (elements, windows), and counts in a block of these lengths, one for each
+        axis.
         """
         places = np.zeros((1, 1), np.intp)
         for axis, length in zip(self.axes, lengths, strict=True):
@@ -378,11 +434,18 @@ class Windows:
         return places
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Return the sum of `values`, of the input's shape, over every window without padding."""
+        """Return the sum of `values` over every window without padding; 0 of none.
+
+        values: of the input's shape. The result has the shape of the output.
+        """
         return self.reduced(values, np.add, 0)
 
     def reduced(self, values: Array, function: np.ufunc, of_padding: Any) -> Array:
-        """Return each window reduced by a ufunc, one axis after the other."""
+        """Return each window reduced by a ufunc, one axis after the other.
+
+        The result has the shape of the output. values: of the input's shape; of_padding: what a
+        window of padding alone has, neutral for function.
+        """
         if not values.size or not prod(self.shape):
             return np.full(self.shape, of_padding, values.dtype)
         lengths = values.shape[2:]
@@ -411,8 +474,8 @@ class Windows:
     def gathered(self, x: Array, places: Places) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the windows whose outputs have these row-major places, in portions.
 
-        x: the input, not empty. Each portion is a slice of `places`, and the windows' elements as
-        float64 of shape (n, K), with zeros where it holds fewer (K ≥ 1).
+        x: the input, a plain array, not empty. Each portion is a slice of `places`, and the
+        windows' elements as float64 of shape (n, K), with zeros where it holds fewer (K ≥ 1).
         """
         for portion in slices(len(places), max(1, _GATHERED // max(1, self.most))):
             index, is_held = self._index_of(np.unravel_index(places[portion], self.shape))
@@ -443,7 +506,11 @@ class Windows:
 def _reduced_along(
     x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
 ) -> Array:
-    """Return each window along axis `n` of `x` reduced by a ufunc, by the cheaper of two ways."""
+    """Return each window along axis `n` of `x` reduced by a ufunc, by the cheaper of two ways.
+
+    axis: the windows along it. A window of padding alone gives `of_padding`. The axis of the result
+    has an element for each window.
+    """
     if len(axis.offsets) <= axis.size:
         return _reduced_by_offsets(x, n, axis, function, of_padding)
     return _reduced_by_windows(x, n, axis, function, of_padding)
@@ -452,7 +519,11 @@ def _reduced_along(
 def _reduced_by_offsets(
     x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
 ) -> Array:
-    """Return the windows reduced with the elements at one offset of all windows at a time."""
+    """Return the windows reduced with the elements at one offset of all windows at a time.
+
+    Reductions start from `of_padding`, which has to be neutral: 0 of sums. A window of padding
+    alone gives it.
+    """
     out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
     every = slice(0, axis.size)
@@ -474,7 +545,10 @@ def _reduced_by_offsets(
 def _reduced_by_windows(
     x: Array, n: int, axis: AxisWindows, function: np.ufunc, of_padding: Any
 ) -> Array:
-    """Return the windows reduced one by one: a few long ones, such as one over the whole axis."""
+    """Return the windows reduced one by one: a few long ones, such as one over the whole axis.
+
+    A window of padding alone gives `of_padding`.
+    """
     out: Array = np.empty((*x.shape[:n], axis.size, *x.shape[n + 1 :]), x.dtype)
     before = (slice(None),) * n
     firsts, counts = axis.spans(np.arange(axis.size))
@@ -509,12 +583,16 @@ def windows_of(
 
     The odd one of SAME's padding is at the end for UPPER, at the beginning for LOWER. VALID and
     SAME ignore ceil_mode, and under it a last window counts that starts in the padding. A size of 0
-    is an empty output.
+    is an empty output. None stands for strides and dilations of 1 and pads of 0.
 
     `open_sizes` are the rulings that apply because the operator's text is not so exact:
     SIZE_UNDER_SAME, PART_OF_A_WINDOW, NO_WINDOW_FITS, SIZE_BELOW_0.
 
-    Raises InvalidNode for what the text forbids; MemoryError for an output that is too large.
+    Raises InvalidNode for an input without spatial axes; a list of another length; a kernel_shape,
+    strides or dilations below 1, pads below 0; an unknown auto_pad, and pads beside one other than
+    NOTSET; a ceil_mode other than 0 and 1; and a size below 0. SIZE_BELOW_0 may make that empty,
+    and NO_WINDOW_FITS refuse a size of 0 too. Raises MemoryError for an output of more than 2^28
+    elements, NotSupported for more than 64 axes.
     """
     spatial = shape[2:]
     rank = len(spatial)
@@ -544,7 +622,11 @@ def windows_of(
 
 
 def _as_read(axis: AxisWindows, open_sizes: Collection[Ruling]) -> AxisWindows:
-    """Return the windows along an axis, in the number that the readings in force give."""
+    """Return the windows along an axis, in the number that the readings in force give.
+
+    SIZE_UNDER_SAME may make it the length of the axis, PART_OF_A_WINDOW 1 of 0, and SIZE_BELOW_0
+    makes it 0 of less; each only if it is among `open_sizes`. Otherwise it may still be below 0.
+    """
     is_literal = axis.same and axis.size != axis.length and SIZE_UNDER_SAME in open_sizes
     if is_literal and SIZE_UNDER_SAME.reading() == "size_of_the_input":
         return replace(axis, begin=axis.begin_of_same(axis.length), size=axis.length)
@@ -557,7 +639,10 @@ def _as_read(axis: AxisWindows, open_sizes: Collection[Ruling]) -> AxisWindows:
 
 
 def _is_refused_at_0(axis: AxisWindows, open_sizes: Collection[Ruling]) -> bool:
-    """Return True if a size of 0 by the formula is illegal by the reading in force."""
+    """Return True if a size of 0 by the formula is illegal, as NO_WINDOW_FITS may read it.
+
+    It is legal unless that is among `open_sizes`. Other sizes give False.
+    """
     # A size below 0 that is read as 0 is not refused again.
     is_0 = axis.size == 0 and axis.planned().size == 0
     return is_0 and NO_WINDOW_FITS in open_sizes and NO_WINDOW_FITS.reading() == "refused"
@@ -573,7 +658,10 @@ def windows_along(
     auto_pad: str,
     ceil: bool,
 ) -> AxisWindows:
-    """Return the windows along one axis; their size is below 0 where the text allows none."""
+    """Return the windows along one axis; their size is below 0 where the text allows none.
+
+    The arguments are the fields of `AxisWindows`, and are in range.
+    """
     asked = AxisWindows(
         length=length,
         kernel=kernel,
@@ -589,9 +677,10 @@ def windows_along(
 
 
 def for_axes(name: str, values: Any, n: int, least: int = 1, sides: int = 1) -> Sequence[int]:
-    """Return the list of an attribute, one or two values for each axis; `least` each without it.
+    """Return the list of an attribute, one value for each of `n` axes, or two if `sides` is 2.
 
-    Raises InvalidNode for a list of another length, and for a value below that.
+    Without the list (None) each is `least`. Raises InvalidNode for a list of another length, and
+    for a value below `least`.
     """
     length = sides * n
     if values is None:

@@ -45,10 +45,13 @@ def evaluate(
     """Return the outputs in the tensors' own types.
 
     16-bit types are computed in float32 and rounded once. The outputs share no memory with the
-    inputs. `formula` takes the place of the operator's own, `faults` of functions that it calls;
-    `trace` collects the names of these.
+    inputs. `formula` takes the place of the operator's own, `faults` of functions that it calls, by
+    their names; `trace`, a set, collects the names of these.
 
-    Raises what `bind` raises, InvalidNode for what the formula forbids, and WrongOperator.
+    Raises InvalidNode for what the schema or the formula forbids; NotSupported for a version
+    without a formula, what a text does not define, and sizes beyond the budget (BeyondBudget);
+    MemoryError for an output that no memory holds; WrongOperator for a formula that fails
+    otherwise.
     """
     return _in_own_types(bind(node, formula), faults, trace)
 
@@ -56,7 +59,10 @@ def evaluate(
 def _in_own_types(
     bound: BoundNode, faults: numbers.Faults | None = None, trace: set[str] | None = None
 ) -> tuple[Array, ...]:
-    """Return the outputs of a bound node; see `evaluate`."""
+    """Return the outputs of a bound node; see `evaluate`.
+
+    Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
+    """
     is_of_own_type = bound.operator.exact or bound.schema.graphs
     convert = _native if is_of_own_type else _widened
     is_watched = faults is not None or trace is not None
@@ -67,14 +73,14 @@ def _in_own_types(
 
 
 def _native(array: Array | None) -> Array | None:
-    """Return an array in the machine's byte order."""
+    """Return an array in the machine's byte order; None of None."""
     if array is None:
         return None
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _widened(array: Array | None) -> Array | None:
-    """Return an array in the machine's byte order, and a 16-bit float in float32."""
+    """Return an array in the machine's byte order, and a 16-bit float in float32; None of None."""
     if is_real(array) and array.dtype.itemsize == _BYTES_OF_HALF:
         return dtypes.widened(array)
     return _native(array)
@@ -86,7 +92,10 @@ def _unlifted(array: Any) -> Any:
 
 
 def _made_faulty(array: Any) -> Any:
-    """Return a faulty array of a floating tensor; anything else as it is."""
+    """Return a faulty array of a floating tensor; anything else as it is.
+
+    So is a float64 of rank 0, which may be a number of the formula's own.
+    """
     # A single float64 may be a number of the formula's.
     is_number = is_real(array) and not array.ndim and array.dtype == np.float64
     if not is_real(array) or is_number:
@@ -95,7 +104,11 @@ def _made_faulty(array: Any) -> Any:
 
 
 def _typed(bound: BoundNode, place: int, output: Any) -> Array:
-    """Return an output in its dtype; floats are rounded to it, integers wrap around, true is 1."""
+    """Return an output in its dtype; floats are rounded to it, integers wrap around, true is 1.
+
+    place: its number among the outputs that are asked for. Raises WrongOperator for an output of a
+    kind that its dtype does not take, such as floats for integers.
+    """
     dtype = bound.output_dtype(place)
     array = _owned(bound, output)
     if dtype is None or array.dtype == dtype.numpy:
@@ -136,11 +149,12 @@ def _call_formula(
 ) -> Sequence[Any]:
     """Return the outputs of the formula on the kind of numbers to which `lift` brings an array.
 
-    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range.
+    For `faults` and `trace` see `numbers.lifting`. `lost` collects what left its range. The outputs
+    are those that are asked for.
 
-    Raises InvalidNode for what the formula forbids, NotSupported, and MemoryError as the formula
-    does; WrongOperator for anything else that the formula raises, and for a wrong number of
-    outputs.
+    Raises InvalidNode for what the formula forbids, NotSupported and MemoryError as the formula
+    does, BeyondBudget for sizes beyond the budget; WrongOperator for anything else that the formula
+    raises, and for a wrong number of outputs.
     """
     operands, attrs = _arguments(bound, [lift(array) for array in inputs])
     with (
@@ -158,7 +172,8 @@ def _call_formula(
 def _arguments(bound: BoundNode, operands: list[Any]) -> tuple[list[Any], Mapping[str, Any]]:
     """Return the operands of a formula and its attributes, whose graphs have the other tensors.
 
-    Raises InvalidNode where the graphs use more tensors than there are.
+    The tensors that graphs use from around them come last among `operands`. Raises InvalidNode
+    where the graphs use more tensors than there are.
     """
     if not bound.graphs:
         return operands, bound.attrs
@@ -171,7 +186,10 @@ def _arguments(bound: BoundNode, operands: list[Any]) -> tuple[list[Any], Mappin
 
 @contextmanager
 def _errors_of_formula(bound: BoundNode) -> Iterator[None]:
-    """Name the operator in errors; raise WrongOperator for those that no formula may raise."""
+    """Name the operator in errors; raise WrongOperator for those that no formula may raise.
+
+    InvalidNode gets the operator before its message; NotSupported and MemoryError pass as they are.
+    """
     try:
         yield
     except InvalidNode as error:
@@ -190,7 +208,10 @@ def _errors_of_formula(bound: BoundNode) -> Iterator[None]:
 
 
 def _ignoring_warnings(lost: list[object] | None) -> AbstractContextManager[Any]:
-    """Ignore NumPy's warnings; collect overflows and underflows in `lost`, if it is a list."""
+    """Ignore NumPy's warnings in the block; collect overflows and underflows in `lost`.
+
+    None collects nothing.
+    """
     if lost is None:
         return np.errstate(all="ignore")
 
@@ -201,7 +222,11 @@ def _ignoring_warnings(lost: list[object] | None) -> AbstractContextManager[Any]
 
 
 def _asked_outputs(bound: BoundNode, outputs: Sequence[Any]) -> Sequence[Any]:
-    """Return the outputs that are asked for; raise WrongOperator where a formula gives others."""
+    """Return the outputs that are asked for, of all that a formula returns.
+
+    A sequence counts with its length before its tensors. Raises WrongOperator where a formula gives
+    too many outputs or too few, InvalidNode for a sequence of fewer tensors than are asked for.
+    """
     declared = bound.schema.outputs
     if declared[-1].listed:
         outputs = _of_sequence(bound, outputs)
@@ -215,9 +240,10 @@ def _asked_outputs(bound: BoundNode, outputs: Sequence[Any]) -> Sequence[Any]:
 
 
 def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
-    """Return the length of a sequence and its tensors, or what it takes; see `without_sequences`.
+    """Return the length of a sequence and its tensors.
 
-    Raises InvalidNode for fewer tensors than are asked for.
+    Where a sequence is one output alone, they are the length and an empty tensor of its type: see
+    `without_sequences`. Raises InvalidNode for fewer tensors than are asked for.
     """
     length = np.array(len(tensors))
     if bound.schema.outputs[-1].option == "single":
@@ -230,7 +256,7 @@ def _of_sequence(bound: BoundNode, tensors: Sequence[Any]) -> Sequence[Any]:
 
 
 def _wrong(bound: BoundNode, text: str, error: Exception | None = None) -> WrongOperator:
-    """Return the error of a formula, with its place."""
+    """Return the error of a formula, with the place where `error` was raised, or of the formula."""
     return WrongOperator(f"{located(bound.formula, error)}: {bound.node.op}: {text}")
 
 
@@ -254,7 +280,7 @@ class Evaluation:
         self._has_lost = False
 
     def unknown(self, output: Bounded) -> Any:
-        """Mask values of a large output that mpmath alone could compute; False for none.
+        """Return a mask of values of a large output that mpmath alone could compute, or False.
 
         An infinity is not unknown if nothing overflowed on the way, as that of log(0).
         """
@@ -268,7 +294,10 @@ class Evaluation:
 
     @cached_property
     def is_exact(self) -> bool:
-        """True if no output can be anything but what a plain evaluation gives."""
+        """True if no output can be anything but what a plain evaluation gives.
+
+        So it is where nothing computes with floating numbers: neither the operator nor its graphs.
+        """
         operator = self.bound.operator
         graphs = self.bound.graphs.values()
         if graphs:
@@ -279,7 +308,11 @@ class Evaluation:
 
     @cached_property
     def dtype(self) -> DType:
-        """The floating dtype that decides which arithmetic is expected, mostly the widest."""
+        """The floating dtype that decides which arithmetic is expected; float32 without any.
+
+        Of several inputs it is the widest, or for an operator that is `led` that of the first. Of a
+        model, float64 does not decide next to others.
+        """
         given = self.node.given
         if self.bound.operator.led and is_real(given[0]):
             given = given[:1]
@@ -295,7 +328,10 @@ class Evaluation:
         return self.node.attrs["graph"]
 
     def _floats_of_graph(self, of_inputs: set[DType]) -> set[DType]:
-        """Return the dtypes that decide for a graph, from those of its inputs."""
+        """Return the dtypes that decide for a graph, from those of its inputs.
+
+        float64 is not among them if an input or a tensor inside has a narrower type.
+        """
         in_graph = self._graph.body.floats
         of_inputs = of_inputs or {*in_graph}
         # What is float64 in a part of a model alone has the errors of the other part.
@@ -318,7 +354,8 @@ class Evaluation:
     ) -> tuple[Tier, ...]:
         """Return the tiers as they are tried: those without a remark first; see `tiers_of`.
 
-        A node may compute in the 16-bit type of its inputs, or of the `output` in question.
+        declared: the names of types in which the backend declares to compute, which bring no
+        remark. A node may compute in the 16-bit type of its inputs, or of the `output` in question.
         """
         types = {self.dtype}
         # The nodes of a graph have types of their own, which `dtype` takes into account.
@@ -335,7 +372,12 @@ class Evaluation:
         )
 
     def outputs(self, tier: Tier) -> tuple[Output, ...]:
-        """Return the outputs of a tier."""
+        """Return the outputs of a tier, computed once.
+
+        They follow the readings that were in force when the evaluation was made. Raises InvalidNode
+        for what the formula forbids, NotSupported and MemoryError as it does, WrongOperator if it
+        fails otherwise.
+        """
         if tier not in self._outputs:
             with following(self._reader):
                 self._outputs[tier] = self._evaluate(tier.arithmetic, tier.formula)
@@ -343,13 +385,19 @@ class Evaluation:
 
     @property
     def expected(self) -> tuple[Output, ...]:
-        """The outputs of the first tier."""
+        """The outputs of the first tier; of an exact node plain arrays in their own types.
+
+        Raises what the formula raises: InvalidNode, NotSupported, MemoryError, WrongOperator.
+        """
         if self.is_exact:
             return _in_own_types(self.bound)
         return self.outputs(self.tiers()[0])
 
     def _evaluate(self, arithmetic: Arithmetic, formula: Formula | None) -> tuple[Output, ...]:
-        """Return the outputs in an arithmetic, of the operator's formula or another one."""
+        """Return the outputs in an arithmetic, of the operator's formula or another one.
+
+        Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula` does.
+        """
         bound = self.bound if formula is None else bind(self.node, formula)
         if self.is_exact:
             return _in_own_types(bound)
@@ -362,7 +410,12 @@ class Evaluation:
     def _evaluate_widely(
         self, bound: BoundNode, arithmetic: Arithmetic, formula: Formula | None
     ) -> Sequence[Any]:
-        """Return the outputs on values so wide that they do not leave their own range."""
+        """Return the outputs on values so wide that they do not leave their own range.
+
+        The widths are tried from the arithmetic's own on; which one was enough is kept for the
+        formula. Raises InvalidNode, NotSupported, MemoryError and WrongOperator as `_call_formula`
+        does on any of them.
+        """
         outputs: Sequence[Any] = ()
         # Values are the same in all arithmetics, so that the first one shows how wide they are.
         known = self._widths.get(formula)
@@ -392,7 +445,11 @@ class Evaluation:
         return outputs
 
     def _needs_wider(self, bound: BoundNode, lift: Lift, outputs: Sequence[Any]) -> bool:
-        """Return True if values left their range on the way, and wider ones would not."""
+        """Return True if values left their range on the way, and wider ones would not.
+
+        Infinities and NaN that come of those of the inputs do not count. Raises what
+        `_call_formula` raises on inputs with zeros in their place, such as InvalidNode.
+        """
         if not any(map(_ran_out, outputs)):
             return False
         # What infinities and NaN of the inputs make of outputs, they make of wider ones too.
@@ -431,7 +488,10 @@ def _has_large(outputs: Sequence[Any]) -> bool:
 
 
 def _of_two(output: Output) -> Output:
-    """Return integers that are sure as a plain array, or as Indices if each is one of two."""
+    """Return integers that are sure as a plain array, or as Indices if each is one of two.
+
+    Anything else is returned as it is: other types, integers that may be further off or were lost.
+    """
     if not isinstance(output, Bounded) or output.dtype.kind not in "iu" or output.lost is not None:
         return output
     low, high = (end.astype(output.dtype) for end in output.ends())
@@ -454,7 +514,11 @@ def _tamed(array: Array | None) -> Array | None:
 
 
 def _ran_out(output: Any) -> bool:
-    """Return True if values may have left their own range, as x^10 does for x = 1e38."""
+    """Return True if values may have left their own range, as x^10 does for x = 1e38.
+
+    That is if one is infinite or NaN, or if a computed 0 has an error above the arithmetic's floor.
+    Plain arrays never have.
+    """
     if not isinstance(output, Bounded):
         return False
     v = output.v
@@ -471,7 +535,11 @@ def _ran_out(output: Any) -> bool:
 
 
 def precisely(node: Node, bits: int) -> Sequence[Any]:
-    """Return the outputs with so many binary digits, as numbers without errors or plain arrays."""
+    """Return the outputs with so many binary digits, as numbers without errors or plain arrays.
+
+    Raises InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is
+    not computed, and WrongOperator for a formula that fails.
+    """
     from opcheck.numbers.precise import digits
 
     with digits(bits):
@@ -482,9 +550,11 @@ def precisely(node: Node, bits: int) -> Sequence[Any]:
 
 
 def exactly(node: Node) -> Outputs:
-    """Return the outputs of a node, plain arrays where they are exact.
+    """Return the outputs of a node, one for each that is asked for, or all.
 
-    Raises what `evaluate` raises.
+    Each is a plain array where it is exact, `Drawn` where it is drawn, else `Expected`. Raises
+    InvalidNode for a node that is forbidden, NotSupported and MemoryError for one that is not
+    computed, and WrongOperator for a formula that fails.
     """
     evaluation = Evaluation(node)
     if node.draws:
@@ -507,7 +577,9 @@ def exactly(node: Node) -> Outputs:
 def each_answer(node: Node) -> tuple[Reading[Outputs], ...]:
     """Return the answers that the text admits, one for each combination of readings.
 
-    Raises what `exactly` raises if no reading gives outputs, and NotSupported for too many answers.
+    A combination may refuse the node, and its answer is an InvalidNode then. Raises InvalidNode,
+    that of the first combination, if all refuse it; NotSupported for more than MAX_ANSWERS answers;
+    and otherwise what `exactly` raises: NotSupported, MemoryError, WrongOperator.
     """
     readings = tuple(each_reading(partial(exactly, node)))
     for reading in readings:

@@ -41,7 +41,7 @@ def body_formula(op: OpVersion) -> Formula:
 
     The body may depend on the types and shapes of the inputs and on the attributes, so it is built
     at each call, which onnx does in less than a millisecond. The formula raises NotSupported where
-    there is none.
+    there is none or one of its operators is missing, and InvalidNode for what they forbid.
     """
     from opcheck.opset import onnx_defs
 
@@ -104,14 +104,19 @@ class Subgraph:
         return any(graph.casts for graph in inner)
 
     def within(self, tensors: Sequence[Any]) -> "Subgraph":
-        """Return the graph where these are the node's tensors for its subgraphs."""
+        """Return the graph where these are the node's tensors for its subgraphs.
+
+        They take the place of all that `around` had.
+        """
         return replace(self, around={f"{OUTER}_{n}": x for n, x in enumerate(tensors)})
 
     def __call__(self, *inputs: Any) -> _Values:
         """Return the outputs, each in its own type, as tensors of a model are.
 
         Raises InvalidNode for another number of inputs, for names of nothing, and for what the
-        specification forbids a node in it; NotSupported for operators that are missing.
+        specification forbids a node in it; NotSupported for operators that are missing, for random
+        numbers, and for what depends on how numbers were rounded; BeyondBudget for too many nodes
+        or elements; and otherwise what the formulas of its nodes raise.
         """
         if len(inputs) != len(self.body.inputs):
             raise InvalidNode(f"a graph of {len(self.body.inputs)} inputs is fed {len(inputs)}")
@@ -121,8 +126,13 @@ class Subgraph:
     def run(self, values: _Named, optionals: Collection[str]) -> list[Any]:
         """Return the outputs of a whole model on plain `values`: tensors, lists of them, or None.
 
-        `optionals` are the names of inputs of that type. Outside of its own graphs the model may
-        draw random numbers. Raises what a call raises.
+        `optionals` are the names of inputs of that type, of which None is an empty one; an output
+        that is an empty optional is None. Outside of its own graphs the model may draw random
+        numbers.
+
+        Raises InvalidNode for names of nothing and for what the specification forbids a node in it;
+        NotSupported for operators that are missing; BeyondBudget for too many nodes or elements;
+        and otherwise what the formulas of its nodes raise.
         """
         inputs: list[Any] = []
         for name, x in values.items():
@@ -148,8 +158,12 @@ def graph_of(task: Task) -> Subgraph:
 def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = None) -> _Values:
     """Return the outputs of a body; of a function with `attrs`, or else of a graph.
 
-    The nodes of a graph, and the elements that it holds, count against the budget of the evaluation
-    in progress. Raises BeyondBudget.
+    around: tensors by name that it may use from around it. An output of no name is None. The nodes
+    of a graph, and the elements that it holds, count against the budget of the evaluation in
+    progress.
+
+    Raises InvalidNode for a name of nothing and for what a node's specification forbids;
+    NotSupported for operators that are missing, and BeyondBudget.
     """
     named: dict[str, Any] = {"": None, **around, **dict.fromkeys(body.inputs)}
     named |= dict(zip(body.inputs, inputs, strict=False))
@@ -176,7 +190,7 @@ def _run(body: Body, inputs: _Values, around: _Named, attrs: _Named | None = Non
 
 
 def _lift_constants(body: Body, names: Iterable[str], named: dict[str, Any]) -> None:
-    """Add the body's constants of these names to the tensors, as the kind of numbers in force.
+    """Add the body's constants of these names to `named`, as the kind of numbers in force.
 
     Weights are many times as large in other kinds of numbers: each for its own time.
     """
@@ -193,7 +207,11 @@ def _check_names(node: BodyNode, named: _Named) -> None:
 
 
 def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Values:
-    """Return the outputs of a graph's node; an error names the innermost node of graphs in it."""
+    """Return the outputs of a graph's node; an error names the innermost node of graphs in it.
+
+    spent: counts the run, and one tensor at a time. Raises InvalidNode for what the node's
+    specification forbids, NotSupported for what is not computed, BeyondBudget for too much.
+    """
     spent.run()
     held = spent.held
     try:
@@ -216,8 +234,8 @@ def _run_in_graph(node: BodyNode, named: _Named, spent: budget.Budget) -> _Value
 def _outputs_in_graph(node: BodyNode, named: _Named) -> _Values:
     """Return the outputs of a graph's node as tensors of a model: each in its declared type.
 
-    Raises NotSupported for a sequence where none is expected, and for what depends on how numbers
-    were rounded.
+    Raises NotSupported for a sequence where none is expected, for an operator that is missing, and
+    for what depends on how numbers were rounded; InvalidNode for what its specification forbids.
     """
     operands = [named[name] for name in node.inputs]
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
@@ -256,7 +274,11 @@ def _moves_elements(node: BodyNode) -> bool:
 
 @contextmanager
 def _declining_unsure(node: BodyNode, operands: list[Any], moves: bool) -> Iterator[None]:
-    """Raise NotSupported for what a formula raises on operands that it was not written for."""
+    """Raise NotSupported for what a formula raises on operands that it was not written for.
+
+    Those are TypeError, AttributeError, ValueError and IndexError. They are raised on, if neither a
+    sequence nor a number that rounding decides is among the operands.
+    """
     try:
         yield
     except (TypeError, AttributeError, ValueError, IndexError) as error:
@@ -267,7 +289,11 @@ def _declining_unsure(node: BodyNode, operands: list[Any], moves: bool) -> Itera
 
 
 def _outputs_of_plain(node: BodyNode, operands: list[Any]) -> list[Any]:
-    """Return the outputs of a node of plain arrays, as the kind of numbers in force."""
+    """Return the outputs of a node of plain arrays, as the kind of numbers in force.
+
+    Those that are not asked for are None. Raises as `evaluate` does: InvalidNode, NotSupported and
+    MemoryError.
+    """
     plain = Node(node.op, tuple(operands), node.attrs, node.asked)  # type: ignore[arg-type]
     outputs = map(numbers.lifted, engine.evaluate.evaluate(plain))
     by_place = dict(zip(node.asked, outputs, strict=True))
@@ -277,8 +303,8 @@ def _outputs_of_plain(node: BodyNode, operands: list[Any]) -> list[Any]:
 def _reason_to_decline(node: BodyNode, operands: list[Any], moves: bool) -> str | None:
     """Return why a formula may fail on these operands, None if it has no excuse.
 
-    Formulas that move elements are written for arrays, and none reads what is not sure: integers,
-    indices and booleans that rounding decides.
+    moves: the node's formula only moves elements. Formulas that do so are written for arrays, and
+    none reads what is not sure: integers, indices and booleans that rounding decides.
     """
     if any(isinstance(x, list) for x in operands):
         return f"{node.op} of such sequences or optionals within a graph"
@@ -292,7 +318,10 @@ def _reason_to_decline(node: BodyNode, operands: list[Any], moves: bool) -> str 
 def _in_declared_types(
     node: BodyNode, schema: Schema, operands: list[Any], outputs: _Values
 ) -> list[Any]:
-    """Return outputs in the types that the node's schema declares."""
+    """Return outputs in the types that the node's schema declares.
+
+    Raises InvalidNode for operands of types that it does not allow.
+    """
     bound = bound_types(schema, [x if x is None else np.empty(0, x.dtype) for x in operands])
     attrs: dict[str, Any] = {a.name: a.default for a in schema.attributes.values()}
     attrs |= node.attrs
@@ -304,7 +333,10 @@ def _in_declared_types(
 
 
 def _rounded_to(x: Any, dtype: DType | None) -> Any:
-    """Return a tensor in the type that its operator declares, rounded to it."""
+    """Return a tensor in the type that its operator declares, rounded to it.
+
+    Plain arrays, and those of which the type is None, stay in theirs.
+    """
     if not isinstance(x, Number):
         return x
     if dtype and dtype.kind == "float" and x.dtype != dtype.numpy:
@@ -340,7 +372,8 @@ def _outputs_of_lists(
 ) -> list[Any]:
     """Return the outputs of a node of sequences or optionals.
 
-    Raises InvalidNode for one in place of the other.
+    A sequence or optional comes out as one list. Raises InvalidNode for one in place of the other,
+    NotSupported for an operator that is missing, and what the formula raises.
     """
     if node.graphs:
         return _mapped(node, Subgraph(node.graphs[0], named), operands)
@@ -370,7 +403,11 @@ def _holds_sequence(optional: list[Any]) -> bool:
 
 
 def _check_optionals(node: BodyNode, lists: Sequence[list[Any]], of_optionals: bool) -> None:
-    """Raise InvalidNode for a sequence in place of an optional, or the other way round."""
+    """Raise InvalidNode for a sequence in place of an optional, or the other way round.
+
+    lists: the sequences and optionals among the operands; of_optionals: the operator is one of
+    optionals. Since version 18 these take sequences too.
+    """
     are_optionals = [isinstance(x, _Optional) for x in lists]
     makes_optional = node.op.name == "Optional"
     takes_optionals = of_optionals and not makes_optional
@@ -384,7 +421,7 @@ def _mapped(node: BodyNode, body: Subgraph, operands: _Values) -> list[Any]:
     """Return the sequences that SequenceMap's body makes of sequences, and of tensors with them.
 
     Raises InvalidNode for operands or a body that the specification forbids, NotSupported for
-    sequences of several lengths and outputs that are left out.
+    sequences of several lengths and outputs that are left out, and what the body raises.
     """
     sequences = [x for x in operands if isinstance(x, list)]
     reject(not isinstance(operands[0], list), "its first input is no sequence")
@@ -405,7 +442,8 @@ def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -
     """Return the outputs of one node of a body, by its operator's formula.
 
     `named` are the tensors that its graphs may use, `attrs` the attributes of the body's function.
-    Raises NotSupported for an operator that is missing.
+    Raises NotSupported for an operator that is missing, BeyondBudget for a tensor that is too
+    large, and what the formula raises. Neither inputs nor outputs are checked against the schema.
     """
     operator = operator_of(node.op)
     if operator is None:
@@ -422,7 +460,11 @@ def _computed(node: BodyNode, operands: _Values, named: _Named, attrs: _Named) -
 
 
 def _stated_attributes(node: BodyNode, named: _Named, attrs: _Named) -> dict[str, Any]:
-    """Return the attributes of a node; references have the values of the body's function."""
+    """Return the attributes of a node; references have the values of the body's function.
+
+    A reference to an attribute that is not stated is left out. A graph becomes a Subgraph that may
+    use the tensors `named`.
+    """
     stated: dict[str, Any] = {}
     for name, value in node.attrs.items():
         held = attrs.get(value.name) if isinstance(value, AttributeReference) else value

@@ -74,7 +74,7 @@ class Neighbors:
         return (self.nearest >= low) & (self.nearest <= high)
 
     def replaced(self, mask: NDArray[np.bool_], index: IndexArray) -> "Neighbors":
-        """Return the same, with other indices where a mask is true, which are certain."""
+        """Return the same, with other indices where a mask is true, which are certain there."""
         return Neighbors(
             lowest=np.where(mask, index, self.lowest),
             nearest=np.where(mask, index, self.nearest),
@@ -99,7 +99,7 @@ class Neighbors:
 
 
 def index_that_counts(neighbors: Neighbors, number: int) -> IndexArray:
-    """Return the nearest indices along axis `number`, as NEARER_NEIGHBOR reads them.
+    """Return the nearest indices along axis `number`, or the others: NEARER_NEIGHBOR.
 
     Each axis has a ruling of its own, so that an element may have any combination of neighbors.
     """
@@ -114,8 +114,8 @@ def index_that_counts(neighbors: Neighbors, number: int) -> IndexArray:
 def nearest_elements(X: Array, number: int, neighbors: Neighbors) -> Array:
     """Return the nearest elements along axis `number`, or either of two where that is not sure.
 
-    Of numbers that have an error the answer is unsure; of others it is NEARER_NEIGHBOR's, for each
-    axis by itself.
+    X: of any kind of numbers and type; the axis gets the length of `neighbors`. Of real floating
+    numbers the answer is unsure; of others it is NEARER_NEIGHBOR's, for each axis by itself.
     """
     if neighbors.are_sure:
         return xp.take(X, neighbors.nearest, axis=number)
@@ -128,15 +128,15 @@ def nearest_elements(X: Array, number: int, neighbors: Neighbors) -> Array:
 
 
 def linear(distance: Array) -> Array:
-    """Return the weight of an element for linear interpolation; a distance is a number."""
+    """Return the weight of an element for linear interpolation: 1 - distance, at least 0."""
     return xp.maximum(1.0 - distance, 0.0)
 
 
 def cubic(a: float, d: Array) -> Array:
-    """Return the weight at distance `d`: Equation (4), with the coefficient `a`.
+    """Return the weight at distance `d`, 0 or more: Equation (4), with the coefficient `a`.
 
-    (a + 2) d³ - (a + 3) d² + 1 below 1, and a d³ - 5 a d² + 8 a d - 4 a below 2. It goes on
-    smoothly where its parts meet.
+    (a + 2) d³ - (a + 3) d² + 1 below 1, and a d³ - 5 a d² + 8 a d - 4 a below 2; 0 from there on.
+    It goes on smoothly where its parts meet.
     """
     near = ((a + 2) * d - (a + 3)) * d * d + 1
     far = ((d - 5) * d + 8) * d * a - 4 * a

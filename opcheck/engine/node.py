@@ -79,7 +79,11 @@ class Node:
 
     @property
     def right(self) -> _Arrays:
-        """The engine's rounded outputs; raises InvalidNode for a forbidden node."""
+        """The engine's rounded outputs; drawn ones are drawn anew.
+
+        Raises InvalidNode for a forbidden node, NotSupported for one that the engine does not
+        compute, by memory too. While `of_legality` is set, it is `plain`.
+        """
         if of_legality.get():
             return self.plain
         right = self._right
@@ -106,17 +110,28 @@ class Node:
 
     @cached_property
     def exact(self) -> tuple[Any, ...]:
-        """The outputs with their bounds; raises what `engine.evaluate.exactly` raises."""
+        """The outputs with their bounds; see `engine.evaluate.exactly`.
+
+        Raises InvalidNode for a forbidden node, NotSupported and MemoryError for one that is not
+        computed.
+        """
         return engine.evaluate.exactly(self)
 
     @cached_property
     def plain(self) -> _Arrays:
-        """The outputs of the formula on plain arrays; raises InvalidNode as `right` does."""
+        """The outputs of the formula on plain arrays.
+
+        Raises InvalidNode for a forbidden node, NotSupported and MemoryError for one that is not
+        computed.
+        """
         return engine.evaluate.evaluate(self)
 
     @cached_property
     def primitives(self) -> frozenset[str]:
-        """The functions that the operator's formula calls on this node, outside of subgraphs."""
+        """The functions that the operator's formula calls on this node, outside of subgraphs.
+
+        Of a node with subgraphs there are none; of one that is refused, those up to there.
+        """
         if opset.versions(self.op.domain, self.op.name)[self.op.since].graphs:
             return frozenset()
         trace: set[str] = set()
@@ -152,13 +167,19 @@ class Node:
 
     @property
     def rank(self) -> int:
-        """The rank of the leading input, or of the output where an attribute holds its values."""
+        """The rank of the leading input, or of the output where an attribute holds its values.
+
+        0 without a leading input. Raises as `right` for such an output.
+        """
         if opset.versions(self.op.domain, self.op.name)[self.op.since].by_value:
             return self.right[0].ndim
         return 0 if self.lead is None else self.lead.ndim
 
     def subgraph(self, name: str) -> "Subgraph":
-        """The graph in an attribute; raises InvalidNode if there is none."""
+        """Return the graph in an attribute; raises InvalidNode if it cannot be read.
+
+        name: of an attribute that the node has; KeyError for others.
+        """
         from opcheck.engine.graphs import Subgraph
         from opcheck.opset import onnx_defs
 
@@ -172,7 +193,10 @@ class Node:
         return replace(self, op=replace(self.op, since=since))
 
     def with_attrs(self, **changed: Any) -> "Node":
-        """Return the node with other attributes; None leaves one out."""
+        """Return the node with other attributes; None leaves one out. Itself if none differs.
+
+        Without tensors among them the same node is returned each time; see `variant`.
+        """
         has_tensors = any(isinstance(value, np.ndarray) for value in changed.values())
 
         def make() -> Node:
@@ -202,7 +226,7 @@ class Node:
         return replace(node, attrs={**self.attrs, **changed})
 
     def with_input(self, place: int, array: Array | None) -> "Node":
-        """Return the node with another input."""
+        """Return the node with another input at this place, None to leave it out."""
         return self._fed((*self.inputs[:place], array, *self.inputs[place + 1 :]))
 
     def _fed(self, inputs: tuple[Array | None, ...]) -> "Node":
@@ -251,7 +275,10 @@ class BoundNode:
 
 
 def operator_of(op: OpVersion) -> Operator | None:
-    """Return the operator, or None where the engine has none or lacks this version."""
+    """Return the operator, or None where the engine has none or lacks this version.
+
+    Raises WrongOperator if the file that declares it is wrong.
+    """
     operator = find(op.domain, op.name)
     if operator is None or op.since not in operator.formulas:
         return None
@@ -259,7 +286,10 @@ def operator_of(op: OpVersion) -> Operator | None:
 
 
 def any_order(op: OpVersion, attrs: Attrs) -> int | Literal["rows"] | None:
-    """Return the axis along which the outputs may come in any order; None where there is none."""
+    """Return the axis along which the outputs may come in any order; None where there is none.
+
+    "rows" means rows, each as a whole. Attributes that are left out have their defaults.
+    """
     operator = operator_of(op)
     if operator is None or operator.any_order is None:
         return None
@@ -311,7 +341,8 @@ def bind(node: Node, formula: Formula | None = None) -> BoundNode:
 
     Raises:
         NotSupported: the engine has no formula for exactly this version.
-        InvalidNode: the schema forbids these inputs or attributes.
+        InvalidNode: the schema forbids these inputs or attributes, or a subgraph cannot be read.
+        WrongOperator: the file that declares the operator is wrong.
     """
     op = node.op
     if op == GRAPH:
@@ -346,7 +377,8 @@ _OF_MODELS = Schema(GRAPH, {"graph": _ITS_GRAPH}, inputs=(), outputs=(_ITS_OUTPU
 def attributes_for(function: Formula, schema: Schema, node: Node) -> dict[str, Any]:
     """Return the keyword arguments of a formula: stated, else the schema's defaults, else None.
 
-    An attribute that this version lacks is left to the formula's own default.
+    An attribute that this version lacks is left to the formula's own default. Floats are rounded to
+    float32, as a model holds them. Raises InvalidNode for a subgraph that cannot be read.
     """
     arguments: dict[str, Any] = {}
     names, takes_all = keywords(function)
@@ -412,7 +444,11 @@ def _counts_in_words(least: int, most: float) -> str:
 
 
 def bound_types(schema: Schema, inputs: Sequence[Array | None]) -> dict[str, DType]:
-    """Return the dtypes of the type variables; raise InvalidNode where two inputs disagree."""
+    """Return the dtypes of the type variables, by name, that the inputs bind; None binds nothing.
+
+    Raises InvalidNode for a type that an input may not have, and where two inputs of one variable
+    disagree.
+    """
     bound: dict[str, tuple[DType, str]] = {}
     for place, array in enumerate(inputs):
         if array is None:
@@ -438,7 +474,11 @@ def _types_in_words(parameter: Parameter) -> str:
 
 
 def _check_attributes(schema: Schema, attrs: Attrs) -> None:
-    """Raise InvalidNode for attributes that the schema forbids, or that are missing."""
+    """Raise InvalidNode for attributes that the schema forbids, or that are missing.
+
+    That is one of an unknown name or another type, and one that holds or names a type that no
+    output may have.
+    """
     for name in attrs:
         if name not in schema.attributes:
             allowed = ", ".join(schema.attributes) or "none"

@@ -14,7 +14,8 @@ What a formula does where the text gives no single answer:
 
 - The text forbids the node, and the schema does not: `reject`, or raise InvalidNode.
 - The text admits a few answers: follow a `Ruling` of `opcheck.engine.readings`.
-- The text admits answers that cannot be listed: `leave_open`, then give one of them.
+- The text admits answers that cannot be listed: `leave_open`, then give one of them. It raises only
+  while others are judged: docstrings say "while judging", see `judging`.
 - The text defines no answer at all: `raise_unspecified`.
 """
 
@@ -76,7 +77,7 @@ class OwnMutant(NamedTuple):
 
     Attributes:
         name: In snake_case.
-        text: Fits after "as if".
+        text: Fits after "likely cause:".
         function: The formulation.
         since: The version that it is of.
         only: The dtypes in which it is wrong; None for all.
@@ -146,7 +147,12 @@ class Operator:
         """Declare the decorated function as the formula of these versions.
 
         `build` makes the formula of every version from the decorated function, and these are
-        declared instead. So it is with the decorators below.
+        declared instead; of `versions` then only those that are named. So it is with the decorators
+        below.
+
+        Raises WrongOperator for a decorator without parentheses, versions that are not whole
+        numbers, no version, one that the schema lacks or that has a formula already, and parameters
+        that contradict the schema.
         """
         self._check_versions("formula", versions)
 
@@ -160,7 +166,12 @@ class Operator:
     def fast_path(
         self, *versions: int, build: FormulaBuilder | None = None
     ) -> Callable[[Declared], Declared]:
-        """Declare a faster or better formula for the `numpy` backend; no verdict depends on it."""
+        """Declare a faster or better formula for the `numpy` backend; no verdict depends on it.
+
+        versions: by default all that have a formula; build: see `formula`. Raises WrongOperator for
+        what `formula` does: a version that is unknown or declared already, or parameters that
+        contradict it.
+        """
         self._check_versions("fast_path", versions)
 
         def declare(function: Declared) -> Declared:
@@ -176,6 +187,9 @@ class Operator:
         """Declare another right formulation; an output that only it explains is a warning.
 
         `remark` describes how it computes, and fits after "right only "; "" means no warning.
+        versions: by default all that have a formula; build: see `formula`. Raises WrongOperator for
+        a decorator without parentheses, a version that is unknown, or parameters that contradict
+        the schema.
         """
         self._check_text("alternative", remark)
         self._check_versions("alternative", versions)
@@ -190,7 +204,11 @@ class Operator:
     def formula_and_alternatives(
         self, build: FormulaBuilder, function: Any, *alternatives: Any
     ) -> None:
-        """Declare the formula, and others that are as right and bring no remark; see `formula`."""
+        """Declare the formula, and others that are as right and bring no remark; see `formula`.
+
+        `build` makes the formulas of all versions from each. Raises WrongOperator for a version
+        that is declared already, or parameters that contradict the schema.
+        """
         self.formula(build=build)(function)
         for alternative in alternatives:
             self.alternative("", build=build)(alternative)
@@ -204,10 +222,14 @@ class Operator:
         only: Sequence[str] | None = None,
         of_validity: bool = False,
     ) -> Callable[[Declared], Declared]:
-        """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
+        """Declare a wrong formulation that somebody could ship; `text` fits after "likely cause:".
 
-        `only`: the dtypes in which it is wrong. `of_validity`: it is wrong about invalid nodes
-        alone. It replaces a general mutant of the same name, by default the function's.
+        versions: by default all that have a formula; build: see `formula`. `only`: the dtypes in
+        which it is wrong. `of_validity`: it is wrong about invalid nodes alone. It replaces a
+        general mutant of the same name, by default the function's.
+
+        Raises WrongOperator for a decorator without parentheses, an unknown dtype, a version that
+        is unknown or has a mutant of this name, and parameters that contradict the schema.
         """
         self._check_text("mutant", text)
         self._check_versions("mutant", versions)
@@ -228,16 +250,22 @@ class Operator:
     def mutant_table(
         self, table: Mapping[str, Sequence[Any]], *versions: int, **options: Any
     ) -> None:
-        """Declare mutants by name: a text, what makes it, its dtypes if not all; see `mutant`."""
+        """Declare mutants by name: a text, what makes it, its dtypes if not all.
+
+        versions, options: those of all of them; see `mutant`, which raises WrongOperator for what
+        is wrong with one.
+        """
         for name, (text, function, *only) in table.items():
             dtypes = only or options.get("only")
             self.mutant(text, *versions, name=name, **{**options, "only": dtypes})(function)
 
     def _check_text(self, decorator: str, text: object) -> None:
+        """Raise WrongOperator for a function in place of a text: parentheses are missing."""
         if callable(text):
             raise WrongOperator(f"{self.name}: {decorator}: {_missing_parentheses(decorator)}")
 
     def _check_versions(self, decorator: str, versions: Sequence[object]) -> None:
+        """Raise WrongOperator for other than whole numbers, as without parentheses."""
         for version in versions:
             if callable(version):
                 raise WrongOperator(f"{self.name}: {decorator}: {_missing_parentheses(decorator)}")
@@ -252,7 +280,13 @@ class Operator:
         build: FormulaBuilder | None,
         declared: Collection[int] = (),
     ) -> Iterator[tuple[int, Formula]]:
-        """Yield the version and the formula of each of `versions`, by default of all."""
+        """Yield the version and the formula of each of `versions`, by default of all.
+
+        `build` makes the formulas of the function, else it is that of every version. Raises
+        WrongOperator if there is no version, if one is `declared` already or is unknown, and for
+        parameters that contradict the schema. Raises KeyError for a version that `build` does not
+        make.
+        """
         formulas: Mapping[int, Formula]
         if build:
             formulas = build(function)
@@ -268,7 +302,10 @@ class Operator:
             yield since, formulas[since]
 
     def _check(self, function: Formula, since: int) -> None:
-        """Raise WrongOperator where a function's signature contradicts the schema."""
+        """Raise WrongOperator where a function's signature contradicts the schema.
+
+        The schema is that of version `since`; there may be none of it, which is an error too.
+        """
         schema = opset.versions(self.domain, self.name).get(since)
         if schema is None:
             known = ", ".join(map(str, opset.versions(self.domain, self.name))) or "none"
@@ -291,6 +328,7 @@ class Operator:
 
 
 def _missing_parentheses(decorator: str) -> str:
+    """Return the message for a decorator that was given a function."""
     return f"parentheses are missing (did you mean @OP.{decorator}(…)?)"
 
 
@@ -302,7 +340,10 @@ def _unwrapped(function: Any) -> Any:
 
 
 def located(function: Formula | str, error: BaseException | None = None) -> str:
-    """Return `file:line` of a function, or of what failed in its file, or in the file named so."""
+    """Return `file:line` of a function, or of what failed in its file, or in the file named so.
+
+    error: a syntax error has a place of its own; of others the last line in that file counts.
+    """
     code = getattr(_unwrapped(inspect.unwrap(_unwrapped(function))), "__code__", None)
     file = __file__
     line = 1
@@ -419,7 +460,12 @@ _DECLARED: dict[tuple[str, str], Operator] = {}
 
 
 def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -> Operator:
-    """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named."""
+    """Declare an operator; see `Operator`. Its `module` is the one that calls, if none is named.
+
+    options: fields of `Operator`. It is found by its name from then on. Raises WrongOperator for an
+    operator that no schema has, and for a `low` or `high` that is not a number; TypeError for an
+    unknown option.
+    """
     made = Operator(domain, name, module or sys._getframe(1).f_globals["__name__"], **options)
     if not opset.versions(domain, name):
         wrong = f"there is no operator {name!r} in domain {domain!r}"
@@ -434,8 +480,9 @@ def operator(name: str, domain: str = "", *, module: str = "", **options: Any) -
 def family(functions: Mapping[str, Any], **options: Any) -> Mapping[str, Operator]:
     """Declare operators that differ in a function: each takes its inputs and, by name, attributes.
 
-    After the text's formula a tuple has others that are as honest, and bring no remark. An
-    attribute that the function does not take changes nothing, as `consumed_inputs` of version 1.
+    functions: by the operators' names. After the text's formula a tuple has others that are as
+    honest, and bring no remark. An attribute that the function does not take changes nothing, as
+    `consumed_inputs` of version 1. Raises WrongOperator for an operator that no schema has.
     """
     module = sys._getframe(1).f_globals["__name__"]
     declared = {name: operator(name, module=module, **options) for name in functions}
@@ -468,7 +515,8 @@ def formula_builder(
     The function thus decorated is what `build` names in `Operator.formula` and other decorators. Of
     `each` version it may take something more, after the step. Its `options` are no attributes:
     whoever calls it may give others than the defaults. Versions that are `alike` differ in what
-    their texts leave open, and in nothing else; see `without_readings`.
+    their texts leave open, and in nothing else; see `without_readings`. The decorated function
+    returns the formulas by version; it raises nothing itself.
     """
 
     def decorate(function: Formula) -> Callable[..., Mapping[int, Formula]]:
@@ -523,7 +571,10 @@ def signature_of(schema: Schema, attributes: Iterable[str]) -> inspect.Signature
 
 @cache
 def find(domain: str, name: str) -> Operator | None:
-    """Return the operator, from the one file that declares it; None where there is none."""
+    """Return the operator, from the one file that declares it; None where there is none. Cached.
+
+    It imports that file. Raises WrongOperator for whatever fails in it.
+    """
     if (domain, name) not in _DECLARED:
         module = _modules().get(name) or snake(name)
         if module not in _files():
@@ -533,14 +584,21 @@ def find(domain: str, name: str) -> Operator | None:
 
 
 def every() -> Iterator[Operator]:
-    """Yield every operator of the engine, by domain and name."""
+    """Return an iterator of every operator of the engine, by domain and name.
+
+    It imports all their files at once. Raises WrongOperator for whatever fails in one.
+    """
     for module in _files():
         _load(module)
     return iter(_DECLARED[key] for key in sorted(_DECLARED))
 
 
 def _load(module: str) -> None:
-    """Import a file; raise WrongOperator for whatever fails in it."""
+    """Import a file of operators; what it declares is forgotten if it fails.
+
+    Raises WrongOperator, with places, for whatever fails in it, a SystemExit too, and for operators
+    that are declared wrongly; KeyboardInterrupt passes.
+    """
     modules = _modules()
     loaded = f"{_OPS}.{module}"
     try:
@@ -583,7 +641,11 @@ def judging() -> AbstractContextManager[None]:
 
 
 def leave_open(reason: str) -> None:
-    """Raise NotSupported for a judge; a backend goes on, and gives one of many right answers."""
+    """Raise NotSupported for a judge; a backend goes on, and gives one of many right answers.
+
+    A judge is what runs in `judging`. It goes on too if DECIDED has this reason: another
+    specification states the answer.
+    """
     if _is_judging.get() and reason not in DECIDED.get():
         raise NotSupported(reason)
 
@@ -606,16 +668,17 @@ def check_shape(name: str, x: Any, shape: Sequence[int]) -> None:
 
 @cache
 def _files() -> Mapping[str, Path]:
-    """Return the files of operators, by the name of their module."""
+    """Return the files of operators, by the name of their module; cached."""
     return {path.stem: path for path in sorted((Path(__file__).parent / "ops").glob("[!_]*.py"))}
 
 
 @cache
 def _modules() -> Mapping[str, str]:
-    """Return the module of each operator that shares its file with its family.
+    """Return the module of each operator that shares its file with its family; cached.
 
     Such a file lists its operators' names as NAMES. It is read and not imported, so that an
-    operator of one family loads no other family.
+    operator of one family loads no other family. Raises WrongOperator for a name that two files
+    have.
     """
     modules: dict[str, str] = dict.fromkeys(LOWERED, "direct_ml")  # which are listed there
     for module, path in _files().items():

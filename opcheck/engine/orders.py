@@ -34,7 +34,9 @@ _FUNCTIONS = (
 def other_orders(node: "Node") -> Iterator[tuple[Array, ...]]:
     """Yield the outputs of a node in honest ways of computing them in the tensors' own types.
 
-    Raises what `evaluate` raises, and NotSupported for more than `MOST_TERMS`.
+    They are the plain one, sums in sequence from the first and from the last term, and functions of
+    the library off to either side. Raises, at the next item, InvalidNode for a node that is
+    forbidden, NotSupported for one that is not implemented and for sums of more than MOST_TERMS.
     """
     yield node.plain
     for backwards in (False, True):
@@ -45,7 +47,10 @@ def other_orders(node: "Node") -> Iterator[tuple[Array, ...]]:
 
 
 def in_sequence(backwards: bool = False) -> dict[str, Fault]:
-    """Return what takes the place of functions that add up, by their names: loops over terms."""
+    """Return what takes the place of functions that add up, by their names: loops over terms.
+
+    They raise NotSupported for more than MOST_TERMS terms.
+    """
     return {
         "sum": partial(_sum, backwards),
         "mean": partial(_mean, backwards),
@@ -61,7 +66,10 @@ def _is_float(x: Any) -> bool:
 
 
 def _total(terms: Iterator[Any]) -> Any:
-    """Return the running sum of arrays, rounded to their own type after each addition."""
+    """Return the running sum of arrays, rounded to their own type after each addition.
+
+    terms: at least one.
+    """
     total = next(terms)
     for term in terms:
         total = total + term
@@ -93,7 +101,11 @@ def _sum(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Any:
-    """Return the sum along `axis`, its terms added up one by one in row-major order."""
+    """Return the sum along `axis`, its terms added up one by one in row-major order.
+
+    original: the function in whose place it is, which is called for other than floats and for no
+    elements. axis None: all. Raises NotSupported for more than MOST_TERMS elements.
+    """
     if not _is_float(x) or not x.size:
         return original(x, axis=axis, keepdims=keepdims)
     _check_terms(x.size)
@@ -111,7 +123,11 @@ def _mean(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
 ) -> Any:
-    """Return the mean along `axis`: its sum, see `_sum`, divided by the number of terms."""
+    """Return the mean along `axis`: its sum, see `_sum`, divided by the number of terms.
+
+    original: called for other than floats and for no elements. Raises NotSupported for more than
+    MOST_TERMS elements.
+    """
     if not _is_float(x) or not x.size:
         return original(x, axis=axis, keepdims=keepdims)
     total = _sum(backwards, np.sum, x, axis, keepdims)
@@ -119,7 +135,11 @@ def _mean(
 
 
 def _matmul(backwards: bool, original: Fault, a: Any, b: Any) -> Any:
-    """Return the product of matrices, each element's products added up one by one."""
+    """Return the product of matrices, each element's products added up one by one.
+
+    original: called for other than floats, for vectors, and for sums of nothing. Raises
+    NotSupported for more than MOST_TERMS products.
+    """
     are_floats = _is_float(a) and _is_float(b)
     if not are_floats or min(a.ndim, b.ndim) < 2 or not a.shape[-1]:
         return original(a, b)
@@ -131,7 +151,10 @@ def _matmul(backwards: bool, original: Fault, a: Any, b: Any) -> Any:
 
 
 def _parted(backwards: bool, x: Array, terms: int) -> Iterator[Array]:
-    """Yield `x` with all but one part of its elements 0, for each part of `terms` in a row."""
+    """Yield `x` with all but one part of its elements 0, for each part of `terms` in a row.
+
+    There are `terms` parts, at most _PARTS; the last one comes first if they go backwards.
+    """
     count = min(terms, _PARTS)
     part = np.arange(x.size).reshape(x.shape) % terms * count // terms
     for n in _ordered(count, backwards):
@@ -139,7 +162,11 @@ def _parted(backwards: bool, x: Array, terms: int) -> Iterator[Array]:
 
 
 def _sums(backwards: bool, original: Fault, x: Any, add_up: Any, terms: Any) -> Any:
-    """Return the sums that `add_up` takes, each part of their terms added to those before."""
+    """Return the sums that `add_up` takes, each part of their terms added to those before.
+
+    terms: the number of terms of each sum, or an array of them. original: called for other than
+    floats, and for sums of one term or none.
+    """
     most = int(np.max(terms, initial=0))
     if not _is_float(x) or most < 2:
         return original(x, add_up, terms)
@@ -155,7 +182,11 @@ def _bilinear(
     terms: int,
     more: Any = None,
 ) -> Any:
-    """Return a bilinear product, each part of its terms added to those before, and `more` last."""
+    """Return a bilinear product, each part of its terms added to those before, and `more` last.
+
+    terms: of each element; more: an addend or None. original: called for other than floats, and for
+    one term.
+    """
     if not (_is_float(a) and _is_float(b)) or terms < 2:
         return original(a, b, product, terms, more)
     total = _total(product(part, b) for part in _parted(backwards, a, terms))
@@ -163,7 +194,10 @@ def _bilinear(
 
 
 def _off(sign: int, name: str, original: Fault, x: Any, *others: Any) -> Any:
-    """Return what a function gives, off by as much as it may be, always to the same side."""
+    """Return what a function gives, off by as much as it may be, to the side of `sign`.
+
+    name: decides how much; original: the function. Other than floats are returned as they are.
+    """
     y = original(x, *others)
     if not _is_float(y):
         return y

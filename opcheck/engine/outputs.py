@@ -93,7 +93,10 @@ class Expected:
         return np.clip(rest, -_LARGEST_FLOAT64, _LARGEST_FLOAT64)
 
     def rounded(self) -> Array:
-        """Return the values rounded to the output's dtype, to nearest, ties to even."""
+        """Return the values rounded once to the output's dtype, to nearest, ties to even.
+
+        Raises ValueError for a type of integers that does not hold a value.
+        """
         # Nothing but −0 leaves a −0 what it is.
         rest = -0.0 if self.rest is None else np.where(self.rest == 0, -0.0, self.rest)
         with np.errstate(over="ignore"):
@@ -147,7 +150,10 @@ class Expected:
         return max(tier.arithmetic.floor, expected(self.dtype).floor)
 
     def certain(self, tier: Tier) -> float:
-        """Return a relative error that a tier allows every element, known without its bound."""
+        """Return a relative error that a tier allows every element, known without its bound.
+
+        It is 0 of outputs other than numbers.
+        """
         output = self.evaluation.outputs(tier)[self.place]
         if not isinstance(output, Bounded):
             return 0.0
@@ -168,6 +174,11 @@ class Expected:
         return self._rooms[tier]
 
     def _room(self, tier: Tier) -> Room:
+        """Return what `room` returns, without a cache.
+
+        A comparison admits both of what is unsure, and an index all that it lists; numbers have
+        errors.
+        """
         output = self.evaluation.outputs(tier)[self.place]
         if isinstance(output, Truth):
             both = np.stack([output.v, output.v ^ output.unsure], axis=-1)
@@ -279,7 +290,10 @@ class Drawn:
         return quantiles
 
     def rounded(self) -> Array:
-        """Return such numbers, others each time unless there is a seed."""
+        """Return such numbers, others each time unless there is a seed.
+
+        Raises what the formula raises on these inputs.
+        """
         return self.answer()[self.place]
 
 
@@ -288,5 +302,5 @@ Outputs: TypeAlias = tuple[Array | Expected | Drawn, ...]
 
 
 def rounded(output: Array | Expected | Drawn) -> Array:
-    """Return an output as an array of its dtype."""
+    """Return an output as an array of its dtype; one that is drawn, other numbers each time."""
     return output if isinstance(output, np.ndarray) else output.rounded()

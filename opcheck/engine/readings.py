@@ -120,8 +120,8 @@ def each_reading(evaluate: Callable[[], T]) -> Iterator[Reading[T]]:
     """Yield what `evaluate` gives by every combination of the readings that it comes across.
 
     The combination of all first readings comes first. `evaluate` must compute all that it returns
-    before it returns. NotSupported is raised if it takes more than MAX_ANSWERS evaluations, and
-    whatever `evaluate` raises apart from InvalidNode.
+    before it returns. InvalidNode that it raises is an answer, too; all else that it raises passes
+    through. Raises NotSupported before the evaluation after MAX_ANSWERS.
     """
     waiting: list[Mapping[str, str]] = [{}]
     evaluations = 0

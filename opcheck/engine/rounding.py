@@ -42,9 +42,12 @@ class _Left(NamedTuple):
 
 @np.errstate(all="ignore")
 def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
-    """Return the outputs rounded once, and how they came about.
+    """Return the outputs rounded once to their own types, and how they came about.
 
-    Raises what `evaluate` raises, NotSupported for outputs drawn at random, and Unrounded.
+    Raises InvalidNode for a node that is forbidden; NotSupported for one that is not implemented
+    and for outputs drawn at random; MemoryError and WrongOperator as a formula does; Unrounded
+    where all DIGITS do not tell what an element rounds to, or precise numbers contradict bounded
+    ones.
     """
     rounded: dict[int, Array] = {}
     method: Method = "exact"
@@ -69,7 +72,11 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
 
 
 def _ends(output: Expected) -> tuple[Array, Array]:
-    """Return the lowest and highest numbers that the reference's own error leaves an element."""
+    """Return the lowest and highest numbers that the reference's own error leaves an element.
+
+    Both have the output's shape and dtype; of infinities, NaN and other types than floats both are
+    the rounded value.
+    """
     if output.dtype.kind != "float":
         return output.rounded(), output.rounded()
     # The arithmetic in which the reference itself is computed.
@@ -105,7 +112,8 @@ def _sum(high: Any, low: Any, slack: Any) -> tuple[Any, Any]:
 def nearest(high: Any, low: Any, dtype: DType) -> Array:
     """Return `high` + `low`, where `high` is the nearest float64, rounded once to `dtype`.
 
-    An odd last digit stands for all the digits that float64 has no room for.
+    low: what `high` has lost, of its shape; it is not used for float64. dtype: a float. An odd last
+    digit stands for all the digits that float64 has no room for. What is too large is infinite.
     """
     if dtype.precision < DTYPES["float64"].precision:
         inexact = (low != 0) & ((high.view(np.int64) & 1) == 0) & np.isfinite(high)
@@ -114,7 +122,11 @@ def nearest(high: Any, low: Any, dtype: DType) -> Array:
 
 
 def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
-    """Return the wanted outputs, with as many digits as it takes."""
+    """Return the wanted outputs, by their places, with as many digits as it takes.
+
+    Raises Unrounded if no number of DIGITS tells what they round to, or they contradict bounds; and
+    InvalidNode, NotSupported, MemoryError and WrongOperator as `precisely` does.
+    """
     rounded: dict[int, Array] = {}
     before = precisely(node, DIGITS[0])
     for bits, more_bits in pairwise(DIGITS):
@@ -134,7 +146,8 @@ def _by_digits(node: Node, wanted: Mapping[int, _Left]) -> Mapping[int, Array]:
 def _certain(before: Any, now: Any, bits: int, more_bits: int, output: Expected) -> Array | None:
     """Return the rounded values; None where the digits leave a choice.
 
-    before, now: precise numbers with `bits` and with `more_bits` binary digits.
+    before, now: precise numbers with `bits` and with `more_bits` binary digits. NaN, infinities and
+    the signs of zeros are those of `output`.
     """
     from opcheck.numbers.precise import rounded
 

@@ -85,9 +85,10 @@ LIMIT_AT_INFINITY = Ruling(
 
 
 def flag(name: str, value: int) -> bool:
-    """Return True if a flag of this name is set.
+    """Return True if a flag of this name is set: 1 is, and 0 is not.
 
-    A number other than 0 and 1 is taken for one of them, or refused: FLAG_OF_ANOTHER_NUMBER.
+    Another number is taken for 1, for 0, or refused: FLAG_OF_ANOTHER_NUMBER. Raises InvalidNode by
+    the last reading.
     """
     if value in (0, 1):
         return value == 1
@@ -127,12 +128,15 @@ def minimum(x: Operand, y: Operand) -> Tensor:
 
 
 def _number_of(x: Operand, other: Operand) -> Tensor:
-    """Return `x`, and `other` where `x` is NaN."""
+    """Return `x`, and `other` where `x` is NaN; both broadcast."""
     return xp.where(xp.isnan(x), other, x)
 
 
 def of_either_side(x: Tensor, y: Tensor) -> Tensor:
-    """Return `y`, a function of `x` by its sides of a limit; of NaN, NaN or 0: NAN_ON_NO_SIDE."""
+    """Return `y`, a function of `x` by its sides of a limit.
+
+    Where x is NaN, it is NaN or 0: NAN_ON_NO_SIDE. x and y: of one shape.
+    """
     if not has_nan(x):
         return y
     if NAN_ON_NO_SIDE.reading() == "zero":
@@ -143,7 +147,8 @@ def of_either_side(x: Tensor, y: Tensor) -> Tensor:
 def with_limit(x: Tensor, y: Tensor, limit: Operand) -> Tensor:
     """Return `y`, a function of `x`; where the formula makes NaN of infinity, that or the limit.
 
-    `limit` broadcasts to `y`: LIMIT_AT_INFINITY.
+    `limit` broadcasts to `y`: LIMIT_AT_INFINITY. Where y is not NaN, or x is not infinite, it
+    stays.
     """
     if not np.any(xp.isinf(x)):
         return y
@@ -156,8 +161,9 @@ def with_limit(x: Tensor, y: Tensor, limit: Operand) -> Tensor:
 def extremes_beside_nan(x: Tensor, axis: int, reading: str, *, largest: bool) -> NDArray[np.bool_]:
     """Return a mask of the largest or smallest elements along `axis`, by a reading of NAN_IN_ORDER.
 
-    If NaN is never exceeded, one that comes first stays the extreme, and any later one is passed
-    over. In a row of NaN alone each is an extreme.
+    x: of any kind of numbers; the mask is plain, in its shape, and has all of equal extremes. If
+    NaN is never exceeded, one that comes first stays the extreme, and any later one is passed over.
+    In a row of NaN alone each is an extreme. Raises ValueError for an axis of length 0.
     """
     values = seen(x)
     is_nan = np.asarray(values != values, bool)

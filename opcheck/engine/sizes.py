@@ -30,7 +30,8 @@ _TEXT = 8
 def check_sizes(op: OpVersion, inputs: Sequence[Any], attrs: Attrs) -> None:
     """Raise BeyondBudget if a node makes a tensor of more elements than opcheck computes.
 
-    An input that is broadcast takes little memory itself, and counts with all its elements.
+    An input that is broadcast takes little memory itself, and counts with all its elements. A node
+    for which there is no rule, or whose rule fails, is not counted: its formula says what is wrong.
     """
     for x in inputs:
         if isinstance(x, np.ndarray) and 0 in x.strides and op.name not in ("Shape", "Size"):
@@ -46,7 +47,10 @@ def check_sizes(op: OpVersion, inputs: Sequence[Any], attrs: Attrs) -> None:
 
 
 def elements_of(value: Any) -> int:
-    """Return the elements of a tensor or of a list of them; long texts count as several."""
+    """Return the elements of a tensor or of a list of them; long texts count as several, None as 0.
+
+    Each tensor of a list counts as _OF_A_TENSOR more.
+    """
     if value is None:
         return 0
     if isinstance(value, list | tuple):
@@ -63,7 +67,10 @@ def _product(sizes: Iterable[Any]) -> int:
 
 
 def _values(tensor: Any) -> list[Any]:
-    """Return the numbers of a tensor that no rounding has touched; TypeError for others."""
+    """Return the numbers of a tensor in row-major order.
+
+    Raises TypeError if rounding has touched them.
+    """
     known = if_known(tensor)
     if not isinstance(known, np.ndarray):
         raise TypeError("its values depend on rounding")
@@ -72,20 +79,29 @@ def _values(tensor: Any) -> list[Any]:
 
 
 def _number(tensor: Any) -> Any:
-    """Return the only number of a tensor; raises as `_values`."""
+    """Return the only number of a tensor.
+
+    Raises ValueError for another number of elements, TypeError if rounding touched it.
+    """
     (value,) = _values(tensor)
     return value
 
 
 def _broadcast(*shapes: Shape) -> tuple[int, ...]:
-    """Return the shape to which others are broadcast; unlike NumPy's, it has no limit of sizes."""
+    """Return the shape to which others are broadcast; unlike NumPy's, it has no limit of sizes.
+
+    Axes that do not fit are not found. Raises ValueError for no shapes.
+    """
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     return tuple(0 if 0 in sizes else max(sizes) for sizes in zip(*padded, strict=True))
 
 
 def _axis_sizes(shape: Shape, axes: Iterable[int], sizes: Iterable[int]) -> list[int]:
-    """Return the shape with other sizes along some axes."""
+    """Return the shape with other sizes along some axes, which may be negative.
+
+    Raises IndexError for an axis out of range, ValueError for another number of sizes than axes.
+    """
     found = [*shape]
     for axis, size in zip(axes, sizes, strict=True):
         found[axis] = size
@@ -93,7 +109,10 @@ def _axis_sizes(shape: Shape, axes: Iterable[int], sizes: Iterable[int]) -> list
 
 
 def _elementwise(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of inputs that broadcast to each other."""
+    """Return the elements of inputs that broadcast to each other, None not counting.
+
+    Before version 7, with the attribute `broadcast`, those of the first input.
+    """
     if "broadcast" in attrs:  # Before version 7, only the second input is broadcast.
         return _product(inputs[0].shape)
     return _product(_broadcast(*(x.shape for x in inputs if x is not None)))
@@ -105,7 +124,11 @@ def _concat(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _tile(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor times its repeats."""
+    """Return the elements of a tensor times its repeats.
+
+    In the first version the repeats are one number, and an axis follows. Raises TypeError if
+    rounding decides them.
+    """
     data, repeats, *axis = inputs
     if axis:  # the first version
         return _product(data.shape) * int(_number(repeats))
@@ -113,29 +136,47 @@ def _tile(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _expand(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor broadcast to a shape."""
+    """Return the elements of a tensor broadcast to a shape.
+
+    Raises TypeError if rounding decides the shape.
+    """
     data, shape = inputs
     return _product(_broadcast(data.shape, _values(shape)))
 
 
 def _of_shape(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of the shape that is the first input."""
+    """Return the elements of the shape that is the first input.
+
+    Raises TypeError if rounding decides it.
+    """
     return _product(_values(inputs[0]))
 
 
 def _by_shape(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of the shape that is an attribute."""
+    """Return the elements of the shape that is an attribute; raises KeyError without it."""
     return _product(attrs["shape"])
 
 
 def _range(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return how many numbers there are from start to limit by delta."""
+    """Return how many numbers there are from start to limit by delta, 0 or more.
+
+    Raises ZeroDivisionError, ValueError or OverflowError for a delta of 0, NaN and infinities,
+    TypeError for numbers that rounding decides.
+    """
     start, limit, delta = map(_number, inputs)
     return int(max(0, ceil((limit - start) / delta)))
 
 
 def _resize(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor resized to sizes or by scales."""
+    """Return the elements of a tensor resized to sizes or by scales, along `axes` or all.
+
+    inputs: X, and scales; or X, a region of interest, scales and sizes, each None if it is left
+    out. Versions without inputs have scales as attributes. keep_aspect_ratio_policy: one ratio for
+    all.
+
+    Raises ValueError for scales that are not finite and for lists of different lengths, KeyError
+    without scales, TypeError for numbers that rounding decides.
+    """
     data, *rest = inputs
     scales = None
     sizes = None
@@ -164,14 +205,18 @@ def _resize(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _scaled(size: int, factor: float) -> int:
-    """Return a size times a factor, rounded down; ValueError for NaN and infinity."""
+    """Return a size times a factor, rounded down; raises ValueError for NaN and infinity."""
     if not isfinite(factor):
         raise ValueError("no size")
     return int(size * factor)
 
 
 def _pad(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor with its padding."""
+    """Return the elements of a tensor with its padding, along `axes` or all; at least 0.
+
+    pads: an input or an attribute, all beginnings before all ends. Raises KeyError without them,
+    IndexError for too few, TypeError if rounding decides them.
+    """
     data, *rest = inputs
     pads = _values(rest[0]) if rest else [*(attrs.get("pads") or attrs["paddings"])]
     has_axes = len(rest) > 2 and rest[2] is not None
@@ -182,7 +227,10 @@ def _pad(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _gather(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor with indices in place of an axis."""
+    """Return the elements of a tensor with indices in place of an axis.
+
+    Raises IndexError for an axis that it does not have.
+    """
     data, indices = inputs
     axis = attrs.get("axis") or 0
     return _product(_axis_sizes(data.shape, [axis], [_product(indices.shape)]))
@@ -202,7 +250,7 @@ def _features(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _one_hot(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of indices times the depth."""
+    """Return the elements of indices times the depth; raises TypeError if rounding decides it."""
     indices, depth, _ = inputs
     return _product(indices.shape) * int(_number(depth))
 
@@ -215,7 +263,7 @@ def _matrices(left: Shape, right: Shape) -> int:
 
 
 def _matmul(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of the product of the first two inputs."""
+    """Return the elements of the product of the first two inputs; see `_matrices`."""
     return _matrices(inputs[0].shape, inputs[1].shape)
 
 
@@ -225,14 +273,22 @@ def _quantized_matmul(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _gemm(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a product of matrices that may be transposed."""
+    """Return the elements of a product of matrices that may be transposed.
+
+    Raises IndexError for other ranks.
+    """
     rows = inputs[0].shape[1 if attrs.get("transA") else 0]
     columns = inputs[1].shape[0 if attrs.get("transB") else 1]
     return int(rows * columns)
 
 
 def _einsum(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the output's elements; of an equation with an ellipsis, those of all its letters."""
+    """Return the output's elements; of an equation with an ellipsis, those of all its letters.
+
+    Without an arrow, the output has the letters that occur once. Letters of length 1 are broadcast.
+    Raises KeyError without an equation or for a letter of no input, ValueError for a term that does
+    not fit its input.
+    """
     equation = str(attrs["equation"]).replace(" ", "")
     operands, arrow, output = equation.partition("->")
     sizes: dict[str, int] = {}
@@ -253,7 +309,10 @@ def _einsum(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _padded(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the padded input of a convolution or pool, which bounds each channel."""
+    """Return the padded input of a convolution or pool, which bounds each channel.
+
+    Raises IndexError for too few pads.
+    """
     data = inputs[0].shape
     spatial = data[2:]
     pads = [*(attrs.get("pads") or (0,) * (2 * len(spatial)))]
@@ -263,7 +322,12 @@ def _padded(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _transposed(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the output of a transposed convolution or of MaxUnpool, less what `pads` cut off."""
+    """Return the output of a transposed convolution or of MaxUnpool, less what `pads` cut off.
+
+    With kernel_shape as an attribute the output has the channels of X; without it, both follow from
+    W, the second input. An `output_shape` decides by itself. Raises ValueError for attributes of
+    other lengths than the spatial axes.
+    """
     data = inputs[0].shape
     kernel = attrs.get("kernel_shape")
     spatial = data[2:]
@@ -294,20 +358,30 @@ def _transposed(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _unpooled(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of the shape that is the third input, or see `_transposed`."""
+    """Return the elements of the shape that is the third input, or without it see `_transposed`.
+
+    Raises TypeError if rounding decides the shape, ValueError for attributes of wrong lengths.
+    """
     if len(inputs) > 2 and inputs[2] is not None:
         return _product(_values(inputs[2]))
     return _transposed(inputs, attrs)
 
 
 def _image_of_columns(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of the image that Col2Im puts together."""
+    """Return the elements of the image that Col2Im puts together.
+
+    inputs: the columns, [N, C * block, L], the image's shape and the block's. Raises TypeError if
+    rounding decides the shapes, ZeroDivisionError for an empty block.
+    """
     data, image, block = inputs
     return int(data.shape[0] * data.shape[1] * _product(_values(image))) // _product(_values(block))
 
 
 def _grid(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the coordinates of a grid over a tensor of sizes N×C×D1×…×Dn."""
+    """Return the coordinates of a grid over a tensor of sizes N×C×D1×…×Dn, the second input.
+
+    Raises IndexError for no sizes, TypeError if rounding decides them.
+    """
     sizes = _values(inputs[1])
     return _product((sizes[0], *sizes[2:], len(sizes) - 2))
 
@@ -319,26 +393,40 @@ def _sampled(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _cropped(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor with other sizes along some axes."""
+    """Return the elements of a tensor with other sizes, the second input, along `axes` or all.
+
+    Raises ValueError for another number of sizes, TypeError if rounding decides them.
+    """
     data, shape = inputs
     axes = attrs.get("axes") or range(len(data.shape))
     return _product(_axis_sizes(data.shape, axes, _values(shape)))
 
 
 def _window(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a window, whose size is the first input."""
+    """Return the elements of a window, whose size is the first input.
+
+    Raises TypeError if rounding decides it.
+    """
     return int(_number(inputs[0]))
 
 
 def _mel(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the weights of each bin for each frequency."""
+    """Return the weights of each bin for each frequency.
+
+    Raises TypeError if rounding decides the sizes.
+    """
     bins = _number(inputs[0])
     length = _number(inputs[1])
     return int(bins * (length // 2 + 1))
 
 
 def _fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of a tensor with another length along the transformed axis."""
+    """Return the elements of a tensor with another length along the transformed axis.
+
+    inputs: the signal, and perhaps the length and the axis, an attribute before version 20; by
+    default the last but one. Raises IndexError for an axis out of range, TypeError for numbers that
+    rounding decides.
+    """
     data, *rest = inputs
     length, axis = (*rest, None, None)[:2]
     if length is None:
@@ -348,7 +436,11 @@ def _fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _short_fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the elements of the transforms of all frames."""
+    """Return the elements of the transforms of all frames, two for each complex number.
+
+    inputs: the signal, [batches, length, …], the step, and perhaps a window and a length of frames.
+    Raises ZeroDivisionError for a step of 0, TypeError for numbers that rounding decides.
+    """
     signal, step, *rest = inputs
     window, length = (*rest, None, None)[:2]
     frame = signal.shape[1]
@@ -361,7 +453,10 @@ def _short_fourier(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _regions(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the pooled elements of each channel for each region."""
+    """Return the pooled elements of each channel for each region.
+
+    They are those of pooled_shape or of output_height and output_width, by default 1.
+    """
     data, rois = inputs[:2]
     height, width = attrs.get("pooled_shape") or (
         attrs.get("output_height") or 1,
@@ -371,28 +466,33 @@ def _regions(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _multinomial(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the samples of each batch."""
+    """Return the samples of each batch: sample_size, by default 1."""
     return int(inputs[0].shape[0] * (attrs.get("sample_size") or 1))
 
 
 def _ngrams(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return a count for each n-gram and row of texts."""
+    """Return a count for each n-gram and row of texts; raises KeyError without n-gram indexes."""
     return int(_product(inputs[0].shape[:-1]) * (max(attrs["ngram_indexes"]) + 1))
 
 
 def _vectorized(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the features of each row."""
+    """Return the features of each row; raises KeyError without the attribute that has them."""
     return int(inputs[0].shape[0]) * sum(attrs["inputdimensions"])
 
 
 def _targets(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the targets of each row."""
+    """Return the targets of each row, by default 1; a vector is one row."""
     targets = attrs.get("n_targets") or attrs.get("targets") or 1
     return int(inputs[0].shape[0] if len(inputs[0].shape) > 1 else 1) * int(targets)
 
 
 def _parts(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the parts of a sequence, each of which is a tensor."""
+    """Return the parts of a sequence, each of which counts as a tensor.
+
+    split: the lengths of the parts, or a scalar, the most elements of one; without it each entry of
+    the axis is a part. Raises IndexError for an axis out of range, ZeroDivisionError for a scalar
+    of 0, TypeError for one that rounding decides.
+    """
     data, *split = inputs
     size = data.shape[attrs.get("axis") or 0]
     if not split or split[0] is None:
@@ -403,13 +503,20 @@ def _parts(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _texts(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the size of texts that are put together, by their longest."""
+    """Return the size of texts that are put together, by the longest of each input.
+
+    Raises TypeError if one is no plain array.
+    """
     longest = [max(map(len, _values(x)), default=0) for x in inputs]
     return _elementwise(inputs, attrs) * max(1, sum(longest) // _TEXT)
 
 
 def _reduced(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the output of a reduction, which is larger than its input where that is empty."""
+    """Return the output of a reduction, which is larger than its input where that is empty.
+
+    axes: an attribute or the second input; without them it is the size of the input. Raises
+    IndexError for an axis out of range, TypeError if rounding decides them.
+    """
     data, *rest = inputs
     axes = attrs.get("axes")
     if axes is None and rest and rest[0] is not None:
@@ -420,7 +527,12 @@ def _reduced(inputs: Sequence[Any], attrs: Attrs) -> int:
 
 
 def _attended(inputs: Sequence[Any], attrs: Attrs) -> int:
-    """Return the scores of an attention, one for each head, query and key."""
+    """Return the scores of an attention, one for each head, query and key.
+
+    inputs: Q and K, of rank 4 or, with an attribute for the number of heads, 3; the fifth is the
+    past keys or None. Raises KeyError for rank 3 without that attribute, ValueError for other
+    ranks.
+    """
     queries = inputs[0].shape
     keys = inputs[1].shape
     past_key = inputs[4] if len(inputs) > 4 else None

@@ -35,7 +35,10 @@ class Tier:
         return hash((self.name, self.formula))  # Many of the arithmetic's fields take long.
 
     def without_limits(self) -> "Tier":
-        """Return the tier of the same roundings where nothing overflows and nothing is flushed."""
+        """Return the tier of the same roundings where nothing overflows and nothing is flushed.
+
+        Its half arithmetic, if it has one, has no limits either.
+        """
         half = self.arithmetic.half
         arithmetic = replace(_without_limits(self.arithmetic), half=half and _without_limits(half))
         return replace(self, name=f"{self.name} without limits", arithmetic=arithmetic)
@@ -61,11 +64,13 @@ def tiers_of(
     inside: tuple[DType, ...] = (),
     casts: bool = False,
 ) -> tuple[Tier, ...]:
-    """Return the tiers of an operator's version, those without a remark first.
+    """Return the tiers of an operator's version, those without a remark first; cached.
 
     They compute as expected of `dtype`, or in a 16-bit type of `short`; or in one of `inside`, but
     only what is of a 16-bit type. Those of a type that is `declared`, by its name, have no remark.
-    The last one leaves out the roundings of casts within a graph, if it `casts`.
+    The formula comes first, then its alternatives of this version. Each of the usual arithmetic has
+    a tier of the same formula that may also leave its range, "range". The last one leaves out the
+    roundings of casts within a graph, if it `casts`.
     """
     name = "float64" if dtype.name == "float64" else "float32"
     usual = expected(dtype)
@@ -94,8 +99,9 @@ def _tiers_in(
 ) -> Iterator[Tier]:
     """Yield the tiers in a 16-bit type: results that are stored in it, and all computed in it.
 
-    A type that is not declared has a remark. What its roundings leave is excused, and nothing that
-    results from an overflow in it: see `Tier.without_limits`.
+    formulas: the formulations of each, None for the operator's formula. A type that is not declared
+    has a remark. What its roundings leave is excused, and nothing that results from an overflow in
+    it: see `Tier.without_limits`.
     """
     for word, remark, arithmetic in _narrower(narrower, is_declared=is_declared):
         everywhere = replace(arithmetic, everywhere=True)
@@ -115,7 +121,11 @@ def _tiers_inside(usual: Arithmetic, narrower: DType, *, is_declared: bool) -> I
 
 
 def _narrower(narrower: DType, *, is_declared: bool) -> Iterator[tuple[str, str, Arithmetic]]:
-    """Yield the arithmetics of a 16-bit type, each with a word for it and its remark."""
+    """Yield the arithmetics of a 16-bit type, each with a word for it and its remark.
+
+    They are "stored", of float32 with results kept in the type, and "arithmetic", all in it. The
+    remark of a declared type is "".
+    """
     for word, message, arithmetic in (
         ("stored", f"kept in {narrower} between operations", stored(narrower)),
         ("arithmetic", f"computed in {narrower}", narrow(narrower)),

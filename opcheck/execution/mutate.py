@@ -52,7 +52,7 @@ Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], It
 
 
 def stateful_backend(stateful: StatefulMutant) -> Backend:
-    """A backend whose single answers are right, but whose runs disturb each other."""
+    """Return a backend whose single answers are right, but whose runs disturb each other."""
 
     def prepare(task: model.Task) -> TaskCall:
         runs: list[list[Any]] = []
@@ -68,7 +68,7 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
 
 
 def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
-    """The outcome of a backend that has one answer, or refusal."""
+    """Return the outcome of a backend that has one answer, or refusal."""
     if isinstance(answer, InvalidNode):
         return model.Raised("run", type(answer).__name__, message_of(answer), documented=True)
     return model.Produced(backends.as_outputs(answer), 0.0, once=True)
@@ -86,7 +86,7 @@ class CaseKills:
 
     @cached_property
     def judges(self) -> bool:
-        """False if opcheck's engine has no answer; raises UsageError where the case is wrong."""
+        """False if opcheck's engine has no answer. Raises UsageError if the case is wrong."""
         try:
             _ = self.evaluation.accepted_answers
         except expected.Unsupported:
@@ -97,7 +97,10 @@ class CaseKills:
         return True
 
     def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
-        """Return the verdict of the case on `mutant`."""
+        """Return the verdict of the case on `mutant`; PASS if it gives the right bits.
+
+        A refusal of the case shows only if the legal twin is refused too, or comes out wrong.
+        """
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
             questions = self.evaluation.judge(backend.info)
@@ -129,17 +132,19 @@ class CaseKills:
         return workers.run_here(self.evaluation.judge(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
+        """Return a mutant's outputs for the legal twin; right ones if that has another dtype."""
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return right_of(twin) if other else mutant.made_on(twin)
 
     @cached_property
     def _twin(self) -> Node | None:
+        """The node of the legal twin, None without one."""
         twin = self.evaluation.question.twin
         return expected.node_of(twin.task, twin.inputs) if twin else None
 
 
 def right_of(node: Node) -> OutputsOrRefusal:
-    """Return the engine's outputs, or why it refuses the node or does not support it."""
+    """Return the engine's outputs, read-only, or why it refuses the node or does not support it."""
     try:
         for output in node.right:
             output.flags.writeable = False
@@ -150,15 +155,18 @@ def right_of(node: Node) -> OutputsOrRefusal:
     return node.right
 
 
-def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
-    """Return True for two refusals, or the same outputs bit for bit."""
-    if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
-        return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
-    if one is other:
+def same_outputs(outputs: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
+    """Return True for two refusals, whatever they say, or the same outputs bit for bit.
+
+    Outputs that are no arrays are equal only if both are one object.
+    """
+    if isinstance(outputs, InvalidNode) or isinstance(other, InvalidNode):
+        return isinstance(outputs, InvalidNode) and isinstance(other, InvalidNode)
+    if outputs is other:
         return True
-    if len(one) != len(other) or not all(isinstance(x, np.ndarray) for x in (*one, *other)):
+    if len(outputs) != len(other) or not all(isinstance(x, np.ndarray) for x in (*outputs, *other)):
         return False
-    return all(map(identical, one, other))
+    return all(map(identical, outputs, other))
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
@@ -192,7 +200,11 @@ _Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, boo
 
 @cache
 def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
-    """Return the mutants of an operator on one dtype, the most specific first."""
+    """Return the mutants of an operator on one dtype, the most specific first.
+
+    Only those that concern a node of a small shipped case are among them; stateful ones are last.
+    None if there is no formula.
+    """
     operator = operator_of(op)
     if operator is None:
         return ()
@@ -249,9 +261,14 @@ def mutations(
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
-    With `spread` they are where it does its work.
+    Args:
+        cases: The cases; those that state no answer are left out.
+        settings: Options, None for the default ones.
+        jobs: The number of processes.
+        spread: Does the work elsewhere, None for processes of this machine.
 
-    Raises UsageError for a case that is itself wrong, and for arguments about nothing.
+    Raises UsageError for a case that is itself wrong, CaseFileError for arguments about nothing
+    known, and ProcessDied if a process is killed.
     """
     by_cell = cells(cases)
     for cell in by_cell:
@@ -309,6 +326,7 @@ def size(case: Case) -> int:
 
 
 def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
+    """Return the mutants in a cell that the settings name, all if they name none."""
     mutants = mutants_in(cell.op, cell.dtype)
     return [wrong for wrong in mutants if not settings.names or wrong.name in settings.names]
 
@@ -316,7 +334,10 @@ def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
 def _places(
     cells: Iterable[Cell], settings: MutationSettings
 ) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
-    """Each mutant with its cell, or all of a version if their cases decide about it together."""
+    """Return each mutant with its cell, or all of a version if their cases decide together.
+
+    Keys are the mutant's name, and the cell or the version.
+    """
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
     for cell in cells:
         for wrong in _chosen(cell, settings):
@@ -326,24 +347,25 @@ def _places(
 
 
 def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
-    """A mutant made in a cell."""
+    """Return the id of a mutant made in a cell."""
     once = isinstance(wrong, Mutant) and wrong.once_a_version
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
 def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
-    """A `Spread` in so many processes; in this one as it is asked for."""
+    """Do the work of `mutations` in so many processes: a `Spread` of this machine."""
     if jobs == 1:
         return chain.from_iterable(map(work, batches))
     return chain.from_iterable(workers.in_parallel(partial(_whole, work), batches, jobs))
 
 
 def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:
+    """Return a list of all that a function yields for a batch."""
     return [*function(batch)]
 
 
 def _each(batch: _Batch) -> Iterator[Mutation]:
-    """Yield the fate of each mutant of a batch."""
+    """Yield the fate of each mutant of a batch. Raises UsageError for a case that is wrong."""
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
     kills_of_cases = {
@@ -391,8 +413,8 @@ def _killers(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the ids of cases that kill a mutant, by name, and of those that only notice it.
 
-    Cases that decide come first, of these the `known` names, until there are `enough`. Others
-    can notice it, and are tried only if none kills.
+    Cases that decide come first, of these the `known` names, until there are `enough`. Others can
+    notice it, and are tried only if none kills. Raises UsageError for a case that is wrong.
     """
 
     def order(case_kills: CaseKills) -> tuple[bool, bool]:
@@ -418,7 +440,11 @@ def _killers(
 def killed_elsewhere(
     alive: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1, spread: Spread | None = None
 ) -> Iterator[tuple[MutantId, Case]]:
-    """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
+    """Yield the smallest shipped case that kills each survivor of `cases`, where one does.
+
+    `alive` are the survivors; `jobs` and `spread` are as in `mutations`. Raises UsageError for a
+    shipped case that is wrong, ProcessDied if a process is killed.
+    """
     asked = {(case.id, case.source) for case in cases}
     batches = [
         (survivors, [case for case in _shipped(op) if (case.id, case.source) not in asked])
@@ -475,7 +501,11 @@ class ArgumentsFields(validation.Fields):
 
 
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
-    """Return the argument that no input distinguishes it from the formula; None without one."""
+    """Return the argument that no input distinguishes a mutant from the formula; None without one.
+
+    `dtype` None asks for an argument about all dtypes. Raises CaseFileError for arguments about
+    nothing known.
+    """
     names = {*mutant.names, *mutant.within}
     about = (argument for argument in arguments(op) if not names.isdisjoint(argument.mutants))
     return next(
@@ -486,7 +516,11 @@ def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None
 
 @cache
 def arguments(op: OpVersion) -> tuple[Argument, ...]:
-    """Return the arguments about a version; raises CaseFileError if one is about nothing known."""
+    """Return the arguments about a version; of DirectML, those about its ONNX operator too.
+
+    Raises CaseFileError with every argument about a version, a dtype or a mutant that is not known,
+    and every problem of the files.
+    """
     operator = operator_of(op)
     versions: Set[int] = operator.formulas.keys() if operator else {op.since}
     problems = Problems()
@@ -516,7 +550,7 @@ def _check_argument(
     number: int,
     problems: Problems,
 ) -> None:
-    """Report what the `number`-th argument of a file names and does not exist."""
+    """Add to `problems` what the `number`-th argument of a file names and does not exist."""
     ops = [replace(op, since=since) for since in {*argument.versions} & versions or versions]
     known_values: dict[str, Set[Any]] = {
         "versions": versions,
@@ -535,17 +569,20 @@ def _check_argument(
 
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
-    """Return each shipped file of arguments, with its name; raises CaseFileError."""
+    """Return each shipped file of arguments, with its name and its nodes.
+
+    Raises CaseFileError with every problem of every file.
+    """
     problems = Problems()
-    found: list[tuple[str, FileNode, ArgumentsFields]] = []
+    files: list[tuple[str, FileNode, ArgumentsFields]] = []
     keys = {"equivalent": validation.aliases(Argument)}
     for path in shipped_files(Kind.EQUIVALENT):
         file = shipped_name(path)
         node = read_file(path, problems)
         fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
         if node and fields:
-            found.append((file, node, fields))
+            files.append((file, node, fields))
             for place in (node, *node.entries["equivalent"].items):
                 validation.check_operators(place, opset.operators(fields.domain), file, problems)
     problems.raise_if_any()
-    return tuple(found)
+    return tuple(files)

@@ -105,7 +105,8 @@ class Arithmetic:
     def turned_into(self, other: "Arithmetic") -> "Arithmetic":
         """Return `other` with what holds for all of a node, whatever type a part of it has.
 
-        That is `flushes`, `scatters` and `everywhere` of this one, and the wider of both `values`.
+        That is `flushes`, `scatters`, `everywhere` and `keeps_casts` of this one, and the wider of
+        both `values`.
         """
         return replace(
             other,

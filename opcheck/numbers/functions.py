@@ -441,8 +441,8 @@ def sum(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis`, in the type of a floating `x`; 0 of no elements.
 
     Plain integers and booleans are added up in 64 bits, and wrap around. `keepdims` leaves the axes
-    in, with length 1. Raises AxisError for an axis that a plain `x` lacks; for bounded numbers an
-    axis counts modulo the rank.
+    in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an
+    axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("sum", x, axis=axis, keepdims=keepdims)
 
@@ -451,7 +451,8 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis` divided by the number of its elements; NaN of none.
 
     It has the type of a floating `x`; of plain integers it loses the fraction. `keepdims` leaves
-    the axes in, with length 1. Axes that `x` lacks are as in `sum`.
+    the axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded
+    numbers an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("mean", x, axis=axis, keepdims=keepdims)
 
@@ -460,7 +461,8 @@ def prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the product over `axis`, in the type of a floating `x`; 1 of no elements.
 
     Plain integers and booleans are multiplied in 64 bits, and wrap around. `keepdims` leaves the
-    axes in, with length 1. Axes that `x` lacks are as in `sum`.
+    axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers
+    an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("prod", x, axis=axis, keepdims=keepdims)
 
@@ -468,8 +470,9 @@ def prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the largest element over `axis`; NaN if there is one.
 
-    `keepdims` leaves the axes in, with length 1. Axes that `x` lacks are as in `sum`. Raises
-    ValueError if there is no element to choose from.
+    `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
+    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
+    modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("max", x, axis=axis, keepdims=keepdims)
 
@@ -477,8 +480,9 @@ def max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def min(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the smallest element over `axis`; NaN if there is one.
 
-    `keepdims` leaves the axes in, with length 1. Axes that `x` lacks are as in `sum`. Raises
-    ValueError if there is no element to choose from.
+    `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
+    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
+    modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("min", x, axis=axis, keepdims=keepdims)
 
@@ -603,7 +607,8 @@ def expand_dims(x: Tensor, axis: int | Integers) -> Tensor:
 def flip(x: Tensor, axis: Axes = None) -> Tensor:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    Axes that `x` lacks are as in `sum`.
+    Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts modulo
+    the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("flip", x, axis=axis)
 

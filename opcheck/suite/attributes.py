@@ -16,7 +16,11 @@ _LARGEST = dtypes.limits(dtypes.DTYPES["float32"])[1]
 
 
 def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
-    """Return `value` in the attribute's declared type; raises ValueError for any other."""
+    """Return `value`, as YAML has it, in the attribute's declared type; lists become tuples.
+
+    Raises ValueError for a value of another type or out of its range, and for attributes that are
+    tensors, graphs, types or sparse tensors, which are not written as plain values.
+    """
     kind = attribute.type.removesuffix("s")
     if kind == "tensor":
         raise ValueError(f"must be a literal, or {{value: …, dtype: …}}; got {shown(value)}")
@@ -32,9 +36,10 @@ def attribute_value(attribute: Attribute, value: Any) -> model.AttrValue:
 
 
 def typed_value(attribute: Attribute, value: Any) -> model.AttrValue | model.Typed:
-    """Return the value of `{type: value}`; raises ValueError for anything else.
+    """Return the value of `{type: value}`: plain if the type is the declared one, else as `Typed`.
 
-    A tensor is stated as a number, or as a list for one of rank 1.
+    `value` is that mapping. A tensor is stated as a number, or as a list for one of rank 1. Raises
+    ValueError unless it has one key, a type of ATTRIBUTE_TYPES, and a value that fits it.
     """
     if len(value) != 1 or not value.keys() <= {*model.ATTRIBUTE_TYPES}:
         kinds = ", ".join(model.ATTRIBUTE_TYPES)
@@ -48,14 +53,21 @@ def typed_value(attribute: Attribute, value: Any) -> model.AttrValue | model.Typ
 
 
 def _type_of_elements(stated: Any) -> Any:
-    """Return "int", "ints", "float" or "floats": how the elements of a tensor are stated."""
+    """Return "int", "ints", "float" or "floats": how the elements of a tensor are stated.
+
+    A list is of integers if all items are; an empty one is "ints".
+    """
     items = stated if isinstance(stated, list) else [stated]
     kind = "int" if all(isinstance(item, int) for item in items) else "float"
     return f"{kind}s" if isinstance(stated, list) else kind
 
 
 def _scalar(kind: str, value: Any) -> Any:
-    """Return a number or text of an attribute; raises ValueError for one that does not fit."""
+    """Return a number or text of an attribute, a whole number of a float attribute as a float.
+
+    `kind` is int, float or string. Raises ValueError for another type, true and false among them,
+    an integer beyond 64 bits, and a finite number beyond float32.
+    """
     fits = isinstance(value, _SCALARS[kind]) and not isinstance(value, bool)
     if not fits:
         raise ValueError(f"must be a {_WORDS[kind]}, got {shown(value)}")
@@ -68,9 +80,10 @@ def _scalar(kind: str, value: Any) -> Any:
 
 @cache
 def changed_defaults(op: model.OpVersion, opsets: frozenset[int]) -> tuple[str, ...]:
-    """Return the attributes whose default differs between versions.
+    """Return the attributes of a version whose default differs between versions.
 
-    Versions are those at `opsets`, if there are any, else all.
+    Versions are those at `opsets`, if there are any, else all. An attribute that a version lacks
+    has no default there to differ. Results are cached.
     """
     versions = opset.versions(op.domain, op.name)
     at_opsets = [opset.describe(op.domain, op.name, number) for number in opsets]

@@ -51,7 +51,10 @@ class _Cases(pickle.Unpickler):
 
 
 def place(file: CaseFile, levels: Collection[Level]) -> Path | None:
-    """Return where cases of a shipped file belong, by its content and the code; None: nowhere."""
+    """Return where cases of a shipped file belong, by its content and the code; None: nowhere.
+
+    That is without a home, and for a file that cannot be read. Nothing need be there.
+    """
     with suppress(OSError):
         folder = _folder()
         # Cases know the name of their file; those whose data lie beside it, where that is.
@@ -63,7 +66,10 @@ def place(file: CaseFile, levels: Collection[Level]) -> Path | None:
 
 
 def find(file: CaseFile, levels: Collection[Level]) -> tuple[Case, ...] | None:
-    """Return the cases of a shipped file at these levels, or among those at all levels, if kept."""
+    """Return the cases of a shipped file at these levels, or among those at all levels, if kept.
+
+    None if neither is in the cache, or what is there is damaged.
+    """
     for kept in dict.fromkeys((frozenset(levels), frozenset(LEVELS))):
         path = place(file, kept)
         cases = read(path) if path else None
@@ -73,13 +79,17 @@ def find(file: CaseFile, levels: Collection[Level]) -> tuple[Case, ...] | None:
 
 
 def packed(cases: Sequence[Case]) -> bytes:
-    """Return cases as bytes, which hold the digest of the rest."""
+    """Return cases as bytes: a digest of 32 bytes, and the pickled cases that it is of."""
     data = pickle.dumps(tuple(cases), pickle.HIGHEST_PROTOCOL)
     return sha256(data).digest() + data
 
 
 def unpacked(data: bytes) -> tuple[Case, ...]:
-    """Return packed cases; raises ValueError and its like for anything else."""
+    """Return packed cases, whose arrays cannot be written to.
+
+    Raises ValueError for damaged bytes; UnpicklingError for what is no case, and other errors of
+    pickle for anything else.
+    """
     if sha256(data[32:]).digest() != data[:32]:
         raise ValueError("damaged")
     with uncollected():
@@ -91,7 +101,7 @@ def unpacked(data: bytes) -> tuple[Case, ...]:
 
 
 def read(path: Path) -> tuple[Case, ...] | None:
-    """Return the cases at a place, None where they are not there."""
+    """Return the cases at a place; None without any, or if they are damaged or cannot be read."""
     with suppress(OSError, ValueError, TypeError, LookupError, pickle.UnpicklingError):
         if path.is_file():  # to open a pipe would never end
             return unpacked(path.read_bytes())
@@ -99,7 +109,12 @@ def read(path: Path) -> tuple[Case, ...] | None:
 
 
 def keep(read: Mapping[Path, tuple[CaseFile, bytes]], levels: Collection[Level]) -> None:
-    """Put packed cases at their places, unless their files or the code are others by now."""
+    """Put packed cases at their places, unless their files or the code are others by now.
+
+    `read` has the file and its packed cases by the place. Each file is written whole or not at all,
+    and caches of older code are deleted, but for three. What cannot be written is left out without
+    an error. Raises OSError if opcheck's own code cannot be read.
+    """
     is_the_same = bool(read) and _folder.__wrapped__() == _folder()
     for path, (file, data) in read.items():
         if not is_the_same or place(file, levels) != path:
@@ -118,12 +133,21 @@ def keep(read: Mapping[Path, tuple[CaseFile, bytes]], levels: Collection[Level])
                 part.unlink(missing_ok=True)
 
 
-@cache
-def _folder() -> Path | None:
-    """Return the folder of this code and these libraries; None without a home."""
+def folder_of_user() -> Path | None:
+    """Return the folder of opcheck in the user's cache; None without a home."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     base = Path(home)
-    if not base.is_absolute():
+    return base / "opcheck" if base.is_absolute() else None
+
+
+@cache
+def _folder() -> Path | None:
+    """Return the folder of this code and these libraries; None without a home. It is cached.
+
+    Reads all code and data of opcheck. Raises OSError if that cannot be read.
+    """
+    base = folder_of_user()
+    if base is None:
         return None
     digest = sha256(platform.python_version().encode())
     for name in ("ml_dtypes", "numpy", "onnx", "pydantic", "PyYAML"):
@@ -131,4 +155,4 @@ def _folder() -> Path | None:
     code = map(Path(opcheck.__file__).parent.rglob, ("*.py", "*.toml"))
     for path in sorted(chain(*code, shipped_folder("cases").rglob("*.npy"))):
         digest.update(path.read_bytes())
-    return base / "opcheck" / digest.hexdigest()[:16]
+    return base / digest.hexdigest()[:16]

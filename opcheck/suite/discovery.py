@@ -35,17 +35,24 @@ _MARKS = (
 
 
 def is_yaml(path: Path) -> bool:
-    """Return True if the name of a file ends as that of a YAML file does."""
+    """Return True if the name of a file ends as that of a YAML file, in any case of letters."""
     return path.suffix.lower() in SUFFIXES
 
 
 def is_case_file(file: Path) -> bool:
-    """Return False for the files next to those of cases, such as `softmax.clauses.yaml`."""
+    """Return False for the files next to those of cases, such as `softmax.clauses.yaml`.
+
+    The name alone decides; any other name is that of a case file.
+    """
     return kind_of(file) is Kind.CASES
 
 
 def case_files_in(folder: Path, problems: Problems) -> list[Path]:
-    """Return the case files in a folder and below, in order; a misnamed one is a problem."""
+    """Return the case files in a folder and below, in order; nothing hidden.
+
+    Added to `problems` are a misnamed file of cases, a link that leads to nothing, and a folder
+    that cannot be read. Nothing is raised.
+    """
     found: list[Path] = []
     for file in yaml_files_in(folder, problems):
         if is_case_file(file):
@@ -57,7 +64,11 @@ def case_files_in(folder: Path, problems: Problems) -> list[Path]:
 
 
 def yaml_files_in(folder: Path, problems: Problems) -> list[Path]:
-    """Return the YAML files in a folder and below, in order; nothing hidden, such as .venv."""
+    """Return the YAML files in a folder and below, in order; nothing hidden, such as .venv.
+
+    Links to folders are followed, each folder once. Added to `problems` are a link that leads to
+    nothing and a folder that cannot be read. Nothing is raised.
+    """
     found: list[Path] = []
     walked: set[Path] = set()
 
@@ -79,19 +90,23 @@ def yaml_files_in(folder: Path, problems: Problems) -> list[Path]:
 
 
 def is_dead_link(file: Path) -> bool:
-    """Return True for a link that leads to nothing."""
+    """Return True for a link that leads to nothing, or that cannot be followed."""
     return file.is_symlink() and not os.path.exists(file)  # noqa: PTH110  # Path's may raise
 
 
 def real(path: Path) -> Path:
-    """Return a path without links, as far as they can be followed."""
+    """Return a path without links, as far as they can be followed; itself if they cannot."""
     with suppress(OSError, RuntimeError, ValueError):
         return path.resolve()
     return path
 
 
 def hidden_case_files(folders: Iterable[Path]) -> list[Path]:
-    """Return case files below `folders` that are left out because a name begins with a dot."""
+    """Return case files below `folders`, in order, that a name with a dot in front hides.
+
+    Folders of tools, such as .git and virtual environments, are left out. A file counts by
+    `holds_cases`.
+    """
     found: set[Path] = set()
     for folder in folders:
         for where, below, names in os.walk(folder):
@@ -103,6 +118,7 @@ def hidden_case_files(folders: Iterable[Path]) -> list[Path]:
 
 
 def _is_of_a_tool(folder: Path) -> bool:
+    """Return True for the folder of a tool or a virtual environment, such as .git or .venv."""
     return _TOOLS.fullmatch(folder.name) is not None or is_virtual_environment(folder)
 
 
@@ -114,14 +130,18 @@ def is_virtual_environment(folder: Path) -> bool:
 def holds_cases(path: Path) -> bool:
     """Return True if a YAML file is meant as a case file, though it may be damaged or misnamed.
 
-    That is one with a key of case files at its top. A file that cannot be parsed counts if two such
-    keys are anywhere in it, and one that cannot be read counts: to load it reports what is wrong.
+    That is one with a key of case files at its top: op, cases or bench; of a file with another
+    name, cases or bench. A file that cannot be parsed counts if two such keys are anywhere in it,
+    and one that cannot be read counts: to load it reports what is wrong.
     """
     return bool(_keys(path) & (_KEYS if is_case_file(path) else _LISTS))
 
 
 def _keys(path: Path) -> set[str]:
-    """Return the keys of case files in a file, all of them where it cannot be read."""
+    """Return the keys op, cases and bench that a file has, all of them where it cannot be read.
+
+    Of one that cannot be parsed, these words if there are two of them, else none.
+    """
     try:
         if not path.is_file():
             return _KEYS

@@ -57,7 +57,11 @@ class CaseFile:
     reported: set[tuple[Mark, str]] = field(default_factory=set)
 
     def report(self, mark: Mark, message: str, hint: str | None = None, version: str = "") -> None:
-        """Report a problem, unless the same was reported of another case, operator or version."""
+        """Report a problem, unless the same was reported of another case, operator or version.
+
+        `version` is the operator's version as the message has it, which does not count when
+        messages are compared. The problem is added to `problems`; nothing is raised.
+        """
         problem = (mark, message.replace(version, ""))
         if problem not in self.reported:
             self.reported.add(problem)
@@ -95,7 +99,11 @@ class Expansion:
         self.values_left = MAX_VALUES
 
     def expand(self, name: str, case: FileNode, lost: Omitted) -> Iterator[Concrete]:
-        """Yield the concrete cases of one entry of `cases`."""
+        """Yield the concrete cases of an entry of `cases`: its rows times the points of the matrix.
+
+        Nothing comes of an entry for other operators, or beyond the limits of a file. `lost` is
+        what was left out of the entry already. Mistakes are reported, and nothing is raised.
+        """
         if not self._is_of(case):
             return
         known = len(self.problems)
@@ -113,7 +121,7 @@ class Expansion:
     def _rows(self, case: FileNode) -> Iterator[tuple[str | None, FileNode]]:
         """Yield the rows of a case for this operator, with their labels; an empty one without any.
 
-        What stands in place of the list and is no list was reported.
+        That has the label None. What stands in place of the list and is no list was reported.
         """
         rows = case.get("rows")
         if rows is None or not isinstance(rows.value, tuple):
@@ -129,7 +137,11 @@ class Expansion:
         return node is None or self.file.op in operators_of(node)
 
     def _points(self, base: Concrete, matrix: Matrix) -> Iterator[Concrete]:
-        """Yield a case for each point of the matrix, of those levels that are asked for."""
+        """Yield a case for each point of the matrix, of those levels that are asked for.
+
+        Reported are points that cannot be placed, and a matrix of whose dtypes no version allows
+        one.
+        """
         possible = _POSSIBLE[_plain(base.node, "level") or "core"] & self.file.levels
         if not possible or not self._affordable(base.node, matrix):
             return
@@ -163,7 +175,10 @@ class Expansion:
         return id
 
     def _is_allowed(self, node: FileNode) -> bool:
-        """Return False for a dtype that a word stands for, and that the version does not have."""
+        """Return False for a dtype that a word stands for, and that the version does not have.
+
+        Other mistakes count as allowed here: they are reported of the case.
+        """
         dtype = node.get("dtype")
         number = node.get("opset")
         if dtype is None or not isinstance(dtype.value, _IfAllowed):
@@ -174,7 +189,11 @@ class Expansion:
         return schema is None or DTYPES[dtype.value].text in schema.typed.types
 
     def _placed(self, node: FileNode, point: Mapping[FieldPath, FileNode]) -> FileNode | None:
-        """Return the case with the values of a point at their paths; None with a problem."""
+        """Return the case with the values of a point at their paths.
+
+        None, with a problem reported, if a path leads into a literal, or one value replaces
+        another.
+        """
         for path, value in point.items():
             placed = put(node, path, value)
             if placed is None:
@@ -190,7 +209,10 @@ class Expansion:
         return node
 
     def _affordable(self, base: FileNode, matrix: Matrix) -> bool:
-        """Return True if the file stays within its limits; report once if it does not."""
+        """Count a case; return True while the file stays within MAX_CASES and MAX_VALUES.
+
+        The first case beyond is reported; then False is returned for all later ones.
+        """
         # Counting ends at the limit, so that it is bounded too.
         if min(self.cases_left, self.values_left) < 0:
             return False
@@ -206,7 +228,10 @@ class Expansion:
         return min(self.cases_left, self.values_left) >= 0
 
     def _label(self, row: FileNode, number: int) -> str:
-        """Return what the ids of a row's cases end in: its label, else its number."""
+        """Return what the ids of a row's cases end in: its label, else its number.
+
+        A label with other characters is reported, and returned as it is.
+        """
         node = row.get("label")
         if node is None:
             return str(number)
@@ -217,7 +242,11 @@ class Expansion:
         return str(node.value)
 
     def _matrix(self, owner: FileNode, plain: FileNode) -> Matrix:
-        """Return the matrix of a file or case; `plain` are the fields beside it."""
+        """Return the matrix of a file or case; `plain` are the fields beside it.
+
+        Reported, and left out, are keys that are no paths, or are stated plainly too, and empty
+        lists.
+        """
         node = owner.get("matrix") or FileNode({}, owner.mark)
         matrix: dict[FieldPath, tuple[FileNode, ...]] = {}
         for key, values in node.entries.items():
@@ -233,7 +262,10 @@ class Expansion:
         return matrix
 
     def _items(self, key: str, values: FileNode) -> tuple[FileNode, ...]:
-        """Return the values that a key of a matrix takes; () with a problem."""
+        """Return the values that a key of a matrix takes; () with a problem reported.
+
+        "all" of an operator without versions gives () and no problem.
+        """
         if key == "opset":
             items = self._opsets(values)
         elif key == "dtype" and values.value in [*_WORDS]:
@@ -255,7 +287,7 @@ class Expansion:
         return ()
 
     def _distinct(self, key: str, values: tuple[FileNode, ...]) -> tuple[FileNode, ...]:
-        """Drop values that ids could not distinguish, and report them."""
+        """Return the values without those that ids could not distinguish, which are reported."""
         by_spelling: dict[str, FileNode] = {}
         repeated: set[Mark] = set()
         for value in values:
@@ -269,7 +301,11 @@ class Expansion:
         return tuple(by_spelling.values())
 
     def _opsets(self, values: FileNode) -> object:
-        """Return the opsets that a matrix names; anything but a list or a word, unchanged."""
+        """Return the opsets that a matrix names; anything but a list or the word all, unchanged.
+
+        "13+" stands for 13 and each later version. Items that are no opsets are reported and left
+        out; deprecated versions are left out of words.
+        """
         known = opset.versions(self.file.domain, self.file.op)
         versions = [version for version, schema in known.items() if not schema.deprecated]
         if values.value == "all":
@@ -293,7 +329,10 @@ class Expansion:
 
 
 def spell(node: FileNode) -> str:
-    """Return a value as an id spells it: [2, 3] → 2x3, [] → empty, null → none."""
+    """Return a value as an id spells it: [2, 3] → 2x3, [] → empty, null → none.
+
+    A mapping is its keys and values, {a: 1} → a-1. Characters that ids do not have become "_".
+    """
     if isinstance(node.value, tuple):
         return "x".join(map(spell, node.value)) or "empty"
     if isinstance(node.value, dict):
@@ -304,7 +343,11 @@ def spell(node: FileNode) -> str:
 
 
 def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
-    """Return the levels of the points of a case, as its `level` and `core` have it."""
+    """Return the levels of the points of a case, as its `level` and `core` have it.
+
+    `level` is core by default. Of smoke, see `_levels_of_smoke`; of core, points whose dtype is not
+    in `core` are deep, if that is stated.
+    """
     level: Level = _plain(base, "level") or "core"
     core = _plain(base, "core")
     dtypes = [_plain(node, "dtype") for node in points]
@@ -319,7 +362,8 @@ def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
 def _levels_of_smoke(points: Sequence[tuple[int, Any]]) -> list[Level]:
     """Return the levels of opsets and dtypes of a case of level smoke, which is a handful.
 
-    Of a matrix, that is the two newest opsets in float32, or else in the first dtype.
+    `points` are pairs of these. Of a matrix, that is the two newest opsets in float32, or else in
+    the first dtype; all other points are core.
     """
     smoke = []
     for newest in sorted({number for number, _ in points})[-2:]:
@@ -329,10 +373,11 @@ def _levels_of_smoke(points: Sequence[tuple[int, Any]]) -> list[Level]:
 
 
 def _plain(node: FileNode, field: str) -> Any:
+    """Return the value of a field as Python has it, None without it."""
     value = node.get(field)
     return value and value.plain()
 
 
 def _size(node: FileNode) -> int:
-    """Return how many values there are at a node and below."""
+    """Return how many values there are at a node and below, itself included."""
     return 1 + sum(map(_size, (*node.entries.values(), *node.items)))

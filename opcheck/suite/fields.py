@@ -48,7 +48,10 @@ def _known_dtype(name: str) -> str:
 
 
 def _exact(value: Any) -> Any:
-    """Return a whole number as a float; raises ValueError where that would change it."""
+    """Return a whole number as a float; raises ValueError where that would change it.
+
+    Anything else, true and false among it, is returned as it is.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     try:
@@ -62,6 +65,10 @@ def _exact(value: Any) -> Any:
 
 
 def _value(value: Any) -> Any:
+    """Return a number or text, a whole number as a float.
+
+    Raises ValueError for another type, true and false among them, and where a float would differ.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"must be a number, got {validation.shown(value)}")
     return _exact(value)
@@ -81,6 +88,7 @@ LiteralField: TypeAlias = Annotated[Any, WithJsonSchema(_LITERAL)]
 
 
 def _optional(description: str, **limits: Any) -> Any:
+    """Return a field that may be left out, which is None then, with its description and limits."""
     return Field(None, description=description, **limits)
 
 
@@ -124,6 +132,7 @@ CONTENTS = ("value", "file", *FILLS)
 
 
 def _tag_of_tensor(value: object) -> str:
+    """Return "<tensor>" for a mapping, else "<literal>"."""
     return "<tensor>" if isinstance(value, dict | TensorFields) else "<literal>"
 
 
@@ -146,6 +155,7 @@ def _is_tensor_like(value: object) -> bool:
 
 
 def _tag_of_attribute(value: object) -> str:
+    """Return "<tensor>" for a mapping of a tensor, else "<plain>"."""
     return "<tensor>" if _is_tensor_like(value) else "<plain>"
 
 
@@ -157,24 +167,28 @@ AttributeField: TypeAlias = Annotated[
 
 
 def _printable(text: str) -> str:
+    """Return the text; raises ValueError for control characters but tabs and line breaks."""
     if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text):
         raise ValueError("holds a control character, which would upset terminals")
     return text
 
 
 def _one_line(text: str) -> str:
+    """Return the text; raises ValueError for tabs, line breaks and other control characters."""
     if "\n" in text or "\t" in text:
         raise ValueError("must be one line, without tabs")
     return _printable(text)
 
 
 def _true(value: bool) -> bool:
+    """Return True; raises ValueError for false."""
     if not value:
         raise ValueError("must be true, or another answer be stated")
     return value
 
 
 def _distinct(names: list[str]) -> list[str]:
+    """Return the names; raises ValueError if one is there twice."""
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"names {validation.shown(name)} twice")
@@ -311,6 +325,7 @@ _PerDtype: TypeAlias = Annotated[dict[DTypeName, ToleranceFields], Tag("<per_dty
 
 
 def _tag_of_tolerance(value: object) -> str:
+    """Return "<per_dtype>" for a mapping with a key that is a dtype, else "<one>"."""
     names_dtype = isinstance(value, dict) and any(key in DTYPES for key in value)
     return "<per_dtype>" if names_dtype else "<one>"
 
@@ -429,7 +444,11 @@ _HINTS = {
 
 
 def parse_path(text: str) -> FieldPath | None:
-    """Return the path that `text` spells, or None if it spells none."""
+    """Return the path that `text` spells, or None if it spells none.
+
+    A path is opset, dtype, attrs.NAME, inputs.NAME, or one of these two with a key more. Names are
+    not checked.
+    """
     path = tuple(text.split("."))
     lengths = {"opset": (1,), "dtype": (1,), "attrs": (2, 3), "inputs": (2, 3)}.get(path[0], ())
     return path if len(path) in lengths and all(path) else None
@@ -438,7 +457,8 @@ def parse_path(text: str) -> FieldPath | None:
 def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
     """Return `nearer` over `base`, both at `path` of a case.
 
-    A case, its attrs, its inputs and each tensor merge by key; anything else is replaced.
+    A case, its attrs, its inputs and each tensor merge by key; anything else is replaced. Of a
+    tensor the contents of `base` go if `nearer` states any. Both nodes stay as they are.
     """
     merges = not path or (path[0] == "inputs" and len(path) < 3) or path == ("attrs",)
     if not merges or not (isinstance(base.value, dict) and isinstance(nearer.value, dict)):
@@ -450,6 +470,7 @@ def overlay(base: FileNode, nearer: FileNode, path: FieldPath = ()) -> FileNode:
 
 
 def _is_tensor(path: FieldPath) -> bool:
+    """Return True for the path of an input."""
     return len(path) == 2 and path[0] == "inputs"
 
 
@@ -463,7 +484,8 @@ def _unreplaced(base: FileNode, path: FieldPath, nearer: Collection[str]) -> dic
 def put(node: FileNode, path: FieldPath, value: FileNode, way: FieldPath = ()) -> FileNode | None:
     """Return `node`, at `way` of a case, with `value` at `path` below it.
 
-    None if a scalar or list is between.
+    None if a scalar or list is between. Missing mappings on the way are made, null counts as one; a
+    tensor's other contents go. `node` stays as it is.
     """
     if not path:
         return value
@@ -503,6 +525,7 @@ class Omitted(IntEnum):
 
 @lru_cache(4096)  # Cases share most of their fields.
 def _validated(key: str, value: FileNode) -> Any:
+    """Return the value of one field of a case; raises pydantic's ValidationError. It is cached."""
     return getattr(CaseFields.model_validate({key: value.plain()}), key)
 
 
@@ -512,7 +535,10 @@ _NO_FIELDS = CaseFields()
 def validate_case(
     node: FileNode, file: str, problems: Problems
 ) -> tuple[CaseFields | None, FileNode, Omitted]:
-    """Validate a concrete case, as `validate`."""
+    """Return a concrete case as its fields, and what `validate` returns besides.
+
+    Problems are added to `problems`; nothing is raised.
+    """
     try:
         stated = {key: _validated(key, value) for key, value in node.entries.items()}
     except pydantic.ValidationError:
@@ -523,7 +549,11 @@ def validate_case(
 def validate(
     model: type[validation.Model], node: FileNode, file: str, problems: Problems
 ) -> tuple[validation.Model | None, FileNode, Omitted]:
-    """Return `node` as `model` or None, the node without malformed fields, and what they were."""
+    """Return `node` as `model` or None, the node without malformed fields, and what they were.
+
+    None if what is left is not valid either. Every problem is added to `problems`, under the name
+    `file`; nothing is raised.
+    """
     hints = {**_HINTS, "": "write op: NAME and cases:"} if model is HeadFields else _HINTS
     valid, faults = validation.check(model, node, file, problems, _KEYS, hints)
     if not faults:
@@ -540,7 +570,10 @@ _Faults: TypeAlias = dict[str | int, list[validation.Location]]
 
 
 def _without_faults(node: FileNode, paths: Iterable[validation.Location]) -> FileNode:
-    """Return `node` without the fields that the paths lead into, or the item of some of them."""
+    """Return `node` without the fields that the paths lead into, or the item of some of them.
+
+    An empty path changes nothing.
+    """
     faults: _Faults = {}
     for path in paths:
         if path:

@@ -71,7 +71,11 @@ class TestFields(ManifestFields):
     files: dict[str, Sha256]
 
     def file_names(self) -> set[str]:
-        """Return the files that a test of as many inputs and outputs has."""
+        """Return the paths, in its folder, of the files that such a test has.
+
+        It has as many inputs and outputs as are listed. A model that is to be refused has no
+        outputs and no data.json.
+        """
         counts = Counter(PurePosixPath(name).stem.rpartition("_")[0] for name in self.files)
         kinds = ("output", "lowest", "highest") if self.tolerance == "bound" else ("output",)
         stems = [f"input_{number}" for number in range(counts["input"])]
@@ -93,7 +97,7 @@ class ManifestCase(ManifestFields):
     tests: tuple[TestFields, ...]
 
     def kind_of(self, test: TestFields) -> str:
-        """Return the folder of one of the tests."""
+        """Return the folder of one of the tests: must, should, open or rejected."""
         if self.rule == "open":
             return "must" if test.legal_twin else "open"
         return "rejected" if test.refused else self.rule
@@ -124,7 +128,11 @@ class Manifest(ManifestFields):
 
     @pydantic.model_validator(mode="after")
     def _is_consistent(self) -> "Manifest":
-        """Raise ValueError where the manifest contradicts itself."""
+        """Return the manifest itself; raise ValueError where it contradicts itself.
+
+        That is an id or folder twice, in any case of letters; a case without a test; a test in a
+        folder of another rule, or with other files than such a test has.
+        """
         ids = Counter(case.id.casefold() for case in self.cases)
         # Some file systems cannot distinguish such names.
         folders = Counter(test.folder.casefold() for test in self.tests)
@@ -149,7 +157,7 @@ class Manifest(ManifestFields):
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        """The files of all tests, by their paths, each with its SHA-256."""
+        """The files of all tests, by their paths in the golden folder, each with its SHA-256."""
         return [
             (f"{test.folder}/{name}", sha)
             for test in self.tests
@@ -168,7 +176,11 @@ class NotReadable(ValueError):
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
-    """Return the manifest of a folder, and its bytes; raises NotReadable."""
+    """Return the manifest of a folder, and its bytes.
+
+    Raises NotReadable if it is missing, a link, larger than LONGEST_MANIFEST, not JSON of this
+    format, inconsistent, or not byte by byte as opcheck writes it.
+    """
     path = folder / MANIFEST
     if path.is_symlink():
         raise NotReadable("is a link")
@@ -188,7 +200,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, bytes]:
 
 
 def _first_fault(error: pydantic.ValidationError) -> str:
-    """Return the first reason why a manifest is not valid."""
+    """Return the first reason why a manifest is not valid, as a message has it behind its name."""
     first = error.errors(include_url=False)[0]
     if first["loc"] == ("format",) and isinstance(first["input"], int):
         return f"has format {first['input']}; this opcheck reads 4 and 5"
@@ -199,13 +211,17 @@ def _first_fault(error: pydantic.ValidationError) -> str:
 
 
 def sums(manifest: Manifest, sha256: str) -> bytes:
-    """Return the input of `sha256sum -c`; `sha256` is of the manifest's file."""
+    """Return the input of `sha256sum -c`, by path; `sha256` is of the manifest's file."""
     files = [(MANIFEST, sha256), *manifest.files]
     return "".join(f"{sha}  {path}\n" for path, sha in sorted(files, key=itemgetter(0))).encode()
 
 
 def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:
-    """Return the manifest of a folder, and problems of the tests at path `part`."""
+    """Return the manifest of a folder, and problems of the tests at path `part` in it.
+
+    The manifest is None, and the only problem its own, if it cannot be read. Problems are by path,
+    of the manifest and its checksums too. All files are read; nothing is raised for what is wrong.
+    """
     try:
         manifest, data = read_manifest(folder)
     except NotReadable as error:
@@ -223,7 +239,11 @@ def damage(folder: Path, part: str) -> tuple[Manifest | None, Findings]:
 
 
 def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
-    """Return what is wrong, reading no test and following no link; `data` are of the manifest."""
+    """Return what is wrong, reading no test and following no link; `data` are of the manifest.
+
+    That is, by path: a listed file that is missing or not a plain file, one that is not listed, and
+    checksums that do not agree with the manifest.
+    """
     listed = {MANIFEST, SUMS, *(path for path, _ in manifest.files)}
     known = {str(parent) for path in listed for parent in PurePosixPath(path).parents}
     findings = dict.fromkeys(listed, "is missing")
@@ -247,7 +267,10 @@ def strange(folder: Path, manifest: Manifest, data: bytes) -> Findings:
 
 
 def changed(path: Path, written: str) -> str:
-    """Return why a plain file is not the one that was written with this SHA-256, or ""."""
+    """Return why a plain file is not the one that was written with this SHA-256; "" if it is.
+
+    A file that cannot be read is such a reason.
+    """
     try:
         sha = sha256(read_whole(path)).hexdigest()
     except ValueError as error:
@@ -258,7 +281,11 @@ def changed(path: Path, written: str) -> str:
 
 
 def golden_above(root: Path, problems: FileMessages) -> tuple[Path, Manifest] | None:
-    """Return the golden folder above `root`, with its manifest; adds problems of tests."""
+    """Return the golden folder above `root`, with its manifest; adds problems of tests.
+
+    `root` may be that folder, one of its kinds, or a test. None if it is in no golden folder, or
+    the manifest cannot be read, which `problems` says then.
+    """
     whole = root.resolve()
     for folder in (whole, *whole.parents[:2]):  # kind, test
         if _is_ours(folder):
@@ -271,7 +298,7 @@ def golden_above(root: Path, problems: FileMessages) -> tuple[Path, Manifest] | 
 def digest_of(folder: Path) -> str:
     """Return the SHA-256 of a folder's manifest, which states those of all its tests.
 
-    Raises ValueError if it cannot be read.
+    Raises ValueError if it is missing, too large or cannot be read.
     """
     return sha256(read_whole(folder / MANIFEST, LONGEST_MANIFEST)).hexdigest()
 
@@ -279,7 +306,8 @@ def digest_of(folder: Path) -> str:
 def check_pinned(paths: Iterable[Path], digest: str) -> None:
     """Raise UsageError unless all `paths` are in golden folders whose manifests have this SHA-256.
 
-    The manifest has the checksums of all tests, and is the only file without one of its own.
+    It is raised for no paths, too. The manifest has the checksums of all tests, and is the only
+    file without one of its own. `digest` may be in capital letters.
     """
     given = [*paths]
     if not given:
@@ -310,7 +338,10 @@ def _is_ours(folder: Path) -> bool:
 
 
 def orphans(tests: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield tests that opcheck wrote and that cannot be judged without their manifest."""
+    """Yield tests that opcheck wrote, but cannot judge without their manifest, and a message.
+
+    Only some folders show it by their name and kind; no file is read.
+    """
     for path in tests:
         kind = path.resolve().parent.name
         if kind in ("should", "open", "rejected") and "%2F" in path.name:
@@ -322,8 +353,9 @@ def as_cases(
 ) -> Iterator[Case]:
     """Yield the cases of tests below `root`; all answers to an undecided text are one case.
 
-    `cases` are those of each test's folder. A test that the manifest does not list is left out:
-    `damage` reports it.
+    `cases` are those of each test's folder, one at least. A test that the manifest does not list is
+    left out: `damage` reports it. A case that needs tests that are not there has the reason in
+    `beyond`.
     """
     folder, manifest = golden
     place = root.resolve().relative_to(folder)
@@ -345,7 +377,10 @@ def as_cases(
 
 
 def _refused(case: ManifestCase, test: TestFields, by_folder: Mapping[str, list[Case]]) -> Case:
-    """Return the case of a model that is to be refused, with its legal twin."""
+    """Return the case of a model that is to be refused, with its legal twin.
+
+    Without that it has the reason in `beyond`.
+    """
     refused = by_folder[test.folder][0]
     twins = [one.folder for one in case.tests if one.legal_twin]
     legal = by_folder.get(twins[0]) if twins else None
@@ -374,7 +409,10 @@ class _AnswersOfUndecided:
         return self.present[0]
 
     def case(self) -> Case:
-        """Return a case of all the answers, by the widest of their tolerances."""
+        """Return a case of all the answers, by the widest of their tolerances.
+
+        If opcheck cannot judge them, the case has the reason in `beyond`.
+        """
         cases = [self.by_folder[one.folder][0] for one in self.present]
         name = cases[0].name.removesuffix(f"~{self.first.alternative}")
         undecided = replace(cases[0], id=name, name=name, rule="open")
@@ -392,18 +430,24 @@ class _AnswersOfUndecided:
         return replace(undecided, expect=AnyOf(alternatives), tolerance=tolerance, beyond="")
 
     def _expectation(self, test: TestFields, case: Case) -> OneAnswer:
+        """Return the answer of a test: a refusal with the legal twin, or outputs."""
         if test.refused:
             return Rejected(test.refused, self._legal_twin())
         assert isinstance(case.expect, Values)
         return case.expect
 
     def _legal_twin(self) -> Case | None:
+        """Return the case of the legal twin; None if its test is not there."""
         twins = [one.folder for one in self.stored.tests if one.legal_twin]
         found = self.by_folder.get(twins[0]) if twins else None
         return found[0] if found else None
 
     def _why_not_judged(self, cases: Sequence[Case]) -> str:
-        """Return why opcheck cannot judge these answers, or ""."""
+        """Return why opcheck cannot judge these answers, or "".
+
+        That is a legal twin or an answer whose test is not there, an answer that opcheck cannot
+        judge by itself, and answers of different models or inputs.
+        """
         if any(one.refused for one in self.all) and (missing := self._why_no_legal_twin()):
             return missing
         if len(self.present) < len(self.all):
@@ -430,7 +474,7 @@ class _AnswersOfUndecided:
 
 
 def _asked(case: Case) -> tuple[object, ...]:
-    """Return a key that is equal for cases of the same model and inputs."""
+    """Return a key that is equal for cases of the same model and inputs, and can be hashed."""
     arrays = [spec.content.values for spec in case.inputs if isinstance(spec.content, Given)]
     tensors = [(array.dtype.name, array.shape, content(array)) for array in arrays]
     return case.model and weights.digest(case.model), case.ports, tuple(tensors)

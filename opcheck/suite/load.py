@@ -23,7 +23,7 @@ from opcheck.suite.discovery import SUFFIXES, case_files_in, is_case_file, real,
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
-from opcheck.suite.select import EVERYTHING, LEVELS, Selection
+from opcheck.suite.select import EVERYTHING, LEVELS, Selection, operator_matcher
 
 _WHOLE_FILE = Mark(0, 0)
 #: Reads the cases of one file.
@@ -44,7 +44,12 @@ def shipped_suites() -> Path:
 def load(
     paths: Sequence[Path] = (), ops: Collection[str] = (), levels: Collection[Level] = LEVELS
 ) -> tuple[Case, ...]:
-    """Load cases from `paths`, else the shipped ones of `ops` at `levels`; raises CaseFileError."""
+    """Return the cases in `paths`, else the shipped ones of `ops` at `levels`.
+
+    No `ops` means all operators. With `paths`, files or folders, `ops` and `levels` do not count.
+    Raises CaseFileError with every problem of all files. Shipped cases are cached in this process
+    and in the user's cache.
+    """
     if paths:
         return _load(paths)
     return _shipped(frozenset(ops), frozenset(levels))
@@ -53,11 +58,19 @@ def load(
 # Ledgers and golden files need all of them again.
 @lru_cache(None)
 def _shipped(ops: frozenset[str], levels: frozenset[Level]) -> tuple[Case, ...]:
+    """Return the shipped cases of these operators at these levels; raises CaseFileError.
+
+    No operators means all. The answer is cached.
+    """
     return _load((), ops, levels=levels)
 
 
 def load_bench(paths: Sequence[Path] = (), ops: Collection[str] = ()) -> tuple[Case, ...]:
-    """Return the cases to time: the list `bench` of a file or, of a user's without it, `cases`."""
+    """Return the cases to time: the list `bench` of a file or, of a user's without it, `cases`.
+
+    Without `paths` they are the shipped ones of `ops`, all for none. Raises CaseFileError with
+    every problem of all files.
+    """
     return _load(paths, ops, bench=True)
 
 
@@ -68,9 +81,11 @@ def _load(
     levels: frozenset[Level] = frozenset(LEVELS),
     bench: bool = False,
 ) -> tuple[Case, ...]:
-    """Load cases from files, and put those of shipped files into the user's cache.
+    """Return the cases of files, and put those of shipped files into the user's cache.
 
-    Files that are not in the cache are read, by several processes where that takes long.
+    Files that are not in the cache are read, by several processes where that takes long. `bench`
+    chooses the list to be timed. Raises CaseFileError with every problem, two cases of one id among
+    them.
     """
     wanted = _lower(ops)
     is_cached = not (paths or bench)
@@ -105,11 +120,12 @@ def _load(
 
 
 def _lower(names: Iterable[str]) -> set[str]:
+    """Return the names in lower case."""
     return {name.lower() for name in names}
 
 
 def _in_cache(files: Iterable[CaseFile], levels: Collection[Level]) -> dict[Path, Sequence[Case]]:
-    """Return the cases of those files that are in the user's cache."""
+    """Return the cases of those files that are in the user's cache, by the file's path."""
     cached = {file.path: cache.find(file, levels) for file in files}
     return {path: cases for path, cases in cached.items() if cases is not None}
 
@@ -129,9 +145,10 @@ def _is_read_whole(file: CaseFile, wanted: set[str]) -> bool:
 def _cases_of_file(
     file: CaseFile, ops: Collection[str], *, is_given: bool, bench: bool
 ) -> list[Case]:
-    """Return the cases of one file; `file.problems` has what is wrong with it.
+    """Return the cases of one file, of `ops` or all for none; its problems go to `file.problems`.
 
-    `is_given`: the user named the file.
+    `is_given`: the user named the file. A shipped one without the list `bench` has no cases for a
+    `bench`. A file that cannot be read has none either.
     """
     root = read_file(file.path, file.problems)
     if root is None:
@@ -154,7 +171,8 @@ def _read(
 ) -> Generator[tuple[Sequence[Case], bytes]]:
     """Yield the cases of files, in their order; and packed, where other processes read them.
 
-    Those do where it takes seconds. Problems of a file go to its own.
+    Without those, which read where it takes seconds, b"" is in place of that. Problems of a file go
+    to its own.
     """
     done = 0
     cores = interrupt.processors() if interrupt.CAN_FORK else 1
@@ -178,7 +196,8 @@ def _read_in_processes(
 ) -> Generator[tuple[Sequence[Case], bytes], None, int]:
     """Yield the cases of files and these packed; return of how many.
 
-    Those are fewer than all where the machine has no more processes, or one is killed.
+    Those are fewer than all where the machine has no more processes, or one is killed; 0 in a
+    daemon. Problems of a file are added to its own. Other errors of reading are raised.
     """
     from concurrent import futures
     from concurrent.futures.process import BrokenProcessPool
@@ -211,7 +230,10 @@ def _shipped_files_of(ops: Collection[str]) -> Sequence[Path]:
 
 
 def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
-    """Yield each case file at the paths once; its operator is not known yet."""
+    """Yield each case file at the paths once, in order; its operator is not known yet.
+
+    What has no case files is added to `problems`.
+    """
     shipped = shipped_suites()
     seen: set[Path] = set()
     for path in paths:
@@ -232,7 +254,10 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
 
 
 def _case_files_at(path: Path, problems: Problems) -> list[Path]:
-    """Return the case files in a folder, or the file itself; report what has none."""
+    """Return the case files in a folder, or the file itself, which need not exist.
+
+    Added to `problems` are a folder without any, a Python file, and a misnamed file.
+    """
     if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
         known = len(problems)
         files = case_files_in(path, problems)
@@ -291,7 +316,8 @@ class _CasesOfFile:
     def read(self) -> Mapping[_ListName, list[Case]]:
         """Return the cases of both lists, in the order in which the file names their operators.
 
-        Both are read in any case, so that problems of both are reported.
+        Both are read in any case, so that problems of both are reported. Problems are added to
+        those of the file; nothing is raised.
         """
         order = {op: number for number, op in enumerate(self.operators)}
         cases = {name: self._cases_of_list(name) for name in _LISTS}
@@ -308,6 +334,7 @@ class _CasesOfFile:
             self.file.problems.add(self.file.name, self.root.mark, "'cases' is missing")
 
     def _cases_of_list(self, name: _ListName) -> list[Case]:
+        """Return the cases of the list of this name, none without it; report two of one id."""
         entries = self.root.get(name)
         cases: list[Case] = []
         #: Ids, with their places, also of cases that are wrong in themselves if their ids are sure.
@@ -322,7 +349,11 @@ class _CasesOfFile:
         return cases
 
     def _cases_of_entry(self, entry: FileNode, ids: list[tuple[str, Mark]]) -> list[Case]:
-        """Return the cases of one entry of a list, and add to `ids` those that are sure."""
+        """Return the cases of one entry of a list, and add to `ids` those that are sure.
+
+        `ids` are pairs of an id and its place. Malformed parts are reported, and their cases left
+        out.
+        """
         file = self.file
         fields, sound_entry, lost = validate(CaseEntry, entry, file.name, file.problems)
         self._check_operators_of(sound_entry)
@@ -360,7 +391,10 @@ class _CasesOfFile:
                     self.file.problems.add(self.file.name, mark, message, hint)
 
     def _check_every_operator(self, lists: Iterable[list[Case]]) -> None:
-        """Report operators that have no case; any other problem may be the reason."""
+        """Report operators that have no case; any other problem may be the reason.
+
+        Nothing is reported next to other problems, or if the user asked for some operators.
+        """
         if self.file.problems or self.wanted:
             return
         with_case = {case.op.name for in_list in lists for case in in_list}
@@ -379,7 +413,11 @@ def _opsets(concretes: Iterable[Concrete]) -> Iterator[int]:
 
 
 def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFile:
-    """Return the file as it may be meant where its domain or operator is reported as unknown."""
+    """Return the file as it may be meant where its domain or operator is reported as unknown.
+
+    A file of known ones is returned with the same domain and operator, and nothing is reported.
+    `named` are the operators of the file, and where.
+    """
     domain = file.domain
     op = file.op
     domains = opset.domains()
@@ -407,7 +445,10 @@ def _meant(file: CaseFile, root: FileNode, named: Mapping[str, Mark]) -> CaseFil
 
 
 def check_unique(ids: Iterable[tuple[str, Source]], problems: Problems) -> None:
-    """Report every two cases of one id, in any case of letters: ids become names of folders."""
+    """Report every two cases of one id, in any case of letters: ids become names of folders.
+
+    Each problem is added to `problems` at the later case; nothing is raised.
+    """
     first: dict[str, Source] = {}
     for id, source in ids:
         other = first.get(id.lower())
@@ -424,13 +465,16 @@ def load_all(
     selection: Selection = EVERYTHING,
     inputs: Path | None = None,
 ) -> tuple[Case, ...]:
-    """Load cases as `load`, from paths of any kind; raises UsageError.
+    """Return cases as `load` does, from paths of any kind; without any, the shipped ones.
 
     Args:
         paths: Case files, models, folders of either, test data and node tests.
-        dims: The open sizes of models.
+        dims: The open sizes of models, by name or as INPUT[AXIS].
         selection: Of shipped suites, cases that it does not choose may be left out.
         inputs: A folder of files that a model is fed, see `suite.models.fed_from`.
+
+    Raises CaseFileError with every problem of the files; UsageError for sizes that no model has,
+    wrong inputs, a folder of case files and test data, and node tests that do not exist.
     """
     from opcheck.suite import models as of_models
 
@@ -457,7 +501,10 @@ def load_all(
 
 
 def check_case_files(paths: Sequence[Path], command: str) -> None:
-    """Raise UsageError for a path of models, which `command` does not take."""
+    """Raise UsageError for a path of models, which `command` does not take.
+
+    It is raised for a folder of both case files and test data, too.
+    """
     from opcheck.suite.models import is_of_models
 
     for path in paths:
@@ -487,15 +534,16 @@ class Coverage(NamedTuple):
 def shipped_coverage(ops: Collection[str] = ()) -> Iterator[Coverage]:
     """Yield the coverage of operators by the shipped cases, of all or of those of these names.
 
-    Raises UsageError for a name of no operator.
+    Names count in any case of letters, and may be patterns. The table that ships next to the cases
+    is read. Raises UsageError for a name, or a pattern, of no operator.
     """
     every = [(domain, name) for domain in opset.domains() for name in opset.operators(domain)]
-    known = {name.lower(): (domain, opset.plain(name)) for domain, name in every}
     for op in ops:
-        if op.lower() not in known:
+        if not any(map(operator_matcher([op]), (name for _, name in every))):
             raise UsageError(f"no operator {op!r}", did_you_mean(op, (name for _, name in every)))
     table = json.loads((shipped_suites() / JUDGED).read_text(encoding="utf-8"))
-    wanted = {known[op.lower()] for op in ops} or {*known.values()}
+    is_wanted = operator_matcher(ops or ["*"])
+    wanted = {(domain, opset.plain(name)) for domain, name in every if is_wanted(name)}
     for domain, name in sorted(wanted):
         yield from coverage(domain, name, table.get(domain, {}).get(name, {}))
 
@@ -523,7 +571,7 @@ def coverage(domain: str, name: str, stated: Mapping[str, Any]) -> Iterator[Cove
 
 
 def _computed_types(schema: opset.Schema) -> Iterator[str]:
-    """Yield the types of the leading input or output that the engine computes."""
+    """Yield the types of the leading input or output that the engine computes, perhaps none."""
     if operator_of(schema.op):
         for parameter in chief_slots(schema):
             for text in parameter.types & BY_TEXT.keys():
@@ -552,5 +600,8 @@ def chief_slots(schema: opset.Schema) -> list[opset.Parameter]:
 
 
 def listed_type(parameter: opset.Parameter, name: str) -> str:
-    """Return a type of tensors as that of the sequence or optional in whose place they are."""
+    """Return a type of tensors as that of the sequence or optional in whose place they are.
+
+    It is the type itself for a parameter that is neither.
+    """
     return f"{parameter.listed}{name}{')' * parameter.listed.count('(')}"

@@ -38,7 +38,8 @@ _FILLS: dict[str, tuple[str, tuple[float, ...]]] = {
 def cases_of(test: ModelTest, source: Source) -> Iterator[Case]:
     """Yield a case for each data set of a test, with the test's tolerance, as ONNX's runner has it.
 
-    The runner admits at least two ULP where all floating outputs are of bfloat16.
+    The runner admits at least two ULP where all floating outputs are of bfloat16. The ids of
+    several data sets end in their numbers.
     """
     random = test_data.random_outputs(test.model)
     outputs = [info.name for info in test.model.graph.output]
@@ -108,7 +109,10 @@ def _case(
 
 
 def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tuple[Port, ...]]:
-    """Return the tensors of values, and what each value is: a tensor, a sequence or nothing."""
+    """Return the tensors of values, and what each value is: a tensor, a sequence or nothing.
+
+    A value is an array, a list of arrays or None. Those of a sequence x are named x[0], x[1], …
+    """
     tensors: list[TensorSpec] = []
     ports: list[Port] = []
     for name, value in zip(names, values, strict=False):
@@ -125,6 +129,7 @@ def _specs(names: Sequence[str], values: Sequence[Value]) -> tuple[Tensors, tupl
 
 
 def _spec(name: str, array: Array, *, initializer: bool = False) -> TensorSpec:
+    """Return an array of an element type of ONNX as a tensor of this name."""
     dtype = dtypes.of(array)
     assert dtype
     return TensorSpec(name, dtype, array.shape, model.Given(array), initializer=initializer)
@@ -161,7 +166,11 @@ class DimSizes:
             self.symbols.update(dim.dim_param for dim in shape.dim)
 
     def of(self, name: str, axis: int, size: int | str) -> int | None:
-        """Return the size of an axis, None if unknown; raises UsageError if two are given."""
+        """Return the size of an axis, None if it is open and not given.
+
+        `size` is a number, or the name of an open size, "" for none. A given one is noted as used.
+        Raises UsageError if two different ones are given, by the name and by INPUT[AXIS].
+        """
         if isinstance(size, int):
             return size
         keys = [key for key in (f"{name}[{axis}]", size) if key in self.given]
@@ -174,7 +183,7 @@ class DimSizes:
         return self.given[keys[0]]
 
     def check(self) -> None:
-        """Raise UsageError for sizes that no model has; every model must have been read."""
+        """Raise UsageError for sizes that no input of a model has; all models must be noted."""
         here = f"there are {', '.join(sorted(self.known))}" if self.known else None
         for name in self.given:
             if name in self.known:
@@ -192,7 +201,8 @@ def cases_of_models(
     """Return the models in files as cases; `messages` has what is wrong with the others.
 
     `dims` are open sizes. `inputs` is a folder of files for a single model, see `fed_from`. Raises
-    UsageError for sizes that no model has, and for wrong inputs.
+    UsageError for sizes that no model has, unless a model cannot be read; for two sizes of one
+    axis; for inputs of several models, and wrong ones.
     """
     fed: dict[str, Array] = {}
     sizes_of_fed: dict[str, int] = {}
@@ -219,7 +229,11 @@ def case_of_model(
 ) -> Case | None:
     """Return the model in a file as a case, on inputs `fed` or made up.
 
-    Returns None, with `messages` on it, where that is not possible.
+    The engine's answers are expected if it computes all operators; else backends are to agree. A
+    model that opcheck cannot judge has the reason in `beyond`. Returns None, with `messages` on it,
+    for a name that is not printable ASCII, a model that cannot be read or has no outputs, and
+    inputs without a shape, of open sizes that are not given, or too large. Raises UsageError for
+    two sizes of one axis.
     """
     known = len(messages)
     if not (str(path).isprintable() and str(path).isascii()):
@@ -256,7 +270,11 @@ def case_of_model(
 
 
 def _check_within(proto: ModelProto) -> None:
-    """Raise BeyondOpcheck for a model whose answers opcheck cannot judge."""
+    """Raise BeyondOpcheck for a model whose answers opcheck cannot judge.
+
+    That is one with outputs drawn at random, or that are no tensors; with functions named as
+    operators of ONNX; or of an opset that the installed onnx does not know.
+    """
     if random := test_data.random_outputs(proto):
         raise BeyondOpcheck(f"outputs that are drawn at random: {', '.join(sorted(random))}")
     others = [out.name for out in proto.graph.output if not out.type.HasField("tensor_type")]
@@ -274,7 +292,9 @@ def _check_within(proto: ModelProto) -> None:
 def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]]:
     """Return inputs of the model at `path` from files in `folder`, and the open sizes they have.
 
-    The files are NAME.npy, or input_0.pb … in the order of the model's inputs. Raises UsageError.
+    The files are NAME.npy, or input_0.pb … in the order of the model's inputs. Sizes are by
+    INPUT[AXIS]. Raises UsageError for a model or file that cannot be read, a missing input, one
+    that is there twice or that no input is, and one of another type or shape.
     """
     arrays: dict[str, Array] = {}
     sizes: dict[str, int] = {}
@@ -301,7 +321,10 @@ def fed_from(path: Path, folder: Path) -> tuple[dict[str, Array], dict[str, int]
 
 
 def _fed(folder: Path, name: str, number: int) -> Array:
-    """Return the input of this name and number from its one file; raises UsageError."""
+    """Return the input of this name and number from its one file.
+
+    Raises UsageError for both files, or none; ValueError if it cannot be read.
+    """
     named = folder / f"{name}.npy"
     numbered = folder / f"input_{number}.pb"
     if named.is_file() and numbered.is_file():
@@ -314,7 +337,10 @@ def _fed(folder: Path, name: str, number: int) -> Array:
 
 
 def _check_fed(folder: Path, declared: DeclaredTensor, array: Array) -> None:
-    """Raise UsageError for an array of other type or shape than the input is declared with."""
+    """Raise UsageError for an array of other type or shape than the input is declared with.
+
+    An open size fits any; a declared shape of None, too.
+    """
     name, dtype, shape = declared
     if shape is None:
         shape = array.shape
@@ -327,7 +353,10 @@ def _check_fed(folder: Path, declared: DeclaredTensor, array: Array) -> None:
 
 
 def _is_known(data: bytes) -> bool:
-    """Return True if the engine computes all operators of a model, those in its graphs too."""
+    """Return True if the engine computes all operators of a model, those in its graphs too.
+
+    `data` are the model's bytes; False if they have no body that can be read.
+    """
     try:
         bodies = [onnx_defs.model_body(data)]
     except ValueError:
@@ -345,7 +374,9 @@ def _inputs(
 ) -> Iterator[TensorSpec]:
     """Yield made-up inputs of the model at `path`, but those that `messages` has problems of.
 
-    Raises BeyondOpcheck for types without made-up values.
+    Those are inputs without a shape, with an open size that is not given, a negative one or too
+    many elements. Raises BeyondOpcheck for types without made-up values, UsageError for two sizes
+    of one axis.
     """
     for seed, (name, dtype, declared_shape) in enumerate(declared):
         if dtype.kind not in _FILLS:
@@ -383,17 +414,27 @@ def _dim_option(name: str, axis: int, size: int | str) -> str:
 
 
 def is_of_models(path: Path) -> bool:
-    """Return True for a model, a folder of test data, or node tests."""
+    """Return True for a model, a folder of test data, or node tests.
+
+    Raises UsageError for a folder of both case files and test data, and one named as the node
+    tests.
+    """
     return is_node_tests(path) or path.suffix == SUFFIX or _is_test_data(path)
 
 
 def is_model(path: Path) -> bool:
-    """Return True for the file of a model."""
+    """Return True for the file of a model, by its suffix alone.
+
+    Raises UsageError for node tests if a folder has the same name.
+    """
     return path.suffix == SUFFIX and not is_node_tests(path)
 
 
 def is_node_tests(path: Path) -> bool:
-    """Return True if a path names node tests; raises UsageError if a folder has the same name."""
+    """Return True if a path names node tests: `onnx-node`, or `onnx-node/PATTERN`.
+
+    Raises UsageError if a folder has the same name.
+    """
     if path.parts[:1] != (NODE_TESTS,) or len(path.parts) > 2:
         return False
     if Path(NODE_TESTS).exists():
@@ -404,7 +445,10 @@ def is_node_tests(path: Path) -> bool:
 
 
 def _node_tests(path: Path) -> list[ModelTest]:
-    """Return the tests that `path` names; raises UsageError where there are none."""
+    """Return the tests that `path` names, with or without `test_`; all for `onnx-node`.
+
+    Raises UsageError where there are none.
+    """
     tests = test_data.all_node_tests()
     pattern = path.parts[1] if len(path.parts) > 1 else "*"
     wanted = [pattern, f"test_{pattern}"]
@@ -417,7 +461,10 @@ def _node_tests(path: Path) -> list[ModelTest]:
 
 
 def _is_test_data(path: Path) -> bool:
-    """Return True if a folder holds tests of models; raises UsageError if it has case files too."""
+    """Return True if a folder holds tests of models, in itself or below.
+
+    Raises UsageError if it has case files too. False for what is no folder.
+    """
     tests: list[Path] = []
     files: list[Path] = []
     for where, folders, names in _walk_tests(path):
@@ -433,7 +480,11 @@ def _is_test_data(path: Path) -> bool:
 
 
 def tests_at(root: Path, messages: FileMessages) -> Iterator[Case]:
-    """Yield the cases of tests in a folder, or of node tests; `messages` has unreadable ones."""
+    """Yield the cases of tests in a folder, or of node tests.
+
+    `messages` has tests that cannot be read, damage of golden files, and tests beyond MAX_HELD
+    together, of which no more are read. Raises UsageError for node tests that do not exist.
+    """
     if is_node_tests(root):
         for test in _node_tests(root):
             yield from cases_of(test, Source(NODE_TESTS, 0, 0))
@@ -459,7 +510,10 @@ def tests_at(root: Path, messages: FileMessages) -> Iterator[Case]:
 
 
 def _test_folders(root: Path, messages: FileMessages) -> Iterator[Path]:
-    """Yield the folders of tests, `root` or below; `messages` has those that are not looked at."""
+    """Yield the folders of tests, `root` or below, in order.
+
+    `messages` has folders that cannot be read, and links to folders, which are not followed.
+    """
 
     def unreadable(error: OSError) -> None:
         messages.append((Path(error.filename), UNREADABLE.format(error.strerror)))
@@ -477,7 +531,10 @@ def _test_folders(root: Path, messages: FileMessages) -> Iterator[Path]:
 def _cases_in_folder(
     folder: Path, root: Path, messages: FileMessages, *, answered: bool
 ) -> Iterator[Case]:
-    """Yield the cases of the test in a folder; without outputs it has none if it is `answered`."""
+    """Yield the cases of the test in a folder; without outputs it has none if it is `answered`.
+
+    `messages` has what is wrong with the test, which has no cases then.
+    """
     name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
     if not (name.isprintable() and name.isascii()):
         messages.append((folder, f"a test's name must be printable ASCII, not {name!a}"))
@@ -490,7 +547,11 @@ def _cases_in_folder(
 def _walk_tests(
     root: Path, onerror: Callable[[OSError], None] | None = None
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Walk the folders below one in order; hidden ones and links are not entered."""
+    """Yield the folders below one in order, with the names of folders and files in each.
+
+    The first is `root`. Hidden ones and links are not entered, nor those that the caller takes off
+    the list of folders. `onerror` is called for a folder that cannot be read.
+    """
     for where, folders, names in os.walk(root, onerror=onerror):
         folders[:] = sorted(name for name in folders if name[0] != ".")
         yield Path(where), folders, names

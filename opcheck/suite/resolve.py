@@ -38,7 +38,12 @@ _source = lru_cache(model.Source)
 
 
 def resolve(file: CaseFile, concrete: Concrete, needs_answer: bool = True) -> Case | None:
-    """Return `concrete` as a Case, or None with every problem reported, but an unknown operator."""
+    """Return `concrete` as a Case, or None with every problem reported.
+
+    None, without a problem, for an operator that is not known, and one from which something
+    malformed was left out before. A legal twin needs no answer. Problems go to those of the file;
+    nothing is raised.
+    """
     fields, node, lost = f.validate_case(concrete.node, file.name, file.problems)
     if fields is None or not opset.versions(file.domain, file.op):
         return None
@@ -74,7 +79,10 @@ class Resolver:
         self.places: dict[str, FileNode] = {}
 
     def case(self) -> Case:
-        """Return the case; at an opset that does not exist, by the nearest version."""
+        """Return the case; at an opset that does not exist, by the nearest version.
+
+        Of a case with problems, `sound` is False then, and the case is not to be used.
+        """
         self.schema = self._schema()
         self.version = str(self.schema.op)
         mark = self.node.mark
@@ -121,7 +129,10 @@ class Resolver:
             self.problem(mark, f"the tensors of a case need {too_much} together")
 
     def _outputs_by(self, answers: Iterable[TensorSpec], case: Case) -> tuple[OutputSpec, ...]:
-        """Return the outputs with the types and ranks of the answers where the schema has none."""
+        """Return the outputs with the types and ranks of the answers where the schema has none.
+
+        Those are the outputs of graphs, and of operators of sequences and optionals.
+        """
         schema = self.schema
         has_lists = any(parameter.listed for parameter in (*schema.inputs, *schema.outputs))
         if not (schema.graphs or has_lists):
@@ -137,7 +148,10 @@ class Resolver:
         return tuple(outputs)
 
     def problem(self, mark: Mark, message: str, hint: str | None = None) -> None:
-        """Report one problem of this case, unless a case at another version showed it before."""
+        """Report one problem of this case, unless a case at another version showed it before.
+
+        The case is not sound from then on.
+        """
         self.sound = False
         self.file.report(mark, message, hint, self.version)
 
@@ -147,11 +161,14 @@ class Resolver:
             self.problem(mark, message, hint)
 
     def at(self, *path: str) -> Mark:
-        """Return where the key at `path` is written."""
+        """Return where the key at `path` is written; missing steps are skipped."""
         return self.node.at(path, key=True)
 
     def _schema(self) -> Schema:
-        """Return the version at the case's opset, or the nearest, with the problem reported."""
+        """Return the version at the case's opset, or the nearest, with the problem reported.
+
+        Problems are an opset that is not stated, too new or too old, and a deprecated version.
+        """
         domain = self.file.domain
         op = self.file.op
         number = self.fields.opset
@@ -181,7 +198,8 @@ class Resolver:
     ) -> dict[str, tuple[Any, FileNode]]:
         """Return the tensors stated at `path`, by name; of a sequence its length, and one by one.
 
-        Each is what is stated, and where.
+        Each is what is stated, and where. A list that is none is reported, and returned as a
+        tensor.
         """
         tensors: dict[str, tuple[Any, FileNode]] = {}
         lists = {parameter.name: parameter for parameter in parameters if parameter.listed}
@@ -202,7 +220,11 @@ class Resolver:
         return tensors
 
     def _is_list(self, parameter: Parameter, fields: object, node: FileNode) -> bool:
-        """Return True for the list of tensors of a sequence or optional; report what is wrong."""
+        """Return True for the list of tensors of a sequence or optional; report what is wrong.
+
+        False for what is no list, or has more than 999 tensors. Null in it is reported, and so is a
+        second tensor of an optional.
+        """
         name = parameter.name
         if not isinstance(fields, list) or len(fields) > _LONGEST:
             message = f"{name} must be a list of tensors, at most {_LONGEST:,}"
@@ -217,7 +239,10 @@ class Resolver:
         return True
 
     def _item(self, node: FileNode) -> Any:
-        """Return an item of a list of tensors; the problems of a mapping are reported."""
+        """Return an item of a list of tensors: a literal, or the fields of a mapping.
+
+        Problems of a mapping are reported, and a scalar 0 is returned in its place.
+        """
         if not node.entries:
             return node.plain()
         problems = Problems()
@@ -229,7 +254,10 @@ class Resolver:
     def tensor(
         self, name: str, node: FileNode, fields: object, dtype: DType | None
     ) -> TensorSpec | None:
-        """Return the tensor written at `node`, or None with its problem reported."""
+        """Return the tensor written at `node`, or None with its problem reported.
+
+        `fields` are those of a mapping; of anything else `node` is a literal.
+        """
         stated = fields if isinstance(fields, f.TensorFields) else None
         try:
             return read_tensor(name, node, stated, dtype, self.file.path.parent)
@@ -240,7 +268,10 @@ class Resolver:
         return None
 
     def twin(self, concrete: Concrete) -> Case | None:
-        """Return the legal twin of this case; None, with its problems reported as such."""
+        """Return the legal twin of this case; None, with its problems reported as such.
+
+        None without problems if this case has some already.
+        """
         if not self.sound:
             return None
         problems = Problems()
@@ -251,7 +282,11 @@ class Resolver:
         return case
 
     def _outputs(self, bound: dict[str, DType], attrs: Attrs) -> Iterator[OutputSpec]:
-        """Yield the outputs of the node, with their types where these follow from the inputs."""
+        """Yield the outputs of the node, with their types where these follow from the inputs.
+
+        Reported are outputs that do not exist, and a case that does not state how many tensors a
+        sequence has.
+        """
         schema = self.schema
         names = self._computed_names()
         answers = _answers(self.fields.expect)
@@ -283,7 +318,10 @@ class Resolver:
         return names
 
     def _tolerance(self, case: Case, answers: Iterable[TensorSpec]) -> Tolerance | None:
-        """Return the tolerance of the case; None for the operator's own error bound."""
+        """Return the tolerance of the case; None for the operator's own error bound.
+
+        None, too, for a tolerance that makes no sense, which is reported.
+        """
         if self.fields.tolerance is None:
             return Tolerance(ulp=0) if is_exact(case) else None
         # An output whose dtype is open has at most the steps of the widest.
@@ -296,7 +334,10 @@ class Resolver:
             return None
 
     def _expectation(self, case: model.Case) -> model.Expectation:
-        """Return the expectation of `case`, or as much of it as is sound."""
+        """Return the expectation of `case`, or as much of it as is sound.
+
+        Reported are a rule that does not fit, and what the answers lack.
+        """
         expect = self.fields.expect
         if isinstance(expect, f.AnyOfField):
             any_of = self._any_of(case, expect)
@@ -337,7 +378,11 @@ class Resolver:
             self.lacking(self.at("expect"), message, hint)
 
     def _one(self, case: model.Case, answer: object, path: Location) -> model.OneAnswer:
-        """Return an answer of one of the forms that a case may state alone."""
+        """Return an answer of one of the forms that a case may state alone.
+
+        `path` is where it is stated. An answer without outputs is the engine's; one that the engine
+        does not have is reported.
+        """
         if isinstance(answer, f.RejectedField):
             return self._rejected(case, answer.rejected, path)
         if isinstance(answer, f.GoldenField):
@@ -350,7 +395,10 @@ class Resolver:
         return _COMPUTED
 
     def _values(self, case: model.Case, answer: object, path: Location) -> model.Values:
-        """Return the outputs that an answer states; report those that are missing or wrong."""
+        """Return the outputs that an answer states; report those that are missing or wrong.
+
+        Wrong ones are left out.
+        """
         tensors = self.tensors(self.schema.outputs, _outputs(answer), path)
         names = {output.name for output in case.outputs}
         misspelt = [name for name in tensors if name not in names]
@@ -371,7 +419,10 @@ class Resolver:
     def _value(
         self, case: model.Case, output: OutputSpec, fields: object, node: FileNode
     ) -> TensorSpec | None:
-        """Return the answer for one output, or None with its problem reported."""
+        """Return the answer for one output, or None with its problem reported.
+
+        An answer of another dtype than the output's is reported, and returned.
+        """
         dtype = output.dtype
         # Outputs of a graph, and of training, are of any type: mostly of that of the case.
         if dtype is None and not all(one.homogeneous for one in self.schema.outputs):
@@ -395,7 +446,10 @@ class Resolver:
             self.lacking(self.node.mark, message, "tolerance: {ulp: 0} compares exactly")
 
     def _golden(self, case: model.Case, name: str, path: Location) -> model.Golden:
-        """Return the answer in a folder of this name; report missing files."""
+        """Return the answer in a folder of this name; report missing files.
+
+        The folder of the case file is in its place then.
+        """
         mark = self.node.at((*path, "golden"))
         try:
             folder = inside(self.file.path.parent, name, mark)
@@ -411,7 +465,9 @@ class Resolver:
     def _rejected(self, case: model.Case, why: str, path: Location) -> model.Rejected:
         """Return the refusal with the case's legal twin: the case with one value made legal.
 
-        What must come out of the twin does not matter, only that it runs.
+        What must come out of the twin does not matter, only that it runs. A value that is at no
+        path, or changes nothing, and a twin that is not legal are reported; `case` itself is the
+        twin then.
         """
         legal = grouping.not_none(self.node.get(*path, "legal"))  # validated before
         ((key, value),) = legal.entries.items()
@@ -434,7 +490,11 @@ class Resolver:
         return model.Rejected(why, twin or case)
 
     def _resolve_inputs(self) -> tuple[model.TensorSpec, ...]:
-        """Return the inputs of the case, in the operator's order, without those that are wrong."""
+        """Return the inputs of the case, in the operator's order, without those that are wrong.
+
+        Reported are unknown and missing inputs, two for one, wrong tensors, and types that are not
+        allowed unless the case may be illegal.
+        """
         schema = self.schema
         fields = self.fields.inputs or {}
         given = {name: value for name, value in fields.items() if value is not None}
@@ -479,7 +539,11 @@ class Resolver:
     def _check_missing_inputs(
         self, given: Collection[str], tensors: Collection[str], unknown: Sequence[str]
     ) -> None:
-        """Report inputs that are not stated, unless an unknown name may mean them."""
+        """Report inputs that are not stated, unless an unknown name may mean them.
+
+        A case that may be illegal may lack all but sequences. `given` are the names stated,
+        `tensors` those of their tensors.
+        """
         schema = self.schema
         lists = [
             parameter.name
@@ -496,7 +560,10 @@ class Resolver:
                 self.lacking(self.node.mark, f"{schema.op} needs input {name!r}")
 
     def _bindings(self, inputs: tuple[model.TensorSpec, ...]) -> dict[str, DType]:
-        """Return the dtype of each type constraint, by the first input with it."""
+        """Return the dtype of each type constraint, by the first input with it.
+
+        Other dtypes of it are reported, unless the case may be illegal.
+        """
         op = self.schema.op
         bound: dict[str, DType] = {}
         for spec in inputs:
@@ -515,7 +582,10 @@ class Resolver:
         return stated.mark if stated else self.at("inputs", spec.name)
 
     def _resolve_attributes(self) -> model.Attrs:
-        """Return the attributes of the case, without those that are wrong."""
+        """Return the attributes of the case, without those that are wrong.
+
+        Reported are unknown, missing and wrong ones. Null leaves an attribute out.
+        """
         schema = self.schema
         stated = self.fields.attrs or {}
         unknown: list[str] = []
@@ -571,7 +641,11 @@ class Resolver:
     def _check_missing_attributes(
         self, stated: Mapping[str, object], unknown: Sequence[str]
     ) -> None:
-        """Report attributes that must be stated, unless an unknown name may mean them."""
+        """Report attributes that must be stated, unless an unknown name may mean them.
+
+        Those are mandatory ones, unless the case may be illegal, and those whose default differs
+        between the case's opsets.
+        """
         schema = self.schema
         changed = changed_defaults(schema.op, self.file.opsets)
         for name, attribute in schema.attributes.items():
@@ -585,7 +659,10 @@ class Resolver:
                 self.lacking(self.node.mark, f"{what} between the case's opsets", hint)
 
     def _is_graph(self, name: str, text: str) -> bool:
-        """Return True for a graph; report any other value, and tensors that are not there."""
+        """Return True for a graph; report any other value, and tensors that are not there.
+
+        Reported is a tensor in it, too, that has the name of one around it.
+        """
         from opcheck.opset import onnx_defs
 
         given = [*(self.fields.inputs or {})]
@@ -609,7 +686,8 @@ class Resolver:
     def _attribute_tensor(self, attribute: Attribute, value: Any) -> Array | tuple[Any, ...] | None:
         """Return the tensor stated for an attribute, or its list; None with its problem reported.
 
-        A list of numbers may be stated by a tensor of rank 1, such as a fill.
+        A list of numbers may be stated by a tensor of rank 1, such as a fill. An array cannot be
+        written to.
         """
         node = grouping.not_none(self.node.get("attrs", attribute.name))
         fields = value if isinstance(value, f.TensorFields) else None
@@ -632,7 +710,11 @@ class Resolver:
 
 
 def _check_for_attribute(spec: TensorSpec, held: DType | None) -> None:
-    """Raise ValueError where a tensor is not an attribute, or a list of the type `held`."""
+    """Raise ValueError where a tensor is not an attribute, or a list of the type `held`.
+
+    That is an initializer; with `held`, a tensor of another rank than 1, another dtype, or too many
+    entries. `held` of None asks for no list.
+    """
     if held and (len(spec.shape), spec.dtype) != (1, held):
         found = f"of rank {len(spec.shape)} and {spec.dtype}"
         raise ValueError(f"is a list, of rank 1 and {held}, not {found}")
@@ -682,7 +764,11 @@ def _comparable(written: object) -> object:
 
 
 def is_exact(case: model.Case) -> bool:
-    """Return True if floats are compared exactly where the case states no tolerance."""
+    """Return True if floats are compared exactly where the case states no tolerance.
+
+    That is for an operator that only moves elements, at a version that the engine does not have,
+    with a floating output or one of an open type.
+    """
     floats = any(output.dtype is None or output.dtype.kind == "float" for output in case.outputs)
     operator = find(case.op.domain, case.op.name)
     return floats and operator_of(case.op) is None and operator is not None and operator.exact
@@ -706,12 +792,17 @@ def _input(op: model.OpVersion, name: str) -> Parameter | None:
 
 @lru_cache
 def _ordered(op: model.OpVersion, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in the order of the version's inputs, "" for one that is left out."""
     return slots(opset.versions(op.domain, op.name)[op.since].inputs, names)
 
 
 @lru_cache
 def _asked(op: model.OpVersion, names: tuple[str, ...]) -> list[tuple[int, str, Parameter]]:
-    """Return the outputs of a node of which these are requested, with their places."""
+    """Return the outputs of a node of which these are requested, with their places and parameters.
+
+    Without names they are all. Mandatory outputs, and those of a variadic one before one that is
+    named, are among them.
+    """
     outputs = opset.versions(op.domain, op.name)[op.since].outputs
     places = [place(outputs, name) for name in names]
     # Of a variadic output, all before one that is requested are requested too.
@@ -730,4 +821,5 @@ def _asked(op: model.OpVersion, names: tuple[str, ...]) -> list[tuple[int, str, 
 
 @cache
 def _allowed(types: frozenset[str]) -> tuple[DType, ...]:
+    """Return the dtypes whose spellings in type constraints these are, in the order of DTYPES."""
     return tuple(dtype for dtype in DTYPES.values() if dtype.text in types)

@@ -25,6 +25,8 @@ from opcheck.opset import operators
 
 #: Each level holds the ones before it.
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
+#: More operators than this are counted, and not named, in a message.
+_MANY = 20
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 #: What a case takes besides its inputs, in the time of so many elements.
@@ -54,6 +56,9 @@ class Selection:
     @property
     def operators(self) -> Sequence[str]:
         """The operators whose suites have all that may be selected; empty where any may."""
+        if any(map(_is_pattern, self.ops)):
+            is_wanted = operator_matcher(self.ops)
+            return sorted(filter(is_wanted, shipped_operators()))
         if self.ops:
             return self.ops
         names = [id.partition("/")[0] for id in self.ids]
@@ -71,7 +76,12 @@ class Selection:
         return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 
     def why_empty(self, cases: Collection[model.Case], *, python: bool = False) -> str:
-        """Count the cases that there are without each condition: `of op Add; 3 without --dtype`."""
+        """Return the selection, and the numbers of cases without each condition of it.
+
+        That is `op Add, level core; 3 without --op`; `python` has the fields' names in place of
+        options. Conditions without which there is no case are left out. Raises UsageError for wrong
+        keywords.
+        """
         counts = []
         for name, option in _OPTIONS.items():
             wider = replace(self, **{name: getattr(EVERYTHING, name)})
@@ -141,16 +151,23 @@ def _check_ids(cases: Collection[model.Case], wanted: Iterable[str], noun: str) 
 
 def _check_operators(cases: Collection[model.Case], wanted: Iterable[str], noun: str) -> None:
     """Raise UsageError for an operator that has no cases here."""
-    here = {case.op.name.lower() for case in cases}
+    here = {case.op.name for case in cases}
     for op in wanted:
-        if op.lower() in here:
+        if any(map(operator_matcher([op]), here)):
             continue
         if op in operators(""):
             hint = f"{op} is an operator of ONNX without cases here: pass a file with some"
         else:
             known = _operators_of(cases)
-            hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
+            hint = _completions(op, known) or _named_operators(known)
         raise UsageError(f"no {noun} of operator {op!r}", hint)
+
+
+def _named_operators(known: Collection[str]) -> str:
+    """Return a hint that names the operators with cases, or how to list them if they are many."""
+    if len(known) > _MANY:
+        return f"there are cases of {len(known)} operators: see opcheck list --operators"
+    return f"there are cases of {', '.join(sorted(known))}"
 
 
 def _check_opsets(cases: Collection[model.Case], wanted: Iterable[int], noun: str) -> None:
@@ -169,31 +186,47 @@ def _check_each_operator(
 ) -> None:
     """Raise UsageError for an operator without a case next to one that has some.
 
-    Keywords do not count: they may choose operators.
+    `chosen` are the cases selected. Keywords do not count: they may choose operators.
     """
-    with_case = {case.op.name.lower() for case in chosen}
+    with_case = {case.op.name for case in chosen}
     for op in selection.ops:
-        if op.lower() in with_case:
+        is_meant = operator_matcher([op])
+        if any(map(is_meant, with_case)):
             continue
         others = replace(selection, ops=(), keywords="")
         if not select(cases, replace(others, ops=(op,))):
-            opsets = {case.opset for case in cases if case.op.name.lower() == op.lower()}
+            opsets = {case.opset for case in cases if is_meant(case.op.name)}
             hint = _listed(opsets) if selection.opsets else None
             raise UsageError(f"no {noun} of operator {op!r} for {others}", hint)
 
 
 def _listed(opsets: Iterable[int]) -> str:
+    """Return the opsets as hints have them, in order."""
     return f"opsets: {', '.join(map(str, sorted(opsets)))}"
 
 
 def _is_pattern(word: str) -> bool:
+    """Return True for a word with * or ?."""
     return "*" in word or "?" in word
+
+
+def operator_matcher(wanted: Iterable[str]) -> Callable[[str], bool]:
+    """Return a test of operators' names: True for a name of `wanted`, or of a pattern with * or ?.
+
+    Upper and lower case are alike.
+    """
+    patterns = [name.lower().replace("[", "[[]") for name in wanted]
+
+    def is_wanted(name: str) -> bool:
+        return any(fnmatchcase(name.lower(), pattern) for pattern in patterns)
+
+    return is_wanted
 
 
 def _meant(wanted: str, ids: Collection[str]) -> list[str]:
     """Return the id that `wanted` is; if it is none, those that match it as a pattern.
 
-    Only * and ? are special.
+    Only * and ? are special. Without these, a word that is no id gives none.
     """
     if wanted in ids:
         return [wanted]
@@ -207,12 +240,17 @@ def _operators_of(cases: Iterable[model.Case]) -> set[str]:
     """Return the operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
+    return shipped_operators()
+
+
+def shipped_operators() -> set[str]:
+    """Return the operators that shipped case files name."""
     files = reading.shipped_files(reading.Kind.CASES)
     return {name for file in files for name in reading.operators_in(file)}
 
 
 def _completions(word: str, known: Iterable[str]) -> str | None:
-    """Suggest names that begin with `word`, or one that is like it."""
+    """Return a hint of names that begin with `word`, or one that is like it; None without any."""
     names = sorted(known)
     longer = [repr(name) for name in names if name.startswith(word)]
     if not longer:
@@ -221,9 +259,10 @@ def _completions(word: str, known: Iterable[str]) -> str | None:
 
 
 def select(cases: Collection[model.Case], selection: Selection) -> tuple[model.Case, ...]:
-    """Return the cases that meet all of `selection`; raises UsageError for wrong keywords.
+    """Return the cases that meet all of `selection`, in their order.
 
-    Those named by id are selected at any level.
+    Those named by id are selected at any level. Names of nothing select nothing. Raises UsageError
+    for wrong keywords.
     """
     selected = cases
     for condition in _conditions(cases, selection):
@@ -234,10 +273,14 @@ def select(cases: Collection[model.Case], selection: Selection) -> tuple[model.C
 def _conditions(
     cases: Collection[model.Case], selection: Selection
 ) -> list[Callable[[model.Case], bool]]:
-    """Return the conditions that a selection states, the quickly checked ones first."""
+    """Return the conditions that a selection states, the quickly checked ones first.
+
+    Raises UsageError for wrong keywords.
+    """
     known_ids = {case.id for case in cases}
     ids = {id for pattern in selection.ids for id in _meant(pattern, known_ids)}
-    ops = {op.lower() for op in selection.ops}
+    is_wanted = operator_matcher(selection.ops)
+    of_wanted = {case.op.name for case in cases if is_wanted(case.op.name)}
     dtypes = {*selection.dtypes}
     matches = keyword_matcher(selection.keywords) if selection.keywords else None
 
@@ -248,7 +291,7 @@ def _conditions(
         return case.id in ids
 
     def has_operator(case: model.Case) -> bool:
-        return case.op.name.lower() in ops
+        return case.op.name in of_wanted
 
     def has_opset(case: model.Case) -> bool:
         return case.opset in selection.opsets
@@ -281,7 +324,12 @@ def _dtypes(case: model.Case) -> set[str]:
 
 
 def keyword_matcher(expression: str) -> Callable[[str], bool]:
-    """Return a test of ids, as pytest's -k: words, and, or, not, ( and ); raises UsageError."""
+    """Return a test of ids in lower case, as pytest's -k: words, and, or, not, ( and ).
+
+    A word is true of an id that holds it; the case of its own letters does not count. Raises
+    UsageError for an expression that is none, an empty one too, and for more than 100 words and
+    parentheses.
+    """
     tokens = re.findall(r"[()]|[^\s()]+", expression.lower())
     message = _wrong_expression(tokens)
     if message:
@@ -317,8 +365,8 @@ def _wrong_expression(tokens: Sequence[str]) -> str | None:
 def shard(cases: Sequence[model.Case], number: int, total: int) -> tuple[model.Case, ...]:
     """Return the cases of the shard `number`, from 1, of `total`, in their order.
 
-    Each case is in one shard, and every machine finds the same shards. They take about equally
-    long by the size of inputs.
+    Each case is in one shard, and every machine finds the same shards. They take about equally long
+    by the size of inputs. A shard may be empty. Numbers are not checked here.
     """
     costs = [_CASE_COST + sum(prod(spec.shape) for spec in case.inputs) for case in cases]
     # The most expensive first, each to the shard with the least load. In order, loads are a heap.
@@ -333,7 +381,10 @@ def shard(cases: Sequence[model.Case], number: int, total: int) -> tuple[model.C
 
 
 def case_digest(case: model.Case) -> str:
-    """Return the digest of `case`; files that it names are read."""
+    """Return the digest of `case`, 16 hexadecimal digits; files that it names are read.
+
+    One that cannot be read counts as such, and raises nothing.
+    """
     parts = [case.id, _node(case), case.rule]
     if case.model is not None:
         from opcheck.opset import weights
@@ -344,7 +395,10 @@ def case_digest(case: model.Case) -> str:
 
 
 def suite_digest(cases: Iterable[tuple[str, str]]) -> str:
-    """Return the digest of a list of cases, by their ids and digests, in order."""
+    """Return the digest of a list of cases, by their ids and digests, in order.
+
+    It has 64 hexadecimal digits.
+    """
     return _sha256("".join(f"{id} {digest}\n" for id, digest in cases).encode())
 
 
@@ -363,6 +417,7 @@ def _node(case: model.Case) -> list[Any]:
 
 
 def _output(number: int, output: model.OutputSpec) -> list[Any]:
+    """Return the name and dtype of an output as a list, with its place if that is not `number`."""
     parts: list[Any] = [output.name, output.dtype and output.dtype.name]
     if output.place not in (None, number):
         parts.append(output.place)
@@ -370,6 +425,7 @@ def _output(number: int, output: model.OutputSpec) -> list[Any]:
 
 
 def _tolerance(tolerance: model.Tolerance | None) -> list[Any] | None:
+    """Return the numbers of a tolerance as a list, and "strict" if it is; None without one."""
     if tolerance is None:
         return None
     numbers = (tolerance.ulp, tolerance.rtol, tolerance.atol, tolerance.signed_zeros)
@@ -380,6 +436,7 @@ def _tolerance(tolerance: model.Tolerance | None) -> list[Any] | None:
 
 
 def _expectation(expect: model.Expectation) -> list[Any]:
+    """Return an expectation as a list that begins with its form; golden files are read."""
     match expect:
         case model.Values(outputs, ports, random):
             written = ["values", *map(_tensor, outputs)]
@@ -400,10 +457,12 @@ def _expectation(expect: model.Expectation) -> list[Any]:
 
 
 def _ports(ports: Iterable[model.Port]) -> list[Any]:
+    """Return what each value of a model is, as lists."""
     return [[port.name, port.form, port.count] for port in ports]
 
 
 def _tensor(spec: model.TensorSpec) -> list[Any]:
+    """Return a tensor as a list: how it is made, or digests of what it holds; files are read."""
     match spec.content:
         case model.Given(values):
             content: list[Any] = ["given", _array(values)]
@@ -430,6 +489,7 @@ def _plain(value: Any) -> Any:
 
 
 def _array(values: model.Array) -> list[str]:
+    """Return the type of an array's elements and a digest of them; all NaNs are one."""
     if values.dtype.hasobject:
         return ["string", _sha256(json.dumps(values.reshape(-1).tolist()).encode())]
     if values.dtype.kind == "f":
@@ -441,6 +501,7 @@ def _array(values: model.Array) -> list[str]:
 
 def _file(path: Path) -> str:
     # A pipe would never end.
+    """Return the SHA-256 of a file, or "cannot be read", as for what is no file."""
     with suppress(OSError):
         if path.is_file():
             with path.open("rb") as file:
@@ -449,4 +510,5 @@ def _file(path: Path) -> str:
 
 
 def _sha256(data: bytes) -> str:
+    """Return the SHA-256 of bytes in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()

@@ -45,9 +45,10 @@ MAX_BYTES = 1 << 28
 
 
 def materialize(spec: TensorSpec) -> Array:
-    """Return the tensor, C-contiguous, writable.
+    """Return the tensor in its dtype, C-contiguous, writable, of the caller's own.
 
-    Raises ValueError for overflow, or for a permutation with ties.
+    Files are read. Raises ValueError for a finite value that overflows the dtype, for a permutation
+    whose values rounding makes equal, and for a file that cannot be read.
     """
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec.content.path, spec.dtype), order="C"))
@@ -76,7 +77,11 @@ def _check_no_ties(spec: TensorSpec, values: Array) -> None:
 
 
 def unrounded(spec: TensorSpec) -> Array:
-    """Return the tensor's values as written: float64 for floating dtypes, else in its dtype."""
+    """Return the tensor's values as written: float64 for floating dtypes, else in its dtype.
+
+    Complex numbers are complex128. The array is the caller's own. Raises ValueError for a fill that
+    an integer dtype does not hold, and for a file that cannot be read.
+    """
     match spec.content:
         case Given(values):
             return _with_puts(spec, values.copy())
@@ -95,7 +100,10 @@ def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def _rounded(spec: TensorSpec, values: Floats) -> Array:
-    """Return `values` in the dtype of `spec`; raises ValueError where one becomes infinite."""
+    """Return `values` in the dtype of `spec`, of which each is rounded once.
+
+    Raises ValueError where a finite one becomes infinite, or an integer dtype does not hold one.
+    """
     rounded = np.empty(values.size, spec.dtype.numpy)
     flat = values.reshape(-1)
     for part in slices(values.size, _CHUNK):
@@ -109,19 +117,26 @@ def _rounded(spec: TensorSpec, values: Floats) -> Array:
 
 
 def _with_puts(spec: TensorSpec, values: Array) -> Array:
+    """Return `values`, changed in place, with the elements that are overwritten."""
     for put in spec.put:
         values[put.at] = put.value
     return values
 
 
 def _read(path: Path, dtype: DType) -> Array:
-    """Return the array in a file in this dtype; .npy stores types it has no name for as void."""
+    """Return the array in a file in this dtype; .npy stores types it has no name for as void.
+
+    Raises ValueError if the file cannot be read. The array may be mapped and read-only.
+    """
     stored = np.asarray(load_npy(path))
     return stored.view(dtype.numpy) if stored.dtype.kind == "V" else stored.astype(dtype.numpy)
 
 
 def _drawn(fill: Fill, size: int, transform: Callable[[Floats], Floats], draws: int = 1) -> Floats:
-    """Return `transform` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53."""
+    """Return `transform` of `size` sums of `draws` numbers in [0, 1), multiples of 2^-53.
+
+    The seed of the fill decides all.
+    """
     bits = np.random.PCG64(fill.seed)
     values = np.empty(size, np.float64)
     once = np.ones(draws, np.uint64)
@@ -134,22 +149,25 @@ def _drawn(fill: Fill, size: int, transform: Callable[[Floats], Floats], draws: 
 
 
 def _uniform(low: float, high: float, drawn: Floats) -> Floats:
-    """Turn numbers in [0, 1) into numbers in [low, high)."""
+    """Return numbers in [0, 1) turned into numbers in [low, high)."""
     return low + (high - low) * drawn
 
 
 def _normal(mean: float, deviation: float, sums: Floats) -> Floats:
-    """Turn sums of `_DRAWS` numbers in [0, 1) into about normally distributed ones."""
+    """Return sums of `_DRAWS` numbers in [0, 1) turned into about normally distributed ones."""
     return mean + deviation * (sums - _DRAWS / 2)
 
 
 def _integers(low: int, high: int, drawn: Floats) -> Floats:
-    """Turn numbers in [0, 1) into whole numbers from `low` to `high`."""
+    """Return numbers in [0, 1) turned into whole numbers from `low` to `high`, both included."""
     return low + np.floor(drawn * (high - low + 1))
 
 
 def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
-    """Return `size` values of a fill, in float64 unless they are complex numbers or texts."""
+    """Return `size` values of a fill, in float64 unless they are complex numbers or texts.
+
+    The fill was checked before, so that its kind and arguments are right.
+    """
     args: tuple[Any, ...] = fill.args
     has_own_type = dtype.kind in ("complex", "string")
     made_dtype = unrounded_dtype(dtype) if has_own_type else np.dtype(np.float64)
@@ -180,7 +198,12 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
 
 
 def specials(dtype: DType) -> list[float]:
-    """Return the values that break implementations, in the order `specials` repeats them."""
+    """Return the values that break implementations, in the order `specials` repeats them.
+
+    Of floats: zeros, ones, the smallest subnormal and normal numbers, the largest, infinities, of
+    both signs, and NaN, as far as the dtype has them. Of integers: 0, 1, -1 and the limits, up to
+    2^53.
+    """
     low, high = dtypes.limits(dtype)
     if dtype.kind in ("float", "minifloat"):
         normal = 2.0 ** (dtype.min_exponent + dtype.precision - 1)
@@ -201,7 +224,8 @@ def specials(dtype: DType) -> list[float]:
 def load_npy(path: Path) -> NDArray[Any]:
     """Return the array in a .npy file, mapped read-only, or a .pb file of ONNX.
 
-    Raises ValueError for any other file.
+    Raises ValueError for any other file, one that cannot be read or is damaged, and one with Python
+    objects.
     """
     if path.suffix == ".pb":  # which has more types
         from opcheck.graph import folders
@@ -254,7 +278,13 @@ def read_tensor(
 ) -> TensorSpec:
     """Return the tensor `name`, by default of `dtype`, or a literal at `node`.
 
-    Raises InvalidTensor; Lacking where something is missing.
+    `fields` of None is a literal; `folder` is that of the case file. A dtype in `fields` goes
+    before `dtype`. It is cached.
+
+    Raises InvalidTensor, with the place, for contents of two kinds, a shape or seed without a fill,
+    a value that the dtype does not hold, a ragged list, a fill that cannot be made or is too large,
+    and a file that is missing, outside of the folder or of another dtype. Raises Lacking, which is
+    one of these, where the contents, a shape or the dtype are missing.
     """
     if fields is None:
         return _literal(name, node, dtype)
@@ -283,9 +313,9 @@ def read_tensor(
 
 
 def inside(folder: Path, path: str, mark: Mark) -> Path:
-    """Return `path` in `folder`.
+    """Return `path` in `folder`, which is there, without links.
 
-    Raises InvalidTensor if it is missing or leads outside, by a link or otherwise.
+    Raises InvalidTensor, at `mark`, if it is missing or leads outside, by a link or otherwise.
     """
     try:
         resolved = (folder / path).resolve()
@@ -301,7 +331,11 @@ def inside(folder: Path, path: str, mark: Mark) -> Path:
 
 
 def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, ...]:
-    """Return the elements that are overwritten after the fill; raises InvalidTensor."""
+    """Return the elements that are overwritten after the fill.
+
+    Raises InvalidTensor for an index that the shape does not have, and a value that the dtype does
+    not hold.
+    """
     puts = []
     for number, put in enumerate(fields.put or ()):
         has_rank = len(put.at) == len(spec.shape)
@@ -316,7 +350,11 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
 def _filled(
     name: str, node: FileNode, fields: TensorFields, kind: str, dtype: DType | None
 ) -> TensorSpec:
-    """Return the tensor that a fill makes; raises InvalidTensor."""
+    """Return the tensor that a fill makes; nothing is made yet.
+
+    `kind` is the fill's key. Raises Lacking for a missing shape or dtype, InvalidTensor for a
+    tensor that is too large, and for arguments that are wrong or that the dtype does not hold.
+    """
     if fields.shape is None:
         raise Lacking(node.mark, f"{name}: {kind} needs a shape")
     if dtype is None:
@@ -339,7 +377,11 @@ def _filled(
 def _fill_arguments(
     name: str, node: FileNode, kind: str, value: Any, dtype: DType
 ) -> tuple[Any, ...]:
-    """Return the arguments of a fill, values of the tensor as `dtype` holds them."""
+    """Return the arguments of a fill, values of the tensor as `dtype` holds them.
+
+    Raises InvalidTensor for those of constant and choice that it does not hold. A false of
+    `specials` remains, and is wrong.
+    """
     if value is True:  # `specials` has no arguments
         return ()
     args = tuple(value) if isinstance(value, list) else (value,)
@@ -383,7 +425,10 @@ def _not_made(kind: str, dtype: DType, makes: Sequence[str]) -> str | None:
 
 
 def _wrong_arguments(kind: str, args: tuple[Any, ...], dtype: DType) -> str | None:
-    """Return why the arguments of a fill with numbers are not right, whatever its size."""
+    """Return why the arguments of a fill with numbers are not right, whatever its size.
+
+    None if they are.
+    """
     is_real = dtype.kind in ("float", "minifloat")
     if kind in ("uniform", "normal") and not is_real:
         return f"makes real numbers, and {dtype} holds none"
@@ -404,7 +449,7 @@ def _wrong_arguments(kind: str, args: tuple[Any, ...], dtype: DType) -> str | No
 
 
 def _ends(kind: str, args: tuple[Any, ...], size: int) -> tuple[float, float]:
-    """Return the first and the last value that a fill with numbers can reach."""
+    """Return the first and the last value that a fill with two numbers can reach."""
     first, second = args
     if kind in ("arange", "permutation"):
         return first, first + second * max(size - 1, 0)
@@ -415,7 +460,11 @@ def _ends(kind: str, args: tuple[Any, ...], size: int) -> tuple[float, float]:
 
 
 def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: Path) -> TensorSpec:
-    """Return the tensor in a file; raises InvalidTensor."""
+    """Return the tensor in a file; its values are not read yet.
+
+    Raises InvalidTensor for a file that is missing, outside of `base`, damaged or too large, of a
+    type that no case has, and of another than `dtype`, if that is not None.
+    """
     mark = node.at(["file"])
     file = inside(base, path, mark)
     try:
@@ -440,7 +489,11 @@ def _from_file(name: str, node: FileNode, path: str, dtype: DType | None, base: 
 
 
 def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
-    """Return the tensor that a number, a text or nested lists of them state."""
+    """Return the tensor that a number, a text or nested lists of them state.
+
+    Raises InvalidTensor for a ragged list and a value that the dtype does not hold; Lacking for a
+    `dtype` of None.
+    """
     values: list[Any] = []
     shape = _walk(name, node, dtype, values)
     if dtype is None:
@@ -451,7 +504,11 @@ def _literal(name: str, node: FileNode, dtype: DType | None) -> TensorSpec:
 
 
 def _walk(name: str, node: FileNode, dtype: DType | None, values: list[Any]) -> tuple[int, ...]:
-    """Return the shape below `node`; its scalars are added to `values`, if the dtype is known."""
+    """Return the shape below `node`; its scalars are added to `values`, if the dtype is known.
+
+    None is added for each if it is not. Raises InvalidTensor for a ragged list, and a scalar that
+    the dtype does not hold.
+    """
     if not isinstance(node.value, tuple):
         values.append(dtype and _scalar(name, node, dtype))
         return ()
@@ -464,7 +521,11 @@ def _walk(name: str, node: FileNode, dtype: DType | None, values: list[Any]) -> 
 
 
 def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
-    """Return the scalar at `node` as `dtype` holds it; raises InvalidTensor."""
+    """Return the scalar at `node` as `dtype` holds it, not rounded.
+
+    Raises InvalidTensor for one of another kind, or out of range. Integers take no floats, numbers
+    no truth values, and booleans nothing else.
+    """
     value = node.value
     if dtype.kind in ("string", "complex"):
         return _held(name, dtype, value, node.mark)
@@ -478,7 +539,7 @@ def _scalar(name: str, node: FileNode, dtype: DType) -> Any:
 
 
 def _hint_for_word(word: str) -> str | None:
-    """Return how to write what a word in place of a number may mean."""
+    """Return how to write what a word in place of a number may mean; None for other words."""
     if word in ("inf", "infinity", "nan"):
         return "write .inf, -.inf or .nan"
     if word in ("random", "rand", "randn", "normal", "uniform"):
@@ -487,9 +548,10 @@ def _hint_for_word(word: str) -> str | None:
 
 
 def _held(name: str, dtype: DType, value: Any, mark: Mark, *, is_checked: bool = True) -> Any:
-    """Return a value as `dtype` holds it; raises InvalidTensor.
+    """Return a value as `dtype` holds it, not rounded.
 
-    Real numbers outside its range are refused if that `is_checked`.
+    Raises InvalidTensor for one of another kind. Real numbers outside its range raise it if that
+    `is_checked`, complex ones always.
     """
     hint = None
     if dtype.kind == "string":
@@ -534,10 +596,12 @@ def _check_held(dtype: DType, value: float, mark: Mark) -> None:
 
 
 def _extent(shape: tuple[int, ...]) -> str:
+    """Return a shape as messages have it."""
     return f"[{_spelt(shape)}]" if shape else "[] (a number)"
 
 
 def _spelt(numbers: Iterable[int]) -> str:
+    """Return numbers with commas between them."""
     return ", ".join(map(shown, numbers))
 
 
@@ -550,7 +614,10 @@ _MANY = 1 << 20
 
 
 def case_file(cases: Sequence[Case], contents: Contents, notes: Sequence[str] = ()) -> str:
-    """Return a case file of cases of one operator and opset; `notes` are comments on them."""
+    """Return a case file of cases of one operator and opset, one at least.
+
+    `contents` returns how a tensor is written; `notes` are comments on the cases, in their order.
+    """
     first = cases[0]
     lines = [f"op: {first.op.name}"]
     if first.op.domain:
@@ -588,7 +655,12 @@ def name_of(text: str) -> str:
 
 
 def made_up(spec: TensorSpec) -> Mapping[str, Any]:
-    """Return the tensor's values if there are few, or else numbers of its range made up by rule."""
+    """Return the tensor's values if there are few, or else numbers of its range made up by rule.
+
+    It is a mapping as case files have it: a value, a shape and a fill, or, of texts, complex
+    numbers and what may be indices, the name of a file, which is not written here. `spec` holds its
+    values.
+    """
     assert isinstance(spec.content, Given)
     values: Array = spec.content.values
     if _is_written_out(spec, values):
@@ -611,7 +683,11 @@ def _is_written_out(spec: TensorSpec, values: Array) -> bool:
 
 
 def _fill_of_range(dtype: DType, values: Array) -> Mapping[str, Any]:
-    """Return the fill that makes numbers of a tensor's range, whole ones if all of its are."""
+    """Return the fill that makes numbers of a tensor's range, whole ones if all of its are.
+
+    NaN does not count. With infinities it is a choice of the ends and these; of no finite numbers
+    the ends are 0.
+    """
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     low = finite.min().item() if finite.size else 0.0
@@ -646,6 +722,7 @@ def _plain(values: Array) -> Any:
 
 
 def _flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
     import yaml  # which cases that are in the cache do not need
 
     text: str = yaml.safe_dump(value, default_flow_style=True, width=10**9, sort_keys=False)

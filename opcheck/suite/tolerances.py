@@ -11,7 +11,12 @@ from opcheck.suite.fields import ToleranceField, ToleranceFields
 def tolerance_of(
     stated: ToleranceField, dtype: DType | None, output_dtypes: Iterable[DType]
 ) -> Tolerance:
-    """Return the tolerance of a case of `dtype`; raises ValueError if it makes no sense."""
+    """Return the tolerance of a case of `dtype`, which is None for a case without one.
+
+    `stated` is one tolerance, or one for each of several dtypes by name. Raises ValueError if it
+    has none for this dtype, states nothing, or both ulp and rtol or atol; and if it admits answers
+    that are wrong in every digit, of any dtype that it names or that an output has.
+    """
     if isinstance(stated, ToleranceFields):
         tolerance = _stated(stated)
     else:
@@ -27,7 +32,11 @@ def tolerance_of(
 
 
 def _check(tolerance: Tolerance, dtype: DType) -> None:
-    """Raise ValueError if a tolerance admits answers that are wrong in every digit."""
+    """Raise ValueError if a tolerance admits answers that are wrong in every digit.
+
+    That is an rtol of 1 or more, an ulp that doubles a float of `dtype`, and an atol of half its
+    largest number or more. An atol is not checked of booleans and texts.
+    """
     if tolerance.rtol >= 1:
         raise ValueError(f"rtol {tolerance.rtol:g} admits any value; it must be below 1")
     if tolerance.ulp and dtype.kind == "float":
@@ -44,7 +53,11 @@ def _check(tolerance: Tolerance, dtype: DType) -> None:
 
 
 def _stated(stated: ToleranceFields) -> Tolerance:
-    """Return the tolerance of its fields; raises ValueError if these exclude each other."""
+    """Return the tolerance of its fields: in ulp, or else in rtol and atol.
+
+    Of these a missing one is 0; with signed_zeros or strict alone, so is ulp. Raises ValueError if
+    ulp is stated next to rtol or atol, or nothing at all.
+    """
     signed_zeros = bool(stated.signed_zeros)
     strict = bool(stated.strict)
     if stated.rtol is None and stated.atol is None:

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from click.testing import CliRunner, Result
 
+# Before a test replaces what it imports.
+import opcheck.backends.profile_fields  # noqa: F401
 from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
@@ -168,4 +170,4 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
 
 def without_diagnoses(lines: Iterable[str]) -> list[str]:
     """`lines` without what the failure looks like, which is better known after other failures."""
-    return [line for line in lines if not line.startswith(("  looks", "  or ", " " * 10 + "…"))]
+    return [line for line in lines if not line.startswith(("  likely", "  or ", " " * 10 + "…"))]

@@ -24,7 +24,7 @@ def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
     lines = found.stdout.splitlines()
     assert lines[0] == "newly failing: 3"
     assert lines[1].split() == ["pass", "→", "fail", "mine", "Hardmax/ties"]
-    assert "looks as if the last of equal maxima won" in lines[2]
+    assert "likely cause: the last of equal maxima won" in lines[2]
     assert lines[3].strip().startswith("repeat  opcheck run cases.yaml --case Hardmax/ties -b ")
     assert lines[-1].startswith("exit 1: 3 newly failing; ")
     back = run("diff", new, old, code=0)

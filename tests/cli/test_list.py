@@ -49,6 +49,12 @@ def test_a_selection_without_cases_is_no_success(run, words, printed):
     )
 
 
+def test_operators_are_listed_with_commas_and_matched_by_patterns(run):
+    of_both = run("list", "--op", "Selu", "--op", "Elu", code=0).stdout
+    assert run("list", "--op", "Selu, Elu", code=0).stdout == of_both
+    run("list", "--op", "Selu,,Elu", code=2)
+
+
 def test_neither_levels_nor_operators_mind_capitals(run):
     plain = run("list", "cases.yaml", "--op", "Hardmax", "--level", "deep")
     assert run("list", "cases.yaml", "--op", "hardmax", "--level", "Deep").stdout == plain.stdout

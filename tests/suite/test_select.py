@@ -90,6 +90,21 @@ def test_operators_are_matched_without_regard_to_case(suite: tuple[Case, ...]) -
     assert select(suite, Selection(ops=("Hard",))) == ()
 
 
+@pytest.mark.parametrize("pattern", ["hardmax", "Hard*", "*MAX", "hardm?x"])
+def test_operators_are_named_or_matched_by_a_pattern(suite: tuple[Case, ...], pattern: str) -> None:
+    assert choose(suite, Selection(ops=(pattern,))) == select(suite, Selection())
+    assert select(suite, Selection(ops=("Softmax", f"{pattern}y"))) == ()
+
+
+def test_only_the_shipped_files_of_a_pattern_are_read() -> None:
+    assert Selection(ops=("reducel?", "Hardmax")).operators == ["Hardmax", "ReduceL1", "ReduceL2"]
+
+
+def test_a_pattern_of_no_operator_is_an_error(suite: tuple[Case, ...]) -> None:
+    with pytest.raises(UsageError):
+        choose(suite, Selection(ops=("Hard*", "Soft*")))
+
+
 def test_parts_of_a_selection_narrow_each_other(suite: tuple[Case, ...]) -> None:
     found = select(suite, Selection(opsets=(13,), dtypes=("float16",), keywords="nan"))
     assert names(found) == ["nan@opset=13,dtype=float16"]

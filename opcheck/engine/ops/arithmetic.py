@@ -88,8 +88,9 @@ def each_version_of_pair(
 ) -> Mapping[int, Formula]:
     """Return the formula of each version of an operator of two tensors, by the first opset of it.
 
-    Those before 7 are `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on
-    are `with_broadcast`. Each takes the schema's inputs.
+    `name` is the operator's, and `function` that of its two tensors. Those before 7 are
+    `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on are `with_broadcast`.
+    Each takes the schema's inputs.
     """
     versions = opset.versions("", name)
     newest = versions[max(versions)]

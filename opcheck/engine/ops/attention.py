@@ -247,7 +247,8 @@ def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Arra
     """Return Softmax(x) along the keys and its product with `v`; 0 for queries without a key.
 
     x: [batch, head, query, key]; is_empty: a mask of queries without a key, of the same shape but
-    one key; v: [batch, head, key, element].
+    one key; v: [batch, head, key, element]. `keep` is what is kept of a result until the next
+    operation.
     """
     p = xp.where(is_empty, 0.0, keep(softmax.plain(x, -1)))
     return p, xp.matmul(xp.at_most_1(p), v)
@@ -258,7 +259,7 @@ def shares_in_blocks(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[A
 
     Both are divided at the end, as where keys come block by block. x: [batch, head, query, key];
     is_empty: a mask of queries without a key, of the same shape but one key; v: [batch, head, key,
-    element].
+    element]. `keep` is what is kept of a result until the next operation.
     """
     _, e, total = softmax.terms_in_blocks(x, -1)
     e = xp.where(is_empty, 0.0, e)
@@ -288,9 +289,10 @@ class Steps:
 def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
     """Return Y, [batch, head, query, element], and what qk_matmul_output_mode asks for.
 
-    The latter is [batch, head, query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask
-    and -inf for keys that the query does not attend, 3 the shares. Both have the type of Q. A query
-    without a key has zeros in Y and in the shares.
+    `steps` is what alternatives and mutants do otherwise. What the mode asks for is [batch, head,
+    query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask and -inf for keys that the
+    query does not attend, 3 the shares. Both have the type of Q. A query without a key has zeros in
+    Y and in the shares.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
@@ -487,8 +489,8 @@ def check_limits(attributes: Attributes) -> None:
 def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
     """Return the number of keys that are no padding in each batch, [batch_size]; None if all are.
 
-    keys: how many there are. Raises InvalidNode for another shape than [batch_size], NotSupported
-    for a length below 0 or above `keys`.
+    nonpad_kv_seqlen: integers, [batch_size], or None. keys: how many there are. Raises InvalidNode
+    for another shape than [batch_size], NotSupported for a length below 0 or above `keys`.
     """
     lengths = nonpad_kv_seqlen
     if lengths is None:
@@ -521,6 +523,7 @@ def attention_23(
 ) -> tuple[Array, ...]:
     """Return Y, present_key, present_value and qk_matmul_output of version 23.
 
+    `compute` makes Y and qk_matmul_output of heads, which `split` makes of tensors of three axes.
     Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
     numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys]; past
     tensors have four axes. None stands for what is left out; `used` are the places of the node's
@@ -574,6 +577,7 @@ def attention_24(
 ) -> tuple[Array, ...]:
     """Return Y, present_key, present_value and qk_matmul_output of versions 24 and 25.
 
+    `compute` makes Y and qk_matmul_output of heads, which `split` makes of tensors of three axes.
     Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
     numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys], or has
     fewer keys; past tensors have four axes; nonpad_kv_seqlen: [batch]. None stands for what is left

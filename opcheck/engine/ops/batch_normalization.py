@@ -194,7 +194,8 @@ class Batch:
 def normalized(steps: Steps, batch: Batch, statistics: Statistics, epsilon: float) -> Tensor:
     """Return Y, in the shape and type of X.
 
-    A variance below -epsilon gives NaN.
+    The statistics broadcast to X; `steps` make the root and scale. A variance below -epsilon gives
+    NaN.
     """
     y = steps.scaling(
         batch.X,

@@ -55,7 +55,7 @@ def within_defaults(x: Tensor, is_beyond: Any) -> Tensor:
 def beyond(x: Tensor, *, below: bool, above: bool, largest: float) -> Any:
     """Return a mask of the elements of `x` beyond ±`largest`, on the sides that are asked for.
 
-    No integer and no NaN is beyond.
+    `below` and `above` ask for the sides. No integer and no NaN is beyond.
     """
     values = xp.values_of(x) if x.dtype.kind not in "biu" else np.zeros(x.shape)
     return (below & (values < -largest)) | (above & (values > largest))

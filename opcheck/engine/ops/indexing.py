@@ -336,7 +336,10 @@ def switched_on(classes: NDArray[np.int64], count: int, values: Array, axis: int
 
 
 def classes_from_either_end(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the class of each index in "the range [-depth, depth-1]", and NO_CLASS of others."""
+    """Return the class of each index in "the range [-depth, depth-1]", and NO_CLASS of others.
+
+    places: indices in int64; count: the depth. Negative ones count from the back.
+    """
     is_inside = (places >= -count) & (places < count)
     return np.where(is_inside, np.where(places < 0, places + count, places), NO_CLASS)
 

@@ -428,10 +428,10 @@ def max_pool(
 ) -> tuple[Array, ...]:
     """Return the maximum of each window over X, N×C×D1×…×Dn, and if asked for its index.
 
-    Both have the shape N×C×O1×…×On. maxima: computes them from the windows. since: the version
-    whose text decides. outputs: 2 if the node has indices. How many windows there are may follow
-    NO_WINDOW_FITS and, before version 12, VALID_UNDER_CEIL_MODE; `maxima_of_windows` has NaN and
-    ties.
+    Both have the shape N×C×O1×…×On. maxima: computes them from the windows; see `maxima_of_windows`
+    for NaN and ties. since: the version whose text decides. outputs: 2 if the node has indices. How
+    many windows there are may follow NO_WINDOW_FITS and, before version 12, VALID_UNDER_CEIL_MODE.
+    From version 22 on with ceil_mode, windows that start in the padding at the end are dropped.
 
     Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
     kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,

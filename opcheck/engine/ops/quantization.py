@@ -164,10 +164,11 @@ def check_castable(dtype: DType | None) -> None:
 def cast_to(x: Array, dtype: DType) -> Array:
     """Return `x`, a plain array, in another type.
 
-    Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
-    integers they are cut off; where these cannot hold them, the text does not define the result,
-    and they come out as the nearest end, NaN as 0. Integers keep their lowest bits. To booleans all
-    but 0 is true, NaN too.
+    Floats are rounded to nearest, ties to even, and infinite where they are out of range: NaN in a
+    type without infinities, the largest number in one without NaN. To integers they are cut off;
+    where these cannot hold them, the text does not define the result, and they come out as the
+    nearest end (of types of 4 and 2 bits, their lowest bits), NaN as 0. Integers keep their lowest
+    bits. To booleans all but 0 is true, NaN too.
 
     Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
     does not define: without a number, as booleans, and as integers with fractions or out of range.
@@ -218,7 +219,10 @@ def cut_off(x: Array, dtype: DType) -> Array:
 
 
 def to_floats(x: Array, dtype: DType) -> Array:
-    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range."""
+    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range.
+
+    A type without infinities has NaN in their place, and one without NaN its largest number.
+    """
     if dtype.name == "float64" or x.dtype == dtype.numpy:
         return x.astype(dtype.numpy)
     return round_to(as_float64(x), dtype)
@@ -839,7 +843,7 @@ def zero_point_of(x: Array, zero: Array) -> Array:
     """Return the zero point, which "is 0 when it's not specified" (None), in the type of x.
 
     One of int32 that is not 0 is subtracted, ignored, so 0, or refused: ZERO_POINT_OF_INT32. Raises
-    InvalidNode by the last reading.
+    InvalidNode by the last reading. Where DECIDED has LONG_ZERO, as for DirectML, it is subtracted.
     """
     none = np.zeros((), x.dtype)
     if zero is None:
@@ -1150,14 +1154,15 @@ def quantize_versions(
     """Return y = saturate((x / y_scale) + y_zero_point); see `spread` for where scales lie.
 
     y has the shape of x and the type output_dtype, else that of the zero point, else uint8.
-    precision: the type to divide in, else that of the scale. saturate: concerns floats of 8 bits.
-    `quantized` has NaN and what rounding decides.
+    precision: the type to divide in, else that of the scale. saturate: concerns floats of 8 bits. A
+    NaN as an integer may be any number; `quantized` has that and what rounding decides.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a scale and zero
     point of shapes that `spread` does not have, for an axis out of range, and by its readings.
     Raises NotSupported, while judging, for what the text does not define: scales of 0 or nearly,
     infinite or NaN, a precision that is not of floats, fractions divided in integers, what float16
-    does not hold, and zero points of floats beside fractions.
+    does not hold, in a type of floats a zero point other than 0 beside fractions and what rounding
+    may take out of range, and for too many NaN to list what they become.
     """
     dtype = dtype_of_output(output_dtype, y_zero_point)
     saturates = 1 if dtype.bits < 8 else saturation(saturate, dtype)

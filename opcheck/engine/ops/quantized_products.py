@@ -424,10 +424,12 @@ def requantized(
     with powers of two, in any order. What rounding leaves open is admitted: see `quantized`.
 
     Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
-    their tensor's entries, if y_scale has several elements (or by ONE_ELEMENT_AS_A_SCALAR a rank
-    above 0), and if the factors do not fit each other. Raises NotSupported, while judging, if a
-    scale is not between 2^-40 and 2^40 in magnitude, as 0 and NaN are not; for scales of each
-    element of a matrix; and for sums beyond 32 bits.
+    their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has
+    several elements (or by ONE_ELEMENT_AS_A_SCALAR a rank above 0), and if the factors do not fit
+    each other. Raises NotSupported, while judging, if a scale is not between 2^-40 and 2^40 in
+    magnitude, as 0 and NaN are not; for scales of each element of a matrix; for sums beyond 32
+    bits; and, if the output is of floats, for a zero point other than 0 beside fractions, and where
+    rounding may leave the range.
     """
     for tensor in (first, second, output):
         if tensor.scale.shape != tensor.zero.shape:
@@ -512,8 +514,9 @@ def qlinear_matmul(
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
     different shapes, or ones that do not stretch to the rows or columns, and if y_scale has several
     elements or is ruled out by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported, while judging, if a
-    scale is 0, NaN, or beyond 2^-40 or 2^40, for scales of each element, and for sums beyond 32
-    bits.
+    scale is 0, NaN, or beyond 2^-40 or 2^40, for scales of each element, for sums beyond 32 bits,
+    and, if y is of floats, for a zero point other than 0 beside fractions, and where rounding may
+    leave the range.
     """
     # So few products of 8 bits have a sum that float32 holds.
     is_exact = a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.shape[-1:] < (1 << 8,)

@@ -205,8 +205,8 @@ def scales_of(
     """Return the keyword of each activation for one scale, alpha or beta: {} if it takes none.
 
     The values are consumed in the order of the activations, by all or by those that take one:
-    PLACE_OF_A_SCALE. Where none is left, the scale is the default of the operator so named; GRU-1
-    has none (`has_defaults`).
+    PLACE_OF_A_SCALE; by use, values that are left over do not count. Where none is left, the scale
+    is the default of the operator so named; GRU-1 has none (`has_defaults`).
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.
@@ -655,7 +655,8 @@ def activations_of(layer: Layer, since: int, attributes: Attributes) -> list[Fun
     """Return the activations of all directions, applied to what `clip` leaves of their inputs.
 
     There are `layer.defaults` for each direction, unless the node names others. Of RNN there may be
-    more names than directions, which are not used, or refused: ACTIVATIONS_TOO_MANY.
+    more names than directions, which are not used, or refused: ACTIVATIONS_TOO_MANY. Tanh twice,
+    which is RNN's default, is never refused.
 
     Raises InvalidNode for a name that is none, for too few or too many names, and by the readings
     of ACTIVATIONS_TOO_MANY and, for alpha and beta, PLACE_OF_A_SCALE. Raises NotSupported for an

@@ -126,7 +126,7 @@ def in_python(part: re.Match[str]) -> str:
     """Return a part of a pattern as Python spells it; `part` is a match of PART.
 
     Raises InvalidNode for what RE2 does not support, for a repetition of a repetition, and for one
-    of more than MOST_REPETITIONS. Raises NotSupported for what is no group of PART: Unicode's
+    of more than MOST_REPETITIONS. Raises NotSupported for what PART does not know: Unicode's
     classes, and flags from the middle of a pattern on.
     """
     unread = part.string[part.start() :]
@@ -166,12 +166,15 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
     Raises InvalidNode for a pattern that RE2 does not have, or repeats more than MOST_REPETITIONS
     times, and for one that Python refuses, as of an open parenthesis. Raises NotSupported for
-    Unicode's classes, and flags from the middle of a pattern on.
+    Unicode's classes, flags from the middle of a pattern on, and some hundred groups within each
+    other.
     """
     try:
         return re.compile(PART.sub(in_python, pattern), re.ASCII)
     except re.error as error:
         raise InvalidNode(f"pattern {pattern!r}: {error}") from None
+    except RecursionError:
+        raise NotSupported("the engine does not read so many groups within each other") from None
 
 
 def check_is_decided(pattern: str, texts: list[str]) -> None:
@@ -203,8 +206,8 @@ def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
 
     Raises InvalidNode unless the pattern is "valid RE2 syntax", also where X is empty. Raises
     NotSupported for what the engine does not read: Unicode's classes, flags from the middle of a
-    pattern on, cases of letters beyond ASCII, and repetitions of repetitions above
-    MOST_REPETITIONS.
+    pattern on, cases of letters beyond ASCII, some hundred groups within each other, and
+    repetitions of repetitions above MOST_REPETITIONS.
     """
     if pattern is None:
         pattern = pattern_by_default()

@@ -405,7 +405,8 @@ class Coordinates:
     def neighbors(self, rounding: Rounding) -> Neighbors:
         """Return the nearest elements; those outside of the input are the ones at its edge.
 
-        `rounding` makes whole numbers of coordinates.
+        They are indices of shape [length_resized]: of the coordinates, and of these less and plus
+        what they may be off by. `rounding` makes whole numbers of coordinates.
         """
         last = self.axis.length_original - 1
 
@@ -595,7 +596,10 @@ class Interpolation:
         return coordinates_along(axis, self.coordinate_transformation_mode)
 
     def neighbors(self, axis: Axis) -> Neighbors:
-        """Return the nearest elements along an axis, by `nearest_mode`."""
+        """Return the nearest elements along an axis, by `nearest_mode`.
+
+        Of align_corners, CORNERS_OF_ONE_ELEMENT decides for an output of one element.
+        """
         return self.coordinates(axis).neighbors(NEAREST_MODES[self.nearest_mode])
 
     def stretch(self, axis: Axis) -> float:
@@ -626,7 +630,8 @@ def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -
     """Return True if it does not matter which of two scales an axis has.
 
     Then the nearest elements are the same, or the coordinates and the stretch of averages are; with
-    tf_crop_and_resize also what is outside of the input.
+    tf_crop_and_resize also what is outside of the input. Of align_corners, CORNERS_OF_ONE_ELEMENT
+    decides for an output of one element.
     """
     coordinates = interpolation.coordinates(axis)
     others = interpolation.coordinates(other)
@@ -644,7 +649,8 @@ def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis
 
     Where both have the same answer, nothing is open; nor for an empty output or one that copies the
     input. Where they have not, the width of half_pixel_symmetric may be another one than that of
-    its scale: CUT_OFF_WIDTH.
+    its scale: CUT_OFF_WIDTH. Of align_corners, CORNERS_OF_ONE_ELEMENT decides for an output of one
+    element.
     """
     if not axis.length_resized or interpolation.coordinates(axis).copy_the_input:
         return axis
@@ -665,10 +671,10 @@ def resized_along(
     """Return X with axis `number` resized; averages along all axes add up `terms` elements.
 
     X itself is returned where nothing changes. NEARER_NEIGHBOR decides on the nearest of two where
-    float32 cannot tell, for X of other than real numbers.
+    float32 cannot tell, for X of other than real numbers; CORNERS_OF_ONE_ELEMENT on align_corners.
 
-    In mode linear and cubic, raises NotSupported unless X has real floating numbers; for a judge,
-    also if one is NaN or infinite.
+    Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also if
+    one is NaN or infinite.
     """
     coordinates = interpolation.coordinates(axis)
     if coordinates.copy_the_input:
@@ -1041,8 +1047,8 @@ def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
     """Return X with axis `number` scaled; along one element there is nothing to average.
 
     X itself is returned where nothing changes. UNSTATED_PLACES, UNSTATED_ROUNDING and
-    NEARER_NEIGHBOR decide on what is open. Unless `mode` is nearest, raises NotSupported for X of
-    other than real floating numbers; for a judge, also if one is NaN or infinite.
+    NEARER_NEIGHBOR decide on what is open. Where it averages, raises NotSupported for X of other
+    than real floating numbers; for a judge, also if one is NaN or infinite.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X

@@ -68,7 +68,8 @@ def scattered(
     none either counts, or they are refused: DUPLICATE_INDICES. Raises NotSupported where the order
     of updates decides: an element is updated three times by none, or twice by add or mul unless all
     are whole numbers that stay exact. Raises it also where integers may leave their range, for a
-    reduction of booleans, texts or complex numbers, and where a result of add or mul is subnormal.
+    reduction of booleans, texts or complex numbers, and for a subnormal number in the output of add
+    or mul.
     """
     check_one_of("reduction", reduction, "none", *allowed)
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
@@ -230,7 +231,7 @@ def scatter_elements(
     Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and by
     DUPLICATE_INDICES. Raises NotSupported where the order of updates decides, as of three updates
     of an element without a reduction, where integers may leave their range, for a reduction of
-    booleans, texts or complex numbers, and where a result of add or mul is subnormal.
+    booleans, texts or complex numbers, and for a subnormal number in the output of add or mul.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -280,8 +281,8 @@ def scatter_nd(
     Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
     reduction, and by DUPLICATE_INDICES. Raises NotSupported for tuples of length 0, where the order
     of updates decides, as of three updates of an element without a reduction, where integers may
-    leave their range, for a reduction of booleans, texts or complex numbers, and where a result of
-    add or mul is subnormal.
+    leave their range, for a reduction of booleans, texts or complex numbers, and for a subnormal
+    number in the output of add or mul.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")

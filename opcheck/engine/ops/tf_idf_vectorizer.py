@@ -179,9 +179,10 @@ def equally_far_apart(
     items have nothing to skip, and come once. A row that is too short has none.
     """
     row = rows[number]
-    for n in lengths:
-        steps = range(1, most_skips + 2) if n > 1 else [1]
-        for step in steps:
+    # Longer n-grams, or those with more skips, go beyond the row.
+    for n in range(lengths.start, min(lengths.stop, len(row) + 1)):
+        longest_step = min(most_skips + 1, len(row)) if n > 1 else 1
+        for step in range(1, longest_step + 1):
             reach = (n - 1) * step
             for first in range(len(row) - reach):
                 yield tuple(row[first : first + reach + 1 : step])

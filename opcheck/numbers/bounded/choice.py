@@ -122,32 +122,50 @@ def logical_xor(a: Any, b: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> Any:
-    """Return a < b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a < b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.less, a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
-    """Return a ≤ b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a ≤ b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.less_equal, a, b)
 
 
 def greater(a: Any, b: Any) -> Any:
-    """Return a > b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a > b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.greater, a, b)
 
 
 def greater_equal(a: Any, b: Any) -> Any:
-    """Return a ≥ b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a ≥ b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.greater_equal, a, b)
 
 
 def equal(a: Any, b: Any) -> Any:
-    """Return a = b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a = b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.equal, a, b)
 
 
 def not_equal(a: Any, b: Any) -> Any:
-    """Return a ≠ b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a ≠ b, a `Truth` if errors admit both somewhere; see `_compare`.
+
+    Raises ValueError for shapes that do not broadcast.
+    """
     return _compare(np.not_equal, a, b)
 
 
@@ -482,7 +500,8 @@ def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded)
 def remainder(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `b`; see `_remainder`.
 
-    `a` or `b` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0.
+    `a` or `b` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. Raises
+    ValueError for shapes that do not broadcast.
     """
     return _remainder("remainder", a, b)
 
@@ -490,7 +509,8 @@ def remainder(a: Any, b: Any) -> Bounded:
 def fmod(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `a`; see `_remainder`.
 
-    `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0.
+    `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _remainder("fmod", a, b)
 

@@ -40,7 +40,8 @@ def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
 def flip(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    An axis counts modulo the rank.
+    An axis counts modulo the rank. Raises ZeroDivisionError for one at rank 0, ValueError for one
+    that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     return x.moved(np.flip, axes)
@@ -146,8 +147,9 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
 def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bounded:
     """Return `join(operands, axis)`; of the operands, at least one is bounded.
 
-    The first of these gives the dtype and arithmetic, and plain operands are constants. Raises what
-    `join`, NumPy's `concat` or `stack`, raises.
+    The first of these gives the dtype and arithmetic, and plain operands are constants. `join`,
+    NumPy's `concat` or `stack`, raises ValueError for shapes that do not fit, AxisError for a
+    missing axis.
     """
     first = next(x for x in operands if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in operands]
@@ -256,7 +258,10 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN."""
+    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+
+    Plain booleans if all are sure, else a `Truth`.
+    """
     e = x.with_rounding().e
     unsure = None
     if e is not None:
@@ -304,11 +309,12 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
 
 
 def cast_to_half(x: Bounded) -> Bounded:
-    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type.
+    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type, in its shape.
 
     Every implementation rounds there. So an element is the number next to its value, or infinite;
     its error is the distance to the other numbers that an implementation may have there, mostly 0.
-    An element that may be infinite or not is lost.
+    An element that may be infinite or not is lost, unless its error is as large as its value. NaN
+    stays, without an error.
 
     In an arithmetic that `keeps_casts` an implementation may leave out the rounding. Values and
     errors stay as they are, except for what is infinite in any case.

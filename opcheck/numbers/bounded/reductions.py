@@ -74,7 +74,8 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     min(u·S, w) over all terms but the largest.
 
     0 of no elements, without error; a single term is not rounded. None means all axes, which count
-    modulo the rank; `keepdims` leaves them in, with length 1, and the terms as `addends`.
+    modulo the rank; `keepdims` leaves them in, with length 1, and the terms as `addends`. Raises
+    ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
@@ -107,7 +108,8 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the sum over `axis`, divided by the number of its elements; NaN of none.
 
-    `axis` and `keepdims` are as in `sum`.
+    `axis`, `keepdims` and what is raised are as in `sum`: ZeroDivisionError for an axis at rank 0,
+    ValueError for one that is repeated.
     """
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
@@ -265,6 +267,7 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the product over `axis`, each multiplication rounded, in any order; 1 of no elements.
 
     None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
@@ -360,7 +363,8 @@ def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the largest element over `axis`; NaN if one is.
 
     None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
     """
     return _extreme(np.maximum, x, axis, keepdims)
 
@@ -369,7 +373,8 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the smallest element over `axis`; NaN if one is.
 
     None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
     """
     return _extreme(np.minimum, x, axis, keepdims)
 

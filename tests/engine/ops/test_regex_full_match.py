@@ -69,6 +69,11 @@ def test_other_patterns_are_refused_or_unsupported(error, patterns):
         matches("(a{600}){2}", "a")
 
 
+def test_groups_deep_within_each_other_are_unsupported():
+    with pytest.raises(NotSupported, match="within each other"):
+        matches("(" * 5000 + "a" + ")" * 5000, "a")
+
+
 def test_a_missing_pattern_is_empty_or_matches_anything_or_is_refused():
     answers = by_reading(OP, [np.array(["", "a\n", "b"], object)], {})
     assert answers.pop("refused") is None

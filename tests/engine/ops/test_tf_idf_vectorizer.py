@@ -90,3 +90,15 @@ def test_no_n_gram_at_all_has_no_answer(wording):
     with pytest.raises(NotSupported) as raised:
         answers(pool_int64s=(), ngram_indexes=())
     assert raised.value == wording
+
+
+def test_lengths_and_skips_beyond_a_row_take_no_time():
+    found = answers(
+        pool_int64s=(1, 2, 1, 1, 3),
+        ngram_counts=(0, 1),
+        ngram_indexes=(0, 1, 2),
+        max_skip_count=2**40,
+        max_gram_length=2**40,
+    )
+    # 1 and 3 are next to each other, and three steps apart.
+    assert found == {"empty": [2, 1, 2], "refused": None}

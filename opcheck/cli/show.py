@@ -1,0 +1,61 @@
+"""`opcheck show`: one case with its text, model, data and right answers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from opcheck.cli import options, values
+from opcheck.cli.console import note, stdout_console
+from opcheck.cli.options import chosen_cases
+from opcheck.errors import UsageError, few
+
+#: The most cases that a pattern may mean.
+_MOST = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
+    """Options of `opcheck show`."""
+
+    case: str
+    paths: tuple[Path, ...]
+    full: bool
+    dims: dict[str, int]
+
+
+@click.command(name="show")
+@click.argument("case", shell_complete=values.cases)
+@options.paths_argument
+@options.dim_option
+@click.option("--full", is_flag=True, help="Show large tensors and long texts whole.")
+@options.takes(ShowOptions)
+def command(given: ShowOptions) -> None:
+    """Show one case: its text, its model, its inputs, and which answers are right.
+
+    CASE is the id that reports print, or a pattern with * of a few cases. Cases are looked up in
+    the shipped suites, or in the files at PATH. No backend is started.
+
+    \b
+    opcheck show 'Softmax/worked_example@opset=13,dtype=float32'
+    opcheck show 'Hardmax/*ties*' my.yaml
+    opcheck list --case ID --save-questions DIR     write the model and its inputs as files
+
+    Exit codes: 0 shown, 2 there is no such case, or a case file is invalid.
+    """
+    from opcheck.execution.show import shown
+    from opcheck.report import shown as report
+    from opcheck.suite import Selection
+    from opcheck.suite.entries import written_case
+
+    cases, _ = chosen_cases(given.paths, Selection(ids=(given.case,)), given.dims)
+    if len(cases) > _MOST:
+        names = few([case.id for case in cases], 3)
+        raise UsageError(f"{len(cases):,} cases are {given.case!r}: {names}", "name one of them")
+    console = stdout_console()
+    for number, case in enumerate(cases):
+        if number:
+            console.print()
+        report.show(console, shown(case), written_case(case.source), full=given.full)
+    if len(cases) > 1:
+        note(f"{len(cases)} cases")

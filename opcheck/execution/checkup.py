@@ -1,0 +1,98 @@
+"""What `opcheck doctor` looks at: machine, libraries and settings, and what looks wrong."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opcheck import own_memory
+from opcheck.backends.address import nearest_settings
+from opcheck.backends.offers import Offer
+from opcheck.backends.trust import is_accepted
+from opcheck.errors import OpcheckError, plural
+from opcheck.execution import golden
+from opcheck.execution.workers import environment, machine
+from opcheck.machine import LOCALE, has_locale, look, remarks
+from opcheck.reading import Problems
+from opcheck.suite import cache
+
+_GIB = 2**30
+#: Less memory than this for opcheck's own processes makes large cases *not judged*.
+_LEAST_MEMORY = 2 * _GIB
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What is here, by its name, and what looks wrong, a sentence each."""
+
+    facts: tuple[tuple[str, str], ...]
+    wrong: tuple[str, ...]
+
+
+def checkup(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Checkup:
+    """Look at the machine and at the settings of the working directory.
+
+    Args:
+        offers: Backends that were tried.
+        problems: Errors of settings and of installed packages that offer backends.
+    """
+    return Checkup(tuple(_facts()), tuple(_wrong(offers, problems)))
+
+
+def _facts() -> Iterator[tuple[str, str]]:
+    """Yield the versions, the machine, and where files of the user lie."""
+    about = environment()
+    yield "opcheck", about.opcheck
+    yield "python", f"{about.python} on {about.platform}"
+    yield "packages", ", ".join(f"{name} {version}" for name, version in about.packages.items())
+    here = machine()
+    yield "processor", here.processor or "unknown"
+    yield "memory", f"{own_memory.available() / _GIB:.1f} GiB"
+    yield from look().items()
+    yield "load", f"{here.load:g} of {plural(here.cores, 'processor')}"
+    yield "cache", str(cache.folder_of_user() or "none: there is no home folder")
+    yield "settings", _settings()
+
+
+def _settings() -> str:
+    """Return the settings file in force, and if its code is accepted."""
+    problems = Problems()
+    nearest = nearest_settings(Path.cwd(), problems)
+    if problems:
+        return "cannot be read"
+    if nearest is None:
+        return "none: no opcheck.toml here or above"
+    _, file = nearest
+    return f"{file.path}, {'accepted' if is_accepted(file) else 'whose code is not accepted'}"
+
+
+def _wrong(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Iterator[str]:
+    """Yield what changes verdicts or timings, or cannot be used."""
+    kinds = {offer.profile.address.kind for offer in offers if offer.info}
+    yield from remarks(kinds, {"StringNormalizer"})
+    if "onnxruntime" not in kinds and not has_locale():
+        yield f"no locale {LOCALE} here: some engines change the case of texts by it"
+    try:
+        golden.require_sound_arithmetic()
+    except OpcheckError as error:
+        yield str(error)
+    if own_memory.available() < _LEAST_MEMORY:
+        yield f"less than {_LEAST_MEMORY // _GIB} GiB of memory: large cases are not judged"
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        yield "other programs keep all processors busy: timings of `opcheck bench` are unclear"
+    folder = cache.folder_of_user()
+    if folder and not _is_writable(folder):
+        yield f"{folder} cannot be written: shipped cases are read anew each time"
+    for offer in offers:
+        if offer.state == "unusable" and offer.error:
+            yield f"backend {offer.name} cannot be used: {' '.join(offer.error.lines())}"
+    for problem in problems:
+        yield " ".join(problem.lines())
+
+
+def _is_writable(folder: Path) -> bool:
+    """Return True if files can be made in a folder, or in the nearest one above that is there."""
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return os.access(place, os.W_OK)

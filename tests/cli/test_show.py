@@ -1,0 +1,66 @@
+"""`opcheck show`: one case with its text, model, inputs and right answers."""
+
+import pytest
+
+CASES = """\
+op: [Relu, Softmax]
+opset: 14
+dtype: float32
+clause: >-
+  the rectified linear function, y = max(0, x), is applied to the tensor elementwise. (Relu-14);
+  Softmax(input, axis) = Exp(input) / ReduceSum(Exp(input), axis=axis, keepdims=1) (Softmax-13)
+cases:
+- name: stated
+  op: Relu
+  inputs: {X: [-1, 2]}
+  expect: {Y: [0, 2]}
+- name: computed
+  op: Relu
+  dtype: float16
+  inputs: {X: {shape: [40], uniform: [0, 1], seed: 1}}
+- name: open
+  op: Relu
+  rule: open
+  inputs: {X: [.nan]}
+  expect: {any_of: [{as: nan, Y: [.nan]}, {as: zero, Y: [0]}]}
+- name: not_known
+  op: Relu
+  inputs: {X: [-1, 2]}
+  tolerance: {ulp: 0}
+  expect: {oracle: onnxruntime}
+- name: refused
+  op: Softmax
+  clause: 'Accepted range is [-r, r-1] where r = rank(input).'
+  attrs: {axis: 2}
+  inputs: {input: [1]}
+  expect: {rejected: axis is outside the rank, legal: {attrs.axis: 0}}
+"""
+pytestmark = pytest.mark.usefixtures("cases")
+
+
+@pytest.mark.parametrize("name", ["stated", "computed", "open", "not_known", "refused"])
+def test_a_case_is_shown_with_all_that_decides_it(run, snapshot, name: str) -> None:
+    snapshot(f"show_{name}", run("show", f"*/{name}", "cases.yaml", code=0).stdout)
+
+
+def test_large_tensors_are_shown_whole_if_asked(run) -> None:
+    short = run("show", "Relu/computed", "cases.yaml", code=0).stdout
+    whole = run("show", "Relu/computed", "cases.yaml", "--full", code=0).stdout
+    assert "8 more elements" in short
+    assert "more elements" not in whole
+
+
+def test_a_pattern_may_mean_several_cases(run) -> None:
+    both = run("show", "Relu/*ed", "cases.yaml", code=0).stdout
+    assert "Relu/stated\n" in both
+    assert "Relu/computed\n" in both
+
+
+def test_a_shipped_case_is_shown_from_the_file_that_ships(run) -> None:
+    shown = run("show", "Gelu/by_hand@dtype=float32#default", code=0)
+    assert "- name: by_hand" in shown.stdout
+
+
+@pytest.mark.parametrize("words", [("Relu/nothing", "cases.yaml"), ("Softmax/*",), ()])
+def test_too_few_and_too_many_are_errors(run, words) -> None:
+    assert not run("show", *words, code=2).stdout

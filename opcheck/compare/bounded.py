@@ -265,11 +265,17 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
-    """Judge floats; right are those that fit, lost ones, and equal infinities and NaN.
+    """Judge floats by one tier, and if not `alone` next to their group.
 
-    Elements that share an error are judged next to their group too, unless `alone`. An infinity or
-    NaN is wrong for a finite value unless it is lost, also where any number is right. Arguments are
-    as in `judge`.
+    Returns each element's share of its allowed error, where above 1 is wrong, and that error; both
+    and `got` have the shape of `want.values`. Right is a number to which some value within the
+    allowed error rounds, NaN for NaN, the same infinity, and anything for an infinity or NaN that
+    is unknown. So an infinity is right for a finite value if a value within a *finite* allowed
+    error rounds to it, unless the tier has a remark. NaN and other infinities are right for a
+    finite value only if the element is lost: an intermediate result may have left the range.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     room = want.expected.room(tier)
@@ -684,12 +690,16 @@ class _Off(NamedTuple):
 def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
-    That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements, or without a theory of them. Of a model's output it is at least a
+    That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower; 1
+    if the rounding to the output's dtype explains it alone. Of a model's output it is at least a
     tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
-    the nearest counts. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for
-    none; `part` as in `scattering`. A formulation that raises NotSupported is left out; other
-    errors of a formula are raised.
+    the nearest counts.
+
+    None for fewer than 100 elements that count, unless `want` is of a whole model, and without a
+    theory of the errors. Whether the data are random, as the theory assumes, is the caller's to
+    know. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for none; `part`
+    masks the elements that count, None for all. A formulation that raises NotSupported is left out;
+    other errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)

@@ -698,10 +698,13 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
 
 def _scatter(want: Want, got: Array | Foreign) -> float | None:
-    """Return how far the errors of an output scatter, next to what is expected of them.
+    """Return how far the errors of an output scatter, in parts of what is expected of them.
 
-    None without a bound or a theory of the errors, for integers and booleans, another shape, and
-    what is not a tensor. Raises what the operator's formula raises, but for NotSupported.
+    About 1 is expected; of several sound formulations the nearest counts. None without a bound or a
+    theory of the errors, for data that are not random (`want.drawn` is False), for fewer than 100
+    elements unless of a whole model, for integers and booleans, another shape, and what is not a
+    tensor. A formulation that raises NotSupported is left out; other errors of the operator's
+    formula are raised.
     """
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None

@@ -308,7 +308,13 @@ class _OperatorFailures:
     def _cover(
         self, group: Sequence[DiagnosedResult], standing: Counter[str], *, with_rules: bool
     ) -> None:
-        """Repeatedly choose the cause that explains most of the rest of a group."""
+        """Choose the causes of a group, in place, the one that explains most of the rest first.
+
+        Candidates are mutants that no pass contradicts, unless they may fit by chance (in fewer
+        than three questions, and fewer than a quarter of the rest), and, if `with_rules`, a rule
+        that explains more. `standing`, the number of cases that each mutant explains over all
+        operators, breaks ties. What none explains stays without a cause.
+        """
         while True:
             left = self._without_cause(group)
             if not left:
@@ -388,7 +394,13 @@ class _OperatorFailures:
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose mutants that passes contradict, but only in cases unlike those that failed."""
+        """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
+
+        For each mutant that fits failures without a cause, the most frequent first, a condition is
+        sought that at least three of them meet, and no pass that contradicts the mutant. Those that
+        meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, no
+        condition is needed.
+        """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(group):
             for name in self.fitting[result.case.id]:

@@ -778,7 +778,13 @@ class Evidence:
 
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if `mutant` gives the same wrong answer, up to rounding."""
+    """Return True if `mutant` gives the same wrong answer, up to rounding.
+
+    A refusal (`evidence.got` is None) is reproduced if the mutant refuses the model too; numbers
+    drawn at random, if they may be drawn from the mutant's distribution. Any other answer of the
+    mutant must be wrong itself. Raises what the mutant raises on the node, but for InvalidNode,
+    NotSupported and MemoryError, which count as a refusal.
+    """
     operator = operator_of(evidence.node.op)
     is_rounded = operator is not None and not operator.exact
     if is_rounded and _is_far_in_plain_arithmetic(mutant, evidence):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, options
+from opcheck.cli import console, kept, options
 from opcheck.cli.console import STANDARD
 from opcheck.cli.files import (
     OutputCommand,
@@ -32,6 +32,9 @@ from opcheck.cli.options import (
 from opcheck.errors import Exit, UsageError
 from opcheck.report import FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
+
+#: In place of a RUN that is not named: the last run of this folder.
+LAST = Path("the last run")
 
 if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, Ledgers
@@ -110,9 +113,12 @@ _filter_options = options.compose(
         "--lf",
         "--last-failed",
         "last_failed",
-        metavar="RUN",
+        metavar="[RUN]",
         type=options.PATH,
-        help="Only cases that failed in this stored run, on one of the tested backends.",
+        is_flag=False,
+        flag_value=str(LAST),
+        help="Only cases that failed in this stored run, on one of the tested backends; without RUN"
+        " in the last run of this folder.",
     ),
     click.option(
         "--shard",
@@ -250,6 +256,7 @@ def run(given: RunOptions) -> NoReturn:
     opcheck run model.onnx --dim batch=4 -b mine      a model, on generated inputs
     opcheck run --report json=run.jsonl           save the run, for `opcheck report run.jsonl`
     opcheck run --last-failed run.jsonl           only what failed in it
+    opcheck run --lf                              only what failed in the last run here
     opcheck run --shard 2/5                       the second of five shares, about equally long
     opcheck run -b mine --update-known mine.yaml  write down what fails now
     opcheck run -b mine --known mine.yaml         pass only if exactly these cases fail, as listed
@@ -265,6 +272,8 @@ def run(given: RunOptions) -> NoReturn:
 
     options.use_config(given.backends.config)
     given.model.apply_limits()
+    if given.last_failed == LAST:
+        given = replace(given, last_failed=kept.last_run("--last-failed"))
     case_filter = CaseFilter(
         expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
     )
@@ -378,6 +387,7 @@ def _judge_and_report(
         _propose_scopes(whole.records, given.backends.addresses)
     output.finish(whole.records, ending, revised)
     reports.show(whole)
+    kept.keep(replace(whole, ending=ending))
     return ending
 
 
@@ -421,7 +431,7 @@ class ReportOptions:
 
 
 @click.command(name="report", cls=OutputCommand)
-@click.argument("path", type=options.PATH, metavar="RUN")
+@click.argument("path", type=options.PATH, metavar="[RUN]", default=LAST)
 @options.format_option(
     *FORMATS,
     show_default=True,
@@ -433,10 +443,12 @@ class ReportOptions:
 def report(given: ReportOptions) -> NoReturn:
     """Show a stored run, as `opcheck run` did or in another format.
 
-    RUN is a file that `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run
-    or judged again. A benchmark that `opcheck bench --save` wrote can be shown, too.
+    RUN is a file that `opcheck run --report json=RUN` wrote; `-` is standard input; without it the
+    last run of this folder is shown, of which opcheck keeps five. Nothing is run or judged again. A
+    benchmark that `opcheck bench --save` wrote can be shown, too.
 
     \b
+    opcheck report                             the last run of this folder
     opcheck report run.jsonl                   every failure, and the tables
     opcheck report run.jsonl -q -o run.txt     the tables, in a file
     opcheck report run.jsonl --format html -o run.html    a page to read and to share
@@ -451,6 +463,8 @@ def report(given: ReportOptions) -> NoReturn:
     has_pretty_options = bool(given.pretty.quiet or given.pretty.verbose)
     if has_pretty_options and given.format != "pretty":
         raise UsageError(f"-q and -v are for --format pretty, not for {given.format}")
+    if given.path == LAST:
+        given = replace(given, path=kept.last_run("opcheck report"))
     check_files([(f"-o {given.out}", given.out)], [given.path])
     if _is_benchmark(given.path):
         if has_pretty_options:

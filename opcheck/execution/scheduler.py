@@ -176,7 +176,11 @@ class CaseJudge:
             yield answers
 
     def _begin(self, take: Take) -> bool:
-        """Ask backends that have room; return True if `take` has no more cases, ever."""
+        """Ask backends that have room; return False if `take` gave no case for now.
+
+        True if it has no more cases, ever. Also if it was not called, because backends have no
+        room, or the next case must wait for memory or its oracle: then answers are under way.
+        """
         is_last = True
         for number, backend in enumerate(self.backends):
             while backend.has_room:
@@ -229,7 +233,7 @@ class CaseJudge:
             self._driver.start(backend, questions, (place, number))
 
     def _end_of_oracle(self, place: int, reply: Reply) -> None:
-        """Take the answer of a case's oracle, and ask the backends that wait for it."""
+        """Keep the answer of a case's oracle, and ask the backends that wait for it."""
         opened = self._open[place]
         oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
         opened.evaluation.oracle_answer = OracleAnswer(oracle, reply.outcome)
@@ -240,7 +244,8 @@ class CaseJudge:
     def _end(self, place: int, number: int, rounds: list[EvaluatedCase]) -> Iterator[JudgedAnswer]:
         """Yield the result of a backend on a case; of all at the end if they are compared.
 
-        Closes the case with its last result.
+        The `rounds` are its repeats. Results that are to be compared are kept until the last
+        backend has answered. Closes the case with its last result.
         """
         opened = self._open[place]
         by_backend = {number: rounds}
@@ -271,7 +276,11 @@ class CaseJudge:
     def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """Return the result with its ledger's explanation; it is known if every repeat is."""
+        """Return the result with its ledger's explanation.
+
+        Several repeats are combined to one. It is *known* only if the ledgers explain each
+        different failure of them; else the first that they do not explain is the result.
+        """
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
             evaluated = ev.require_reproducible(evaluated)
@@ -558,7 +567,10 @@ class JudgePool:
         send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Take a few cases that no other process has; see `Take`."""
+        """Return the places of a few cases that no other process has, and mark them as taken.
+
+        An empty sequence while these are too far ahead of the results; None if none are left.
+        """
         with self._next.get_lock():
             place = self._next.value
             end = len(self._run.cases)

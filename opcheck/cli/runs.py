@@ -3,7 +3,7 @@
 import gc
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -29,7 +29,7 @@ from opcheck.cli.options import (
     ModelOptions,
     PrettyOptions,
 )
-from opcheck.errors import Exit, UsageError
+from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report import FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
@@ -38,7 +38,7 @@ LAST = Path("the last run")
 
 if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, Ledgers
-    from opcheck.model import Ending, Record
+    from opcheck.model import Ending, Record, Run
     from opcheck.session import Session
 
 
@@ -514,6 +514,18 @@ def _show_benchmark(path: Path, form: str, out: Path | None) -> Exit:
     return Exit.CONFORMS if is_timed else Exit.NOTHING_JUDGED
 
 
+def _names(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Return the names of backends in NEW by those in OLD."""
+    names: dict[str, str] = {}
+    for value in values:
+        # An option in an address has = too: the name in NEW is what follows the last one.
+        old, _, new = value.rpartition("=")
+        if not old or not new:
+            raise click.BadParameter(f"write OLD=NEW, not {value!r}", ctx, param)
+        names[old] = new
+    return names
+
+
 @dataclass(frozen=True, kw_only=True)
 class DiffOptions:
     """Options of `opcheck diff`."""
@@ -521,6 +533,7 @@ class DiffOptions:
     old_path: Path
     new_path: Path
     common: bool
+    names: dict[str, str]
     format: str
     out: Path | None
     verbose: bool
@@ -534,6 +547,14 @@ class DiffOptions:
     is_flag=True,
     help="Compare only what both runs cover, where NEW covers less than OLD.",
 )
+@click.option(
+    "--as",
+    "names",
+    metavar="OLD=NEW",
+    multiple=True,
+    callback=_names,
+    help="Compare this backend of OLD with that of NEW, as 'py:mine=mine'. Repeatable.",
+)
 @options.format_option("markdown", help="markdown: a page for pull requests.")
 @options.out_option
 @click.option("-v", "--verbose", is_flag=True, help="Print every change, however many there are.")
@@ -541,7 +562,8 @@ class DiffOptions:
 def diff(given: DiffOptions) -> NoReturn:
     """Show what changed from one stored run to another: a gate that lets old failures pass.
 
-    Results are compared by case and by the address of the backend. A regression is a result that
+    Results are compared by case and by the address of the backend; one whose address has other
+    options in NEW, or is a profile there, is found by what it names. A regression is a result that
     became red, is no longer supported or no longer run, or is missing in NEW though the run covers
     it. Other results of an edited case are not compared.
 
@@ -567,6 +589,7 @@ def diff(given: DiffOptions) -> NoReturn:
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if hours_apart(old.header, new.header) < 0:
         console.note(f"{new_path} began before {old_path}: are OLD and NEW swapped?")
+    old = _with_names_of_new(old, new, given.names)
     difference = compare(old, new)
     if given.format == "pretty":
         with console.console_to(given.out) as to:
@@ -576,6 +599,31 @@ def diff(given: DiffOptions) -> NoReturn:
         console.write_lines(given.out, page)
     code, _ = diff_status(old, new, difference, common=given.common)
     console.exit_with(code)
+
+
+def _with_names_of_new(old: "Run", new: "Run", names: Mapping[str, str]) -> "Run":
+    """Return the old run with the addresses that its backends have in NEW, and print which changed.
+
+    Raises UsageError for names of no backend. Ends the program if the runs share no backend:
+    everything would be a regression.
+    """
+    from opcheck.analysis import renamed, same_backends
+
+    there = [info.address for info in old.header.backends]
+    here = [info.address for info in new.header.backends]
+    for run, known, wanted in (("OLD", there, names.keys()), ("NEW", here, names.values())):
+        for name in wanted:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"it has {', '.join(map(one_line, known))}"
+                raise UsageError(f"--as: {run} has no backend {name!r}", hint)
+    others = {**same_backends(old.header, new.header), **names}
+    for was, now in others.items():
+        console.note(f"{one_line(was)} of OLD is compared with {one_line(now)} of NEW")
+    if not {others.get(address, address) for address in there} & {*here}:
+        both = f"OLD has {', '.join(there)}, and NEW {', '.join(here)}"
+        message = f"nothing could be compared: {one_line(both)} (--as OLD=NEW names two as one)"
+        console.print_and_exit(Exit.NOTHING_JUDGED, message)
+    return renamed(old, others)
 
 
 def _check_distinct(paths: Sequence[Path]) -> None:

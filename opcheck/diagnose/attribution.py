@@ -221,7 +221,7 @@ class _OperatorFailures:
         self.chosen: dict[str, Diagnosis] = {}
 
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
-        """Return the names of mutants that fit, and that no pass of the result's kernel contradicts.
+        """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
 
         A kernel is a version with a type. For a refusal no pass of any kernel may, if it must hold
         `everywhere`. A mutant that there is no time to check is left out.

@@ -82,7 +82,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     def decision(
         tier: Tier, findings: Findings, *, shown: Tier, fits: bool, apart: bool
     ) -> Decision:
-        """Return the decision for a tier; the shares to draw are those of `shown`."""
+        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
 
         def shares() -> list[tuple[Places, Floats]]:
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]

@@ -204,7 +204,10 @@ def _as_first_reading(
 
 
 def _rounded_to(want: Want, dtype: DType) -> Array:
-    """Return the wanted values in `dtype`, rounded once if it is floating, else cast."""
+    """Return the wanted values in `dtype`, rounded once if it is floating, else cast.
+
+    A cast wraps around and cuts fractions off, as NumPy's does.
+    """
     values = want.values
     if dtype.kind == "float":
         return elements.once_rounded(values, dtype)
@@ -417,7 +420,12 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 def _why_it_does_not_fit(
     want: Want, decision: bounded.Decision, spread: bounded.Scattering | None
 ) -> str:
-    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add."""
+    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add.
+
+    It joins what applies: elements of a row disagree about its sum; they are too far off even for
+    the nearest tier, a poorer arithmetic; the message of `spread`, how errors scatter, None if
+    unknown.
+    """
     reasons = []
     if decision.apart:
         reasons.append(ROWS_DISAGREE)

@@ -398,7 +398,10 @@ def _is_structural(comparison: Comparison) -> bool:
 
 
 def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, int, int]:
-    """Return how far outputs are from an answer: wrong forms count first, then wrong outputs."""
+    """Return how far outputs are from an answer, as a key: the nearest one is the least.
+
+    The numbers of outputs of a wrong form, of outputs with wrong values, and of wrong elements.
+    """
     comparisons, _ = attempt
     values = [comparison for comparison in comparisons if comparison.problem == "values"]
     structural = sum(map(_is_structural, comparisons))

@@ -144,7 +144,7 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
-    """Return each version and dtype of the operators of cases, without a case."""
+    """Return a cell, still empty, for each version and allowed dtype of the operators of cases."""
     cells: dict[Cell, dict[str, Case]] = {}
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():

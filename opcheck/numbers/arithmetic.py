@@ -150,7 +150,10 @@ class Arithmetic:
 
 
 def _arithmetic_of(dtype: DType) -> Arithmetic:
-    """Return the arithmetic whose operations round to a floating dtype, without flushing."""
+    """Return the arithmetic whose operations round to a floating dtype, without flushing.
+
+    Its range is that of the dtype. Below the smallest normal number only types of 16 bits round.
+    """
     smallest = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
     # Subnormal rounding is not part of the grid of a wide type: it lies below the output's floor.
     is_wide = dtype.precision >= DTYPES["float32"].precision

@@ -251,7 +251,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return the errors of `x` where `chosen`, else those of `y`, without errors in common."""
+    """Return the errors of `x` where `chosen`, else those of `y`, and the lost elements.
+
+    They are those before the last roundings, without errors in common.
+    """
     return Errors(
         e=_choose_part(chosen, x.e, y.e, 0.0),
         q=_choose_part(chosen, x.q, y.q, 0.0),
@@ -350,7 +353,11 @@ def minimum(a: Any, b: Any) -> Bounded:
 
 
 def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
-    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds."""
+    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds.
+
+    NaN if one is. Errors reach the extremes of the operands' ends. Raises ValueError for shapes
+    that do not broadcast.
+    """
 
     def elementwise(combine: np.ufunc) -> Callable[..., Any]:
         return combine

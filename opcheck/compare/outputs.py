@@ -79,10 +79,11 @@ def compare(
     """Judge one output by `tolerance`, or if that is None by its own bound, or else exactly.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
-    each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
-    at most 1 for a pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype
-    that is none of ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are
-    problems and no errors. An empty output of the right dtype and shape is right, and so is any of
+    each wrong element is shown with the input's. `declared` are the names of 16-bit types in which
+    the backend says it computes; they bring no warning. `used` of the result is at most 1 for a
+    pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype that is none of
+    ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are problems of the
+    result, not exceptions. An empty output of the right dtype and shape is right, and so is any of
     a `random` one.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
@@ -169,8 +170,9 @@ def _compare_values(
     """Judge an output of the right type and shape, whose wanted `values` are in its dtype.
 
     By its distribution, if it is drawn; by the bound, if there is no tolerance; else by the
-    tolerance, None for exactly. Other arguments, and what is raised, are as in `compare`:
-    ValueError for a value that an integer dtype lacks, and whatever the formula raises in a tier.
+    tolerance, None for exactly. `like` is an input or None, shown next to wrong elements;
+    `declared` are the names of 16-bit types that need no warning. Raises ValueError for a value
+    that an integer dtype lacks, and whatever the formula raises in a tier.
     """
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
@@ -192,11 +194,13 @@ def _apart_from_open_elements(
     like: Array | None,
     declared: Names,
 ) -> Comparison:
-    """Judge a model's output without the elements that depend on a reading.
+    """Judge a model's output without the elements that depend on a reading of the text.
 
     Each node of a model may follow another reading, so that more values than those known may come.
-    The elements count as unjudged; with more than half of all, the output is undecided. Arguments,
-    and what is raised, as in `compare`.
+    The elements count as unjudged; with more than half of all, the output is undecided. `tolerance`
+    is None for the bound, `like` an input or None, `declared` names 16-bit types that need no
+    warning. Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and
+    what the formula raises in a tier.
     """
     first = _rounded_to(want, dtype)
     is_open = np.zeros(got.shape, np.bool_)
@@ -218,8 +222,8 @@ def _as_first_reading(
     """Return `got` with the first reading's value where an element is right by another reading.
 
     What is left of a difference is wrong by every reading. It is a copy, in the dtype and shape of
-    `got`. Raises what `_wrong_elements` raises: ValueError for a value that the dtype lacks, and
-    errors of the formula.
+    `got`. Raises ValueError for a value that an integer or boolean dtype lacks, and what the
+    formula raises in a tier that is evaluated for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -306,9 +310,10 @@ def _by_tolerance(
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules.
 
-    Wrong elements of a floating output may be excused by these rules: see `bounded.pardon`. If all
-    are, but only in a poorer arithmetic, the problem is "precision", else "values" if any is wrong.
-    Integers for which any number is right are right under any tolerance.
+    A wrong element of a floating output is excused if its error is at most the floor, or if an
+    intermediate result out of range explains it. If all are, but only in a poorer arithmetic, the
+    problem is "precision", else "values" if any is wrong. Integers for which any number is right
+    are right under any tolerance.
 
     Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
     operator's formula raises in a tier that is evaluated for the first time, such as NotSupported.
@@ -385,11 +390,11 @@ def _pieces(
 
 
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    """Judge by the bound as `_by_bound`, but undecided for a model that the engine has wrong too.
+    """Judge by the bound and the scatter, but undecided for a model that the engine has wrong too.
 
     That is its plain answer, in the tensors' types: if that has a problem, no element of the output
-    counts as wrong, and all as unjudged. What is computed for the first time raises what the
-    operator's formula raises.
+    counts as wrong, and all as unjudged. `named` are the names of 16-bit types that the backend
+    declares. What is computed for the first time raises what the operator's formula raises.
     """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
@@ -407,11 +412,11 @@ _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
 
-    The problem is "values" if no tier fits, or if a model scatters as nothing explains; "undecided"
-    if more than half of the elements are unjudged; "precision" for a tier or a scatter that needs a
-    remark, and None otherwise. `want` has a bound. `named` is the arithmetic that the backend
-    declares. What is computed for the first time raises what the operator's formula raises, such as
-    NotSupported beyond a budget.
+    The problem is "values" if no tier (an arithmetic that is allowed) fits, or if a model scatters
+    as nothing explains; "undecided" if more than half of the elements are unjudged; "precision" for
+    a tier or a scatter that needs a remark, and None otherwise. `want` has a bound. `named` are the
+    names of 16-bit types that the backend declares. What is computed for the first time raises what
+    the operator's formula raises, such as NotSupported beyond a budget.
     """
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
@@ -496,9 +501,10 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
     """Return how errors scatter; None for integers, and for data of which no theory is known.
 
-    That is known of `drawn` data, and of `given` data where honest orders of computing scatter as
-    it says, which is tried if the errors scatter too far. Raises what the operator's formula
-    raises, but for NotSupported, which leaves a formulation out.
+    The theory holds for data drawn at random (`want.drawn`), and for others of the case's own
+    (`want.given`) if honest orders of computing scatter as it says, which is tried if the errors
+    scatter too far. Raises what the operator's formula raises, but for NotSupported, which leaves a
+    formulation out.
     """
     if dtype.kind != "float":
         return None
@@ -564,7 +570,9 @@ def _compared(
 ) -> Comparison:
     """Return the comparison that reports `findings`, without a problem.
 
-    Of wrong elements it has their place, the worst, and what draws a picture of all by `shares()`.
+    `findings` are the wrong elements of `got` and the largest share. If any is wrong, the
+    comparison has their place, the worst with the elements of `like`, an input or None, and draws a
+    picture of all by `shares()` when asked.
     """
     comparison = Comparison(
         want.name,
@@ -617,11 +625,13 @@ def _mismatch(
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
-    """Expect these values; a rounded answer may be off by the floor under any stated tolerance.
+    """Return these values as expected; a rounded answer may be off by a floor besides.
 
-    `dtype` None admits any dtype that can hold them. The range and the floor are those of the
-    operator, if the engine has it; the floor is for floating outputs that an operator rounds, else
-    0. Raises WrongOperator if the file of the operator's formula is wrong.
+    Errors up to the floor are right under any stated tolerance that is not strict: twice the
+    smallest normal number of float64 for that, of float32 for other floating outputs that an
+    operator rounds, else 0. `dtype` None admits any dtype that can hold the values. The range is
+    that of the engine's operator, if there is one. Raises WrongOperator if the file of the
+    operator's formula is wrong.
     """
     operator = operator_of(op)
     if operator is None:
@@ -672,12 +682,14 @@ def compare_outputs(
     like: Array | None = None,
     declared: Names = (),
 ) -> Comparisons:
-    """Judge all outputs of a node as `compare` does, or the first missing or extra one.
+    """Judge all outputs of a node one by one, or the first missing or extra one.
 
-    A sequence has a comparison for each tensor, or one if its form or length is wrong. A wrong
-    number of outputs is one comparison, with the problem "count". Outputs that may come in any
-    order are compared in that of the answer. The last of several outputs drawn at random is wrong
-    if they contradict each other. Arguments are as in `compare`.
+    They are judged by `tolerance`, None for their own bounds, or else exactly. A sequence has a
+    comparison for each tensor, or one if its form or length is wrong. A wrong number of outputs is
+    one comparison, with the problem "count". Outputs that may come in any order are compared in
+    that of the answer. The last of several outputs drawn at random is wrong if they contradict each
+    other. `like` is an input to show next to wrong elements, or None; `declared` names the 16-bit
+    types in which the backend says it computes, which need no warning.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
@@ -742,10 +754,13 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
 
 def _scatter(want: Want, got: Array | Foreign) -> float | None:
-    """Return how far the errors of an output scatter, next to what is expected of them.
+    """Return how far the errors of an output scatter, in parts of what is expected of them.
 
-    None without a bound or a theory of the errors, for integers and booleans, another shape, and
-    what is not a tensor. Raises what the operator's formula raises, but for NotSupported.
+    About 1 is expected; of several sound formulations the nearest counts. None without a bound or a
+    theory of the errors, for data that are not random (`want.drawn` is False), for fewer than 100
+    elements unless of a whole model, for integers and booleans, another shape, and what is not a
+    tensor. A formulation that raises NotSupported is left out; other errors of the operator's
+    formula are raised.
     """
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None
@@ -766,8 +781,9 @@ def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = 
 def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Foreign) -> bool:
     """Return True if an output equals the wanted one bit by bit, or fits the least of its bound.
 
-    `tolerance` is not used but to leave the bound out. False for all that `are_plainly_right`
-    lists.
+    The bound is left out if there is a `tolerance`, which is not used otherwise. False for empty
+    outputs, what is no tensor, those in any order or with several readings, those of unknown dtype
+    and those in another byte order.
     """
     if isinstance(got, Foreign) or want.form != "tensor" or want.any_order is not None:
         return False
@@ -787,7 +803,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
 
 
 def _in_order_of(got: Outputs, wants: Wants) -> Wants:
-    """Return `wants` in the order of the last of `got` where any order is right.
+    """Return `wants` with their elements in the order of `got` where any order is right.
 
     The last output has the indices, along the axis `any_order`, or the rows that are put in order.
     The `wants` as they are if any order is not right, or if that output is not a tensor of the
@@ -1011,7 +1027,8 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
     """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`.
 
     Rows of cells are the last axis, and all others go downwards, up to 64 cells each way; an empty
-    output has none. Floats have counts by ULP; see `_ulps`.
+    output has none. Of floats, the picture also counts elements by the bits of their distance in
+    ULP, and those next to a NaN apart.
     """
     # The last axis to the right, all others downwards.
     columns = got.shape[-1] if got.shape else 1

@@ -44,13 +44,20 @@ class Feature(NamedTuple):
 
 
 def invalid(case: Case) -> str:
-    """Return why a model must be refused, without numbers; "" for a legal model."""
+    """Return why a model must be refused, "" for a legal model.
+
+    Integers, and lists of them, are "#" in it, so that equal reasons have one text.
+    """
     expect = case.expect
     return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", expect.reason) if isinstance(expect, Rejected) else ""
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
-    """Return features that distinguish `cases` of one operator, by rank."""
+    """Return features that distinguish `cases` of one operator, the likeliest causes first.
+
+    Each holds for other cases; of several that hold for the same ones, the likeliest is there.
+    Those that hold for all cases are left out.
+    """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
     for number, case in enumerate(cases):
@@ -89,7 +96,8 @@ def _rank_of_condition(condition: _Numbered) -> int:
 def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[_Numbered]:
     """Yield a fact, or the limits on a size, and its values if kernels branch on them.
 
-    `sizes` are those of the cases with the fact, by number; None for a fact that is no size.
+    Items are the words, the rank, and the numbers of the cases. `sizes` are those of the cases with
+    the fact, by number; None for a fact that is no size.
     """
     numbers = {number: size for number, size in sizes.items() if size is not None}
     if not numbers:
@@ -109,7 +117,10 @@ def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[
 
 
 def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
-    """Yield facts about the node: its version, and which of `attrs` and inputs it has."""
+    """Yield facts about the node: why it is invalid, its version, its attributes and inputs.
+
+    Which of `attrs` and of the inputs a case has, and which it leaves out, are facts.
+    """
     reason = invalid(case)
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
@@ -246,7 +257,9 @@ def rule(
 
     Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts are
     tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
-    facts that kernels branch on may rest on a `few` of them.
+    facts that kernels branch on may rest on few of them if `few` is True. Without `others`, the
+    condition has no fact. None if fewer than three failing cases meet any, or if each may arise by
+    chance.
     """
     candidates: list[Terms] = []
     if others:
@@ -283,9 +296,9 @@ def _best_terms(
     questions: Sequence[Hashable],
     few: bool,
 ) -> Terms | None:
-    """Return the facts that explain the most of `failing` and hold for none of the `others`.
+    """Return the facts, one or two, that explain the most of `failing` and none of the `others`.
 
-    None if each such rule may arise by chance.
+    None if no fact does so for three cases or more, or if each such rule may arise by chance.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -304,7 +317,7 @@ def _best_terms(
 
 
 def _holds(terms: Terms, cases: int) -> int:
-    """Return those of `cases` for which all terms hold."""
+    """Return those of `cases`, which are bits, for which all terms hold; all without a term."""
     for term in terms:
         cases &= term.holds
     return cases
@@ -328,7 +341,10 @@ def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
 
 
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
-    """Return single features and pairs that hold for no others, by how much they explain."""
+    """Return single features and pairs that hold for no `others`, by how much they explain.
+
+    In a pair, a limit on a size must hold for all failing cases.
+    """
     # In a pair, a limit must hold for all failures; a fact that is enough needs no other.
     useful = [
         feature
@@ -348,7 +364,11 @@ def _consistent(features: Sequence[Feature], failing: int, others: int) -> Itera
 def _may_be_chance(
     terms: Terms, failing: int, others: int, tried: int, questions: Sequence[Hashable]
 ) -> bool:
-    """Return True if a rule, of `tried` features, rests on too few different questions."""
+    """Return True if a rule, of `tried` features, rests on too few different questions.
+
+    So it does with fewer than three, or if one of all such rules would hold by chance with a
+    probability above 1/10.
+    """
 
     def count(cases: int) -> int:
         """Count the different questions of these cases."""

@@ -311,10 +311,10 @@ class OneCase:
     def _ask_oracle(
         self, oracle: Pool, evaluation: CaseEvaluation, look: Callable[[], None]
     ) -> None:
-        """Give the evaluation its oracle's answer, which is kept if the data are.
+        """Give the evaluation its oracle's answer, which this object keeps if it `is_kept`.
 
-        Nothing is asked, and none given, if the case's data cannot be made. Raises Stopped, by
-        `look`.
+        Nothing is asked, and none given, if the case's data cannot be made. Raises Stopped if
+        `look`, which is called while the answer is awaited, does.
         """
         question = evaluation.for_the_oracle
         if question is None:
@@ -376,9 +376,11 @@ class OneCase:
             self.moved = self._bytes_moved(evaluation)
 
     def _take_judged(self, rival: _Rival, evaluated: EvaluatedCase) -> None:
-        """Note why a backend is not timed, or keep its answer to the other data.
+        """Note in `rival` why it is not timed, or keep its answer to the other data there.
 
-        A backend that answers only once is not timed, whatever its answer.
+        A backend whose answer is not right is not timed; poorer arithmetic is right here. Nor is
+        one that answers only once, whatever its answer. The outputs of a right answer that others
+        agreed with are kept in `self.agreed`.
         """
         result = evaluated.result
         if not is_right(result):
@@ -409,7 +411,7 @@ class OneCase:
         return moved
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
-        """Return what backends agreed on, else the answers that the case admits.
+        """Return what backends agreed on (`self.agreed`), else the answers that the case admits.
 
         Raises WrongCase if the case contradicts itself, OracleUnavailable without its oracle's
         answer.
@@ -629,7 +631,8 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
 
     All processes end with the context. Raises UsageError and BackendUnavailable with everything
     that is wrong with the backends, and UsageError for a `base` that does not take part, an oracle
-    that may not be used, and cases that compare backends where there is only one.
+    that may not be used, and cases that compare backends where there is only one. CaseFileError for
+    a wrong opcheck.toml.
     """
     addresses = request.addresses
     base = request.base
@@ -666,7 +669,8 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
 def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:
     """Run a benchmark; yield the case's id before each visit, and at last its header and rows.
 
-    Raises as `entered` does: UsageError and BackendUnavailable for backends that cannot be used.
+    The rows bear this machine's name. Raises UsageError and BackendUnavailable for backends and
+    oracles that cannot be used, CaseFileError for a wrong opcheck.toml.
     """
     with entered(request) as (bench, benchmark):
         yield from benchmark.visits()

@@ -164,9 +164,10 @@ class CaseEvaluation:
     def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
         """Return the comparisons of an answer to the other data, one for each output.
 
-        They are with the first admitted answer that it matches, else with the last one. An empty
-        tuple means that the answer is plainly right, None that nothing states what is right. Raises
-        ValueError if the case's data cannot be made.
+        Other data have the shapes of the case's own, and show if a backend computes at all. The
+        comparisons are with the first admitted answer that it matches, else with the last one. An
+        empty tuple means that the answer is plainly right, None that nothing states what is right.
+        Raises ValueError if the case's data cannot be made.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -297,8 +298,9 @@ class CaseEvaluation:
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """Return the answer without declared outputs that only repeat a wrong text of the model.
 
-        Such a model, whose bytes are `data`, is judged by its values. Also return what that text
-        contradicts, or "" if the answer is returned as it was.
+        A model, whose bytes are `data`, may declare other shapes of its outputs than they have; it
+        is judged by its values then. Also return what that text contradicts, or "" if the answer is
+        returned as it was.
         """
         names = [output.name for output in self.case.outputs]
         wrong = verdict.misdeclared(outcome, names)
@@ -352,8 +354,9 @@ class CaseEvaluation:
     ) -> Questions[verdict.Judgement | None]:
         """Judge the answer to other data; return None if it changes nothing about the judgement.
 
-        It changes nothing if the first answer was neither a pass nor, of a model, off or vague; or
-        if no outputs came. Generator of no question or one.
+        It is judged only if outputs came and the first answer passed; of a model, also if that has
+        poorer arithmetic or undecided elements. A right answer changes nothing, nor does one of
+        poorer arithmetic after another. Generator of no question or one.
         """
         is_pass = judgement.verdict is Verdict.PASS
         # A model that is off, or that has unknown parts, is not wrong, but may be so on other data.
@@ -486,8 +489,10 @@ class CaseEvaluation:
     ) -> Questions[verdict.Judgement | None]:
         """Return the verdict on the answer to other data; None if that is right or was not given.
 
-        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news.
-        Generator of one question, to a fresh process, if the answer is wrong.
+        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news. A
+        wrong answer that only repeats the first one is *unstable* under the rule `must`. Any other
+        that is wrong or poorer is asked for again, in a fresh process: generator of no question or
+        one.
         """
         answer = outcome.between
         if answer is None:
@@ -609,14 +614,20 @@ def _are_right(compared: Comparisons) -> bool:
 
 
 def _of_itself(outcome: Outcome) -> Outcome:
-    """Return the outcome in a fresh process if earlier questions had done the damage."""
+    """Return the outcome in a fresh process if earlier questions may have done the damage.
+
+    That is so for a crash and for too little memory; without such a second try, the outcome itself.
+    """
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome
 
 
 def _may_refuse(outcome: Outcome) -> bool:
-    """Return True if an outcome may be the refusal of an invalid model; its twin decides."""
+    """Return True if an outcome may be the refusal of an invalid model.
+
+    It is one if the backend takes the model's legal twin, which is asked next.
+    """
     outcome = _of_itself(outcome)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
@@ -844,7 +855,8 @@ def judge_by_agreement(
 ) -> list[EvaluatedCase]:
     """Judge all `backends` by each other's answers; return the results in the order of `evaluated`.
 
-    Only open results are judged; others, such as those of a wrong case, stay as they are.
+    Only open results are judged, those whose outcome is kept for this; others, such as those of a
+    wrong case, stay as they are.
     """
     infos = {backend.address: backend for backend in backends}
     outcomes = {it.result.backend: it.open for it in evaluated if it.open}
@@ -864,8 +876,8 @@ def _compared(
 ) -> EvaluatedCase:
     """Return an open result with the judgement that the comparison of all backends gives.
 
-    `infos` are the backends by address. A pass is a self-check if all that it agrees with are the
-    same implementation.
+    `outcome` is what the backend answered, and `infos` are the backends by address. A pass is a
+    self-check if all that it agrees with are the same implementation.
     """
     differs = outcome.differs if isinstance(outcome, model.Produced) else ""
     is_irreproducible = evaluated.result.irreproducible or bool(differs)
@@ -888,7 +900,7 @@ def _compared(
 
 
 def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
-    """Return the evidence in a wrong answer, for its diagnosis.
+    """Return the evidence in a wrong answer, for its diagnosis: a refusal or outputs, and the node.
 
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
     other, crashes, time limits, unusable answers, and refusals in a later run. Raises WrongCase if
@@ -909,9 +921,10 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 
 
 def evidence_of_pass(case: Case) -> Evidence | None:
-    """Return the evidence of a pass; None where no single answer is known to be right.
+    """Return the evidence of a pass: the node and its only right answer, without outputs.
 
-    That is so for unknown operators, several admitted answers, and a case that is wrong itself.
+    None where no single answer is known to be right: for unknown operators, several admitted
+    answers, and a case that is wrong itself.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
@@ -928,8 +941,9 @@ def _evidence(
 ) -> Evidence:
     """Return the evidence of outputs, None for a refusal, with the admitted answers of `kind`.
 
-    Of a legal twin these are the outputs in a `Refusal`. Raises WrongCase and OracleUnavailable as
-    `CaseEvaluation.accepted_answers` does.
+    Of a legal twin, whose `kind` is `Refusal`, these are the outputs that the refusal holds. Raises
+    WrongCase if the case contradicts itself or the engine has no answer, OracleUnavailable without
+    its oracle's answer, ValueError if its data cannot be made.
     """
     admitted = [answer.wants for answer in evaluation.accepted_answers if isinstance(answer, kind)]
     if kind is Answer:

@@ -87,7 +87,8 @@ def question(case: Case) -> Question:
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
     """Return the node or model of a case, with its constants; `fed` are the other inputs.
 
-    Raises ValueError if a constant cannot be made, as `question` does.
+    Raises ValueError if a constant cannot be made: a value overflows its type, or a file cannot be
+    read; MemoryError if it does not fit into memory.
     """
     return Task(
         case=case.id,
@@ -198,9 +199,10 @@ def _data_of_model(
 
 
 def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the engine's outputs; None if the case writes them out, or where `_answer` has none.
+    """Return the engine's outputs in plain arithmetic, whose ranks are needed.
 
-    Raises MemoryError if they do not fit into memory.
+    None if the case writes the outputs out, if the engine lacks the operator, and if the node is
+    illegal or not supported. Raises MemoryError if they do not fit into memory.
     """
     if operator_of(case.op) is None or case.expect.written:
         return None
@@ -250,7 +252,10 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
 
 def _inferred_ranks(task: Task) -> dict[str, int]:
-    """Return the ranks of outputs that ONNX infers, by name; none if ONNX cannot state the task."""
+    """Return the ranks of outputs that ONNX infers, by name.
+
+    Outputs of open rank are left out; the result is empty if ONNX cannot state the task.
+    """
     with suppress(NotExpressible):
         inferred = {}
         for output, value in zip(task.outputs, model_of(task).graph.output, strict=True):
@@ -522,12 +527,9 @@ def _admitted(
     Raises WrongCase for an answer that the engine contradicts or that tests nothing, Unsupported or
     TooLarge if it has to be computed and is not, ValueError for a golden file that cannot be read.
 
-    Args:
-        case: The case.
-        asked: Its question.
-        expect: What it expects, or one of its alternatives.
-        name: The name of the alternative, None without alternatives.
-        twins: The outputs of legal twins, as in `_given`.
+    Args: case: The case. asked: Its question. expect: What it expects, or one of its alternatives.
+    name: The name of the alternative, None without alternatives. twins: The outputs of legal twins,
+    whose bounds count if the engine refuses the model.
     """
     match expect:
         case model.Rejected():
@@ -554,7 +556,8 @@ def _refusal(
     """Return the refusal that an expectation of one admits, with the answer to its legal twin.
 
     Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin
-    is wrong itself. A case of the rule `open` may admit either.
+    is wrong itself; Unsupported or TooLarge if the engine has no answer to the twin. A case of the
+    rule `open` may admit either.
     """
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
@@ -683,7 +686,7 @@ def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
 
 
 def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
-    """Yield the golden outputs, read from `folder` as they are asked for.
+    """Yield the golden outputs in order; all are read from `folder` before the first.
 
     Raises ValueError for a file that cannot be read, WrongCase for an output of another type than
     the case's operator gives.
@@ -734,7 +737,8 @@ def _with_origin(
 ) -> tuple[Want, ...]:
     """Return `wants` marked as a whole model's, or as computed from random data, if they are.
 
-    Raises WrongCase for a model that declares another type of an output.
+    Both, and data that are the case's own (`given`), allow the scatter of errors to be judged; on
+    other data it is not. Raises WrongCase for a model that declares another type of an output.
     """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
@@ -752,7 +756,8 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     """Return all answers to a case's node that the text admits.
 
     Raises WrongCase where the text forbids the node, Unsupported where it leaves open what cannot
-    be listed, or where the engine has no formula.
+    be listed, or where the engine has no formula; among those TooLarge where the answer takes more
+    than opcheck computes.
     """
     try:
         with operators.judging():
@@ -786,8 +791,9 @@ def _of_reading(
 ) -> Iterator[verdict.Admitted]:
     """Yield the answer of readings that differ in single elements only, and a refusal.
 
-    The answers of all but the first reading are in its wants' `others`. Raises Unsupported if two
-    readings give other shapes.
+    A reading is a way to understand what the text leaves open. The answers of all but the first are
+    in the `others` of its wants; one by which the node is invalid gives the refusal, which comes
+    first. Raises Unsupported if two readings give other shapes.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -823,7 +829,7 @@ def _is_drawn(case: Case) -> bool:
 
 
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
-    """Let the outputs come in any order along an axis where the operator decides none."""
+    """Return `wants`; if the operator decides no order along an axis, any order is right there."""
     axis = any_order(case.op, case.attrs)
     if axis is None:
         return tuple(wants)

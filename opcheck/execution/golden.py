@@ -128,7 +128,9 @@ class Ends:
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """Return the error allowed around `written`: by the tolerance, else by the bound of `want`.
 
-    Without either, the values are exact. Elements that are infinite or NaN have no room.
+    `written` are the right values in the output's dtype. Without tolerance and bound, only these
+    are right. A tolerance that is not strict also allows errors up to the want's floor; an rtol and
+    an atol are not in the ends. Elements that are infinite or NaN have no room.
     """
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -433,7 +435,10 @@ def _as_alternative(test: Test, case: Case, name: str) -> Test:
 
 
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
-    """Return the answers that the text admits, by its readings; none if the engine has none."""
+    """Return the answers that the text admits, one for each way to read what it leaves open.
+
+    Empty if the engine has no answer or refuses the node.
+    """
     try:
         with operators.judging():
             return engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
@@ -446,8 +451,9 @@ def _of_readings(
 ) -> Iterator[Test]:
     """Yield a test for each different answer that the text admits, by the readings it follows.
 
-    A reading by which the node is invalid gives a refusal; one whose outputs are not decided gives
-    none. Raises ValueError if a rounding stays uncertain.
+    A reading is a way to understand what the text leaves open. One by which the node is invalid
+    gives a test that expects a refusal; one whose outputs are not decided gives none. Raises
+    ValueError if a rounding stays uncertain.
     """
     written: list[tuple[Array, ...]] = []
     for reading in readings:
@@ -502,7 +508,12 @@ def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
 
 
 def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
-    """Return the rtol and atol of a test: those stated, or the tightest for its other bounds."""
+    """Return the rtol and atol of a test, for ONNX's runner.
+
+    Those that the case states, with an atol of `floor` at least, the error that is always right.
+    Else, for a bound or a tolerance in ULP, the tightest that admit it; both are 0 if only the
+    written values are right.
+    """
     stated = test.tolerance
     if stated is None or stated.ulp is not None:
         return as_rtol_and_atol(test.outputs)

@@ -157,6 +157,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
     for (verdict, failure), of_way in by_way.items():
         for cause in analysis.causes(of_way):
             mistake = cause.diagnosis.mistake
+            likely = f"Likely cause: {cause.diagnosis.text}."
             by_reason = grouping.group_by(cause.results, _telling_pattern)
             for reason, records in by_reason.items():
                 yield {
@@ -165,7 +166,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "looks": mistake,
                     "reason": reason,
                     "sometimes": True if failure == "stray_crash" else None,
-                    "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(records[0]),
+                    "cause": likely if mistake else _unknown(records[0]),
                     "where": places([by_id[record.case] for record in records], cases),
                 }
 

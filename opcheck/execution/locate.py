@@ -237,7 +237,8 @@ class Network:
     def up_to(self, part: Part) -> "Network":
         """Return the model that gives only what a node reads, of which something is not `fixed`.
 
-        Raises what the class raises.
+        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
+        if they do not fit into memory, UsageError if a file of the weights has changed.
         """
         reads = [name for name in self.node(part).inputs if name not in self.fixed]
         data, names = self.whole.giving(reads, alone=True)
@@ -247,7 +248,11 @@ class Network:
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def turned(self) -> "Network":
-        """Return the model on the other data of a second run. Raises what the class raises."""
+        """Return the model on the other data of a second run.
+
+        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
+        if they do not fit into memory, UsageError if a file of the weights has changed.
+        """
         inputs = tuple(
             replace(spec, content=model.Given(array))
             for spec, array in zip(self.case.inputs, self.evaluation.question.second, strict=True)
@@ -628,7 +633,12 @@ class _Search:
     def _runs(
         self, parts: Sequence[Part], names: list[str], outcome: model.Produced
     ) -> list[_Tensors]:
-        """Return the tensors of each run that gave as many outputs as asked for, in order."""
+        """Return the tensors of each run that gave as many outputs as asked for, in order.
+
+        The first run is always there; `names` are those of its outputs, as many as it has. Tensors
+        that no run gave come from the constants, the data and, if a node reads others, the exact
+        integers.
+        """
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
         exact: Values = {}
@@ -656,13 +666,19 @@ class _Search:
         return runs
 
     def _is_new(self, part: Part, first: _Tensors, run: _Tensors) -> bool:
-        """Return True if this run shows more of a node than the `first` one."""
+        """Return True if this run shows more of a node than the `first` one.
+
+        It is the first, or on other data, or gave the node other inputs or outputs.
+        """
         if run is first or run.is_on_other_data:
             return True
         return _differs(self.network, part, first, run)
 
     def _judge_node(self, part: Part, run: _Tensors) -> None:
-        """Judge one node and add it to `judged`, with its causes if it is the first wrong one."""
+        """Judge one node on the tensors of a run, and add it to `judged`.
+
+        It gets its causes if it is wrong and none before it is: only the first wrong node is shown.
+        """
         node, evidence = _judge_node(self.network, part, run, self.backend)
         # Diagnosis takes long, and only the first wrong node is shown.
         is_first = not any(

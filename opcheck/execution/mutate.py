@@ -99,7 +99,8 @@ class CaseKills:
     def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
         """Return the verdict of the case on `mutant`; PASS if it gives the right bits.
 
-        A refusal of the case shows only if the legal twin is refused too, or comes out wrong.
+        A refusal of an invalid model shows only if the mutant refuses the legal twin too, or
+        computes it wrongly. Verdicts are kept by the answer's digest.
         """
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
@@ -132,7 +133,11 @@ class CaseKills:
         return workers.run_here(self.evaluation.judge(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
-        """Return a mutant's outputs for the legal twin; right ones if that has another dtype."""
+        """Return a mutant's outputs for the legal twin, or its refusal.
+
+        Those of the engine if the twin has another legal dtype than this object: there it is no
+        mutant.
+        """
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return right_of(twin) if other else mutant.made_on(twin)
 
@@ -334,9 +339,9 @@ def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
 def _places(
     cells: Iterable[Cell], settings: MutationSettings
 ) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
-    """Return each mutant with its cell, or all of a version if their cases decide together.
+    """Return each mutant with its cell, or all of a version if one dtype stands for them.
 
-    Keys are the mutant's name, and the cell or the version.
+    Keys are the mutant's name, and the cell or the version; items are the mutant and its cells.
     """
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
     for cell in cells:
@@ -393,7 +398,12 @@ def _mutation(
     settings: MutationSettings,
     known: dict[str, None],
 ) -> Mutation:
-    """Show one mutant to the cases of a cell; add the names of cases that kill it to `known`."""
+    """Show one mutant to the cases of a cell, and return its fate.
+
+    The names of cases that kill or notice it are added to `known`, so that they are asked first
+    about the next cell. A stateful mutant is shown to none if backends are asked once. Raises
+    UsageError for a case that is wrong.
+    """
     mutant = mutant_of(cell, wrong)
     harmless = None
     if isinstance(wrong, Mutant):
@@ -413,8 +423,9 @@ def _killers(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the ids of cases that kill a mutant, by name, and of those that only notice it.
 
-    Cases that decide come first, of these the `known` names, until there are `enough`. Others can
-    notice it, and are tried only if none kills. Raises UsageError for a case that is wrong.
+    Cases `must` decide and come first, of these the `known` names, until `enough` names kill it.
+    Cases of other rules can only notice it, and are tried if none kills; a warning of a case `must`
+    is noticed too. Raises UsageError for a case that is wrong.
     """
 
     def order(case_kills: CaseKills) -> tuple[bool, bool]:
@@ -442,8 +453,9 @@ def killed_elsewhere(
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does.
 
-    `alive` are the survivors; `jobs` and `spread` are as in `mutations`. Raises UsageError for a
-    shipped case that is wrong, ProcessDied if a process is killed.
+    `alive` are the survivors; `jobs` is the number of processes, unless `spread` does the work
+    elsewhere. Raises UsageError for a shipped case that is wrong, ProcessDied if a process is
+    killed.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [

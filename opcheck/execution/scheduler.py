@@ -24,7 +24,13 @@ from opcheck import interrupt, own_memory
 from opcheck.backends import base
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
-from opcheck.diagnose import DiagnosedResult, Suspects, attribute_causes, looks_like
+from opcheck.diagnose import (
+    Allowance,
+    DiagnosedResult,
+    Suspects,
+    attribute_causes,
+    looks_like,
+)
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
@@ -130,6 +136,8 @@ class CaseJudge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
+    #: The time that may be spent on causes.
+    allowance: Allowance = field(default_factory=Allowance)
     #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
 
@@ -168,7 +176,11 @@ class CaseJudge:
             yield answers
 
     def _begin(self, take: Take) -> bool:
-        """Ask backends that have room; return True if `take` has no more cases, ever."""
+        """Ask backends that have room; return False if `take` gave no case for now.
+
+        True if it has no more cases, ever. Also if it was not called, because backends have no
+        room, or the next case must wait for memory or its oracle: then answers are under way.
+        """
         is_last = True
         for number, backend in enumerate(self.backends):
             while backend.has_room:
@@ -221,7 +233,7 @@ class CaseJudge:
             self._driver.start(backend, questions, (place, number))
 
     def _end_of_oracle(self, place: int, reply: Reply) -> None:
-        """Take the answer of a case's oracle, and ask the backends that wait for it."""
+        """Keep the answer of a case's oracle, and ask the backends that wait for it."""
         opened = self._open[place]
         oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
         opened.evaluation.oracle_answer = OracleAnswer(oracle, reply.outcome)
@@ -232,7 +244,8 @@ class CaseJudge:
     def _end(self, place: int, number: int, rounds: list[EvaluatedCase]) -> Iterator[JudgedAnswer]:
         """Yield the result of a backend on a case; of all at the end if they are compared.
 
-        Closes the case with its last result.
+        The `rounds` are its repeats. Results that are to be compared are kept until the last
+        backend has answered. Closes the case with its last result.
         """
         opened = self._open[place]
         by_backend = {number: rounds}
@@ -263,7 +276,11 @@ class CaseJudge:
     def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """Return the result with its ledger's explanation; it is known if every repeat is."""
+        """Return the result with its ledger's explanation.
+
+        Several repeats are combined to one. It is *known* only if the ledgers explain each
+        different failure of them; else the first that they do not explain is the result.
+        """
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
             evaluated = ev.require_reproducible(evaluated)
@@ -316,12 +333,20 @@ class Scheduler(CaseJudge):
         self._next = 0
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
-        self.suspects = [Suspects(ev.evidence_of_pass) for _ in self.backends]
+        self.suspects = [Suspects(ev.evidence_of_pass, self.allowance) for _ in self.backends]
 
-    def with_causes(self, records: Sequence[Record]) -> dict[int, Record]:
+    @property
+    def untried(self) -> int:
+        """The number of failures that were not compared with every known mistake."""
+        return sum(len(suspects.untried) for suspects in self.suspects)
+
+    def with_causes(
+        self, records: Sequence[Record], searched: Callable[[], None] = lambda: None
+    ) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all are there.
 
-        `records` are those of the whole run, in order.
+        `records` are those of the whole run, in order. Calls `searched` twice for each failure.
+        Raises KeyboardInterrupt if the user interrupts it.
         """
         changed: dict[int, Record] = {}
         count = len(self.backends)
@@ -331,7 +356,7 @@ class Scheduler(CaseJudge):
             if not any(unexplained):
                 continue
             results = [*map(DiagnosedResult, self.cases, of_backend, unexplained)]
-            by_case = attribute_causes(results, self.suspects[number])
+            by_case = attribute_causes(results, self.suspects[number], searched)
             for place, result in enumerate(results):
                 old = result.record.diagnoses
                 new = by_case.get(result.case.id, old)
@@ -542,7 +567,10 @@ class JudgePool:
         send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Take a few cases that no other process has; see `Take`."""
+        """Return the places of a few cases that no other process has, and mark them as taken.
+
+        An empty sequence while these are too far ahead of the results; None if none are left.
+        """
         with self._next.get_lock():
             place = self._next.value
             end = len(self._run.cases)

@@ -105,8 +105,8 @@ class Arithmetic:
     def turned_into(self, other: "Arithmetic") -> "Arithmetic":
         """Return `other` with what holds for all of a node, whatever type a part of it has.
 
-        That is `flushes`, `scatters`, `everywhere` and `keeps_casts` of this one, and the wider of
-        both `values`.
+        That is this one's `flushes`, `scatters`, `everywhere` and `keeps_casts`, and the wider of
+        both `values`; its grid, range, accuracy and `half` are those of `other`.
         """
         return replace(
             other,

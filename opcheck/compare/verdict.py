@@ -141,7 +141,7 @@ def _judge_answer(
     elements or None, and `declared` names 16-bit types that need no warning. A second answer to the
     same data is judged too. A right answer that contradicts the dtypes or shapes that the backend
     declared fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted values
-    that the wanted dtype cannot hold, and what a formula raises in a tier.
+    that the wanted dtype cannot hold, and what a formula raises for a bound.
     """
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     names = [str(answer.name) for answer in admitted]

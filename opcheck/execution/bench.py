@@ -479,8 +479,9 @@ class OneCase:
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
         """Take the samples of a visit, and check that the backends still answer rightly.
 
-        Processes that are lost are noted as the reason of their backend. Raises Stopped if `stop`
-        returns True before the first round.
+        What makes a backend leave is noted in its rival: a process that died or hung, a wrong
+        answer, and one that is looked up. Raises Stopped if `stop` returns True before the first
+        round.
         """
         asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
@@ -520,9 +521,10 @@ class OneCase:
     def _prepared(
         self, rival: _Rival, worker: int, asked: Question, stop: Stop
     ) -> Contender | None:
-        """Return a process that holds the task and is warm; None, noted in `rival`, if it is lost.
+        """Return a process that holds the task and is warm.
 
-        Raises Stopped if `stop` returns True meanwhile.
+        None, with the reason in `rival`, if it failed, died or hung. Raises Stopped if `stop`
+        returns True meanwhile.
         """
         look = partial(_look, stop)
         watch = rival.watches[worker]

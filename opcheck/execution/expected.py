@@ -469,9 +469,9 @@ def _admitted_of_several(
 ) -> list[verdict.Admitted]:
     """Return the answers and refusals of all alternatives, in their order.
 
-    Of a golden folder, answers follow that mix those of several readings. Raises WrongCase if the
-    case contradicts the engine, Unsupported or TooLarge if an answer cannot be computed, ValueError
-    if data cannot be read.
+    Of a golden folder, answers follow whose elements mix those of several readings of the text.
+    Raises WrongCase if the case contradicts the engine, Unsupported or TooLarge if an answer cannot
+    be computed, ValueError if data cannot be read.
     """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)

@@ -97,9 +97,9 @@ def _with_plain_nans(array: Array) -> Array:
 
 
 def require_sound_arithmetic() -> None:
-    """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers.
+    """Raise UnsoundArithmetic where float64 sums are not rounded as IEEE 754 has it.
 
-    It tries a few sums in float64.
+    A library may have changed rounding, or flush subnormal numbers to 0.
     """
     # Arrays, because Python computes with constants when it compiles them.
     unit = np.array([1.0])

@@ -33,7 +33,8 @@ def shown(case: Case) -> ShownCase:
 def _right_answer(case: Case, admitted: verdict.Admitted) -> RightAnswer:
     """Return an admitted answer with the lowest and the highest right value of each element.
 
-    A refusal has its reason instead. An answer also names the readings that its elements may mix.
+    A refusal has its reason instead. An answer also names the readings of the text, the ways to
+    understand what it leaves open, that its elements may mix.
     """
     if isinstance(admitted, verdict.Refusal):
         return RightAnswer(admitted.name, refusal=admitted.reason)

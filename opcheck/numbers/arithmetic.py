@@ -174,7 +174,8 @@ def expected(dtype: DType) -> Arithmetic:
 def stored(dtype: DType) -> Arithmetic:
     """Return float32 arithmetic whose results are kept in a 16-bit type between operations.
 
-    It flushes, and numbers beyond the range of `dtype` are lost.
+    It flushes: numbers up to twice the smallest normal float32 may become 0. Numbers beyond the
+    range of `dtype` are lost: they may become infinite.
     """
     return replace(FLOAT32, stored=grid(dtype), largest=limits(dtype)[1], flushes=True)
 

@@ -68,7 +68,10 @@ class DiagnosedResult:
 
     @cached_property
     def message(self) -> str:
-        """The message without particulars; for an accepted model, why it is invalid."""
+        """The message without particulars; for an accepted model, why it is invalid.
+
+        "" for failures with values, whose messages are opcheck's own.
+        """
         if self.record.failure in _WITH_MESSAGE:
             return " ".join(PARTICULARS.sub("*", self.own_message).split())
         if self.record.failure == "accepted":
@@ -242,7 +245,10 @@ class _OperatorFailures:
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:
-        """The question of each case, whatever its type and opset."""
+        """A key for the question of each case, whatever its type and opset.
+
+        The keys are in the order of `cases`.
+        """
         return [
             (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
             for case in self.cases

@@ -132,7 +132,10 @@ def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
 
 
 def _of_inputs(case: Case) -> Iterator[_Fact]:
-    """Yield facts about the shapes, types and values of inputs."""
+    """Yield facts about the shapes, types and values of inputs.
+
+    A fact has words, a rank by how likely it is a cause, and a size or None.
+    """
     for spec in case.inputs:
         label = "the input" if len(case.inputs) == 1 else f"input {spec.name}"
         shape = spec.shape
@@ -150,7 +153,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
-    """Yield the types of outputs."""
+    """Yield the types of outputs, as facts; those that the case does not state are left out."""
     for spec in case.outputs:
         if spec.dtype:
             label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
@@ -158,7 +161,11 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
-    """Yield facts about one input, in words that follow its name."""
+    """Yield facts about one input, in words that follow its name.
+
+    Its type, if it is a constant, axes of length 0 and 1, and NaN and infinities among the values
+    that the case states.
+    """
     yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
@@ -177,7 +184,11 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 
 def _of_values(case: Case) -> Iterator[_Fact]:
-    """Yield facts about the values of attributes, other than tensors."""
+    """Yield facts about the values of attributes, other than tensors.
+
+    A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
+    sizes count next to attributes that are axes.
+    """
     for name, value in case.attrs.items():
         if isinstance(value, np.ndarray):
             continue
@@ -196,7 +207,11 @@ def _of_values(case: Case) -> Iterator[_Fact]:
 
 
 def _of_value(value: Any) -> Iterator[tuple[str, int]]:
-    """Yield facts about an attribute's value, in words that follow its name, with their ranks."""
+    """Yield facts about an attribute's value, in words that follow its name, with their ranks.
+
+    Signs, integers beyond 32 bits, texts and floats themselves, and zeros and unequal numbers of a
+    list.
+    """
     is_list = isinstance(value, tuple)
     values = value if is_list else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
@@ -214,7 +229,10 @@ def _of_value(value: Any) -> Iterator[tuple[str, int]]:
 
 
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
-    """Yield facts about axes of an input of this shape, and about the sizes that they divide."""
+    """Yield facts about axes of an input of this shape, and about the sizes that they divide.
+
+    Of axes that are out of range, only that.
+    """
     rank = len(shape)
     if any(abs(axis) > rank for axis in axes):
         yield f"`{name}` is beyond the rank", PLAIN, None
@@ -329,7 +347,10 @@ def _weight(terms: Terms, failing: int) -> float:
 
 
 def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
-    """Return the first of the terms that explain the most, None without any."""
+    """Return the terms that explain the most `failing` cases, None without any candidate.
+
+    Each term after the first must explain a quarter more. The first of equal ones is returned.
+    """
     best: Terms | None = None
     most = -1.0
     for terms in candidates:

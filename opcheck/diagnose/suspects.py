@@ -633,7 +633,11 @@ FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), 
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
-    """Return the mutant or fault of this name, or the combination that it names; else None."""
+    """Return the mutant or fault of this name, or the combination that it names.
+
+    A name is one of `mutants`, of a fault, or several with "+" between them. None if a part is
+    unknown.
+    """
     combined: Mutant | None = None
     for part in name.split("+"):
         mutant = mutants.get(part)
@@ -733,7 +737,10 @@ class Evidence:
 
     @cached_property
     def passing(self) -> frozenset[int]:
-        """The places of the outputs that pass, where others do not."""
+        """The places of the outputs that pass, where others do not.
+
+        Empty for a single output, and if all pass.
+        """
         got = self.got or ()
         if len(got) == 1:
             return frozenset()
@@ -767,7 +774,10 @@ class Evidence:
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
-        """Largest distance of each output in ULP, and its place; 0 if unknown."""
+        """Largest distance of each output from the nearest right values in ULP, and its place.
+
+        Both are 0 if unknown: for what is not floating, has another shape, or has no element.
+        """
         farthest = []
         for got, right in zip(self.got or (), self.nearest, strict=True):
             if right is None or isinstance(got, Foreign) or not got.size:
@@ -796,7 +806,10 @@ class Evidence:
 
     @cached_property
     def _coarseness(self) -> float:
-        """The largest relative error; infinite if unknown, and much less if all are alike."""
+        """The largest relative error of wrong elements; infinite if there is none or it is unknown.
+
+        If all errors are alike, they are no roundings, and it is 2¹⁶ times less.
+        """
         by_output = [np.zeros(0)]
         for right, got in zip(self.nearest, self.got or (), strict=True):
             if right is not None and isinstance(got, np.ndarray):

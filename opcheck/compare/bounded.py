@@ -82,7 +82,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     def decision(
         tier: Tier, findings: Findings, *, shown: Tier, fits: bool, apart: bool
     ) -> Decision:
-        """Return the decision for a tier; the shares to draw are those of `shown`."""
+        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
 
         def shares() -> list[tuple[Places, Floats]]:
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
@@ -186,7 +186,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 
 
 def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dtype: DType) -> None:
-    """Add the elements of an output, judged by one tier, to its `findings`, in place.
+    """Add the elements of an output, judged by one tier of its bound, to its `findings`, in place.
 
     These get the numbers of wrong and of unjudged elements, and the largest ULP distance of floats.
     """
@@ -409,7 +409,8 @@ def _fits_integers(y: Floats, got: Array, room: Room) -> Mask:
     """Mask integers and booleans that are right.
 
     These are whole numbers from y less the allowed error, rounded up, to y plus it, rounded down;
-    elements that are lost; and those that `room.admitted` lists, where NaN is equal to NaN.
+    elements that are lost, of which any value may come; and those that `room.admitted` lists, where
+    NaN is equal to NaN.
     """
     low = np.ceil(y - room.own)
     high = np.floor(y + room.own)
@@ -429,9 +430,9 @@ def _next_to_their_group(
 ) -> Floats:
     """Return each element's share of its own error next to the common one; 0 for those left out.
 
-    All arrays, and the result, have the shape of the output. Left out are elements that are not in
-    `part`, being wrong by themselves, those near the floor or allowed half of their size, and all
-    if groups differ in size.
+    All arrays, and the result, have the shape of the output. `part` masks the elements that are
+    right by themselves. Left out are all others, those so small that they may become 0 or allowed
+    half of their size, and all if groups differ in size.
     """
     rows_of = shared.rows(y.shape)
     if rows_of is None:
@@ -463,8 +464,9 @@ def _next_to_their_group(
 def ends(want: Want, written: Array) -> tuple[Array, Array]:
     """Return the lowest and the highest right value of each element, in the output's dtype.
 
-    They are those of the first tier, within the operator's range. `written` is the value rounded;
-    if it is infinite or NaN, so are both ends.
+    They are those of the expected arithmetic, within the operator's range. `written` is the value
+    rounded; if it is infinite or NaN, so are both ends. Raises what the formula raises where its
+    bound is computed for the first time.
     """
     bound = want.expected
     finite = np.isfinite(elements.wide(written))
@@ -572,10 +574,10 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
 
 
 def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
-    """Return the remark of a tier that leaves casts out of a model and explains errors, or "".
+    """Return a remark if a model's errors are explained by leaving out its casts to 16 bits, or "".
 
-    `part` masks the elements that count, None for all. So "" is for what is not a model. A tier
-    that raises NotSupported explains nothing; other errors of a formula are raised.
+    `part` masks the elements that count, None for all. "" too for what is not a model. An
+    evaluation that raises NotSupported explains nothing; other errors of a formula are raised.
     """
     without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
     if not without:

@@ -141,7 +141,7 @@ def _compare_values(
     By its distribution, if it is drawn; by the bound, if there is no tolerance; else by the
     tolerance, None for exactly. `like` is an input or None, shown next to wrong elements;
     `declared` are the names of 16-bit types that need no warning. Raises ValueError for a value
-    that an integer dtype lacks, and whatever the formula raises in a tier.
+    that an integer dtype lacks, and whatever the formula raises for a bound.
     """
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
@@ -169,7 +169,7 @@ def _apart_from_open_elements(
     The elements count as unjudged; with more than half of all, the output is undecided. `tolerance`
     is None for the bound, `like` an input or None, `declared` names 16-bit types that need no
     warning. Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and
-    what the formula raises in a tier.
+    what the formula raises for a bound.
     """
     first = _rounded_to(want, dtype)
     is_open = np.zeros(got.shape, np.bool_)
@@ -190,9 +190,10 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    What is left of a difference is wrong by every reading. It is a copy, in the dtype and shape of
-    `got`. Raises ValueError for a value that an integer or boolean dtype lacks, and what the
-    formula raises in a tier that is evaluated for the first time.
+    A reading is a way to understand what the text leaves open. What is left of a difference is
+    wrong by every reading. It is a copy, in the dtype and shape of `got`. Raises ValueError for a
+    value that an integer or boolean dtype lacks, and what the formula raises where a bound is
+    computed for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -204,7 +205,10 @@ def _as_first_reading(
 
 
 def _rounded_to(want: Want, dtype: DType) -> Array:
-    """Return the wanted values in `dtype`, rounded once if it is floating, else cast."""
+    """Return the wanted values in `dtype`, rounded once if it is floating, else cast.
+
+    A cast wraps around and cuts fractions off, as NumPy's does.
+    """
     values = want.values
     if dtype.kind == "float":
         return elements.once_rounded(values, dtype)
@@ -218,7 +222,7 @@ def _wrong_elements(
 
     By its bound if there is one and no tolerance, else by the tolerance, None for exactly. Raises
     ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
-    formula raises in a tier that is evaluated for the first time, such as NotSupported.
+    formula raises where a bound is computed for the first time, such as NotSupported.
     """
     if want.bound is not None and tolerance is None:
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
@@ -274,12 +278,12 @@ def _by_tolerance(
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules.
 
-    A wrong element of a floating output is excused if its error is at most the floor, or if an
-    intermediate result out of range explains it. If all are, but only in a poorer arithmetic, the
-    problem is "precision", else "values" if any is wrong.
+    A wrong element of a floating output is excused if its error is at most the want's floor, or if
+    an intermediate result out of range explains it. If all are, but only in a poorer arithmetic,
+    the problem is "precision", else "values" if any is wrong.
 
     Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
-    operator's formula raises in a tier that is evaluated for the first time, such as NotSupported.
+    operator's formula raises where a bound is computed for the first time, such as NotSupported.
     """
     judge = ElementTolerance(dtype, tolerance, want.low, want.high)
     pardoned: Floats | None = None
@@ -317,10 +321,11 @@ def _nothing(got: Array, dtype: DType) -> Findings:
 def _findings(
     judge: ElementTolerance, wanted: Array, got: Array, pardoned: Floats | None
 ) -> Findings:
-    """Judge all elements by a tolerance; shares are at most those `pardoned`, None for no pardon.
+    """Judge all elements by a tolerance, and return the findings.
 
-    `wanted` and `got` have one shape, in any byte order. Raises ValueError for a wanted value that
-    an integer or boolean dtype lacks.
+    An element is wrong if its share, its error as a part of the allowed one, is above 1. Shares are
+    at most those `pardoned`, None for no pardon. `wanted` and `got` have one shape, in any byte
+    order. Raises ValueError for a wanted value that an integer or boolean dtype lacks.
     """
     findings = _nothing(got, judge.dtype)
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
@@ -341,8 +346,10 @@ def _pieces(
 ) -> Iterator[tuple[Places, Floats, int | None]]:
     """Yield elements' places and shares, and the largest distance of each piece.
 
-    The distance is None for dtypes without ULP. Shares are at most those `pardoned`, a flat array,
-    or None for no pardon. Nothing is yielded of an empty output.
+    A share is an error as a part of the allowed one; the distance is in ULP, None for dtypes
+    without. Shares are at most those `pardoned`, a flat array, or None for no pardon. Nothing is
+    yielded of an empty output. Raises ValueError for a wanted value that an integer or boolean
+    dtype lacks.
     """
     for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
@@ -353,11 +360,12 @@ def _pieces(
 
 
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    """Judge by the bound and the scatter, but undecided for a model that the engine has wrong too.
+    """Judge by the bound and the scatter of errors, but undecided if the engine is wrong, too.
 
-    That is its plain answer, in the tensors' types: if that has a problem, no element of the output
-    counts as wrong, and all as unjudged. `named` are the names of 16-bit types that the backend
-    declares. What is computed for the first time raises what the operator's formula raises.
+    Only for a model: if its plain answer by the engine, in the tensors' types, has a problem, no
+    element of the output counts as wrong, and all as unjudged. `named` are the names of 16-bit
+    types that the backend declares. What is computed for the first time raises what the operator's
+    formula raises.
     """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
@@ -417,7 +425,12 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 def _why_it_does_not_fit(
     want: Want, decision: bounded.Decision, spread: bounded.Scattering | None
 ) -> str:
-    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add."""
+    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add.
+
+    It joins what applies: elements of a row disagree about its sum; they are too far off even for
+    the nearest tier, a poorer arithmetic; the message of `spread`, how errors scatter, None if
+    unknown.
+    """
     reasons = []
     if decision.apart:
         reasons.append(ROWS_DISAGREE)
@@ -433,10 +446,10 @@ def _problem_of_model(
 ) -> ComparisonProblem:
     """Return the problem of a model's output that fits its bound, but scatters too far.
 
-    Elements within a bound that decides them are right; the others alone can be wrong. So it is
-    "precision" if a narrower type explains the scatter, or else that of the unjudged elements,
-    unless the deciding tier has a remark; otherwise "values". Raises what the model's formula
-    raises, but for NotSupported.
+    It is "precision" if a narrower type explains how far `spread` says that errors lie from the
+    right values. Elements within a bound that decides them are right; only the unjudged ones can be
+    wrong. So it is "values" if nothing explains their scatter, or if the bound is that of a poorer
+    arithmetic; else "precision". Raises what the model's formula raises, but for NotSupported.
     """
     if spread.explained:
         return "precision"
@@ -448,8 +461,8 @@ def _problem_of_model(
 def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) -> _Opinion:
     """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
 
-    The problem is "precision" if `spread` has a message. A `spread` of None judges nothing. A right
-    model's remark has its scatter; others have "".
+    `spread` says how errors scatter; None judges nothing. The problem is "precision" if it has a
+    message. A right model's remark has its scatter; others have "".
     """
     if spread is None:
         return None, ""
@@ -673,9 +686,10 @@ def compare_outputs(
 
 
 def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comparisons:
-    """Return `comparisons`, the last as wrong if several drawn outputs contradict each other.
+    """Return `comparisons`, the last as wrong if outputs drawn at random contradict each other.
 
-    They stay as they are if one has a problem already, or if outputs are not drawn together.
+    They stay as they are if one has a problem already, if there is one output, and if outputs are
+    not drawn together.
     """
     draw = wants[0].distribution if len(wants) > 1 else None
     if draw is None or draw.related is None or any(one.problem for one in comparisons):
@@ -692,10 +706,11 @@ def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comp
 def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
     """Describe how much further one answer scatters than another to the same data, or "".
 
-    Both are right for some arithmetic. An answer that scatters `bounded.DRIFT` times as far as the
-    other, and further than the expected arithmetic explains, comes of no arithmetic at all. The
-    first such output is described. Outputs whose scatter is not known are left out. Raises what the
-    operator's formula raises, but for NotSupported.
+    Scatter is the size of errors next to that which the expected arithmetic explains. Both are
+    right for some arithmetic. An answer that scatters 10 times as far as the other, and further
+    than right answers may, comes of no arithmetic at all. The first such output is described.
+    Outputs whose scatter is not known are left out. Raises what the operator's formula raises, but
+    for NotSupported.
     """
     for want, *answers in zip(wants, one, other, strict=False):
         scatters = [_scatter(want, answer) for answer in answers]
@@ -997,7 +1012,7 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
 
 
 def _letter(share: float) -> str:
-    """Return the letter of a share: "." for 0, and the next letter for each doubling.
+    """Return the letter of a share of the allowed error: "." for 0, and the next for each doubling.
 
     "z" is for shares above 1/2 up to 1, "A" to "Y" for larger ones and "Z" for an infinite one.
     """

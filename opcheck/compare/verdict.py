@@ -141,7 +141,7 @@ def _judge_answer(
     elements or None, and `declared` names 16-bit types that need no warning. A second answer to the
     same data is judged too. A right answer that contradicts the dtypes or shapes that the backend
     declared fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted values
-    that the wanted dtype cannot hold, and what a formula raises in a tier.
+    that the wanted dtype cannot hold, and what a formula raises for a bound.
     """
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     names = [str(answer.name) for answer in admitted]
@@ -398,7 +398,10 @@ def _is_structural(comparison: Comparison) -> bool:
 
 
 def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, int, int]:
-    """Return how far outputs are from an answer: wrong forms count first, then wrong outputs."""
+    """Return how far outputs are from an answer, as a key: the nearest one is the least.
+
+    The numbers of outputs of a wrong form, of outputs with wrong values, and of wrong elements.
+    """
     comparisons, _ = attempt
     values = [comparison for comparison in comparisons if comparison.problem == "values"]
     structural = sum(map(_is_structural, comparisons))

@@ -76,7 +76,10 @@ class Plan:
     flushed: int = 0
 
     def tours(self) -> Iterator[tuple[Visit, ...]]:
-        """Yield the visits of a case between one look and the next: one by each process."""
+        """Yield the visits of a case between one look and the next: one by each process.
+
+        A visit has its part of the rounds up to the look, rounded up, and of the seconds.
+        """
         for before, look in pairwise((0, *self.looks)):
             rounds = math.ceil((look - before) / self.processes)
             seconds = self.seconds * rounds / self.looks[-1]
@@ -265,7 +268,10 @@ class _Rival:
     printed: str = ""
 
     def timing(self) -> Timing:
-        """The reported timing; empty for a backend that died or became wrong."""
+        """Return the reported timing; without samples for a backend that died or became wrong.
+
+        It has the reason then, or that the benchmark was interrupted if there is no sample.
+        """
         name = self.pool.info.address
         prepared = tuple(self.prepared)
         if self.why_not or not self.samples:
@@ -326,7 +332,11 @@ class OneCase:
 
     @property
     def is_precise(self) -> bool:
-        """True if all ratios to the baseline are precise, or there is none."""
+        """True if all ratios to the baseline are precise, or there is none.
+
+        Of a baseline alone, the ratio is that to the fixed piece of work. A backend that is not
+        timed, or without samples, does not count.
+        """
         timings = [rival.timing() for rival in self._left()]
         timings = [timing for timing in timings if timing.samples]
         base = next((timing for timing in timings if timing.backend == self.plan.base), None)
@@ -340,7 +350,10 @@ class OneCase:
         return all(it is None or precise(it) for it in ratios)
 
     def timed(self) -> Timed | None:
-        """Return the measurements so far; None if the case had no turn yet."""
+        """Return the measurements so far; None if the case had no turn yet.
+
+        A case that no backend answers rightly had its turn when it was judged.
+        """
         if not self.is_judged or (self._left() and not self.rounds):
             return None
         case = self.case
@@ -466,8 +479,9 @@ class OneCase:
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
         """Take the samples of a visit, and check that the backends still answer rightly.
 
-        Processes that are lost are noted as the reason of their backend. Raises Stopped if `stop`
-        returns True before the first round.
+        What makes a backend leave is noted in its rival: a process that died or hung, a wrong
+        answer, and one that is looked up. Raises Stopped if `stop` returns True before the first
+        round.
         """
         asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
@@ -507,9 +521,10 @@ class OneCase:
     def _prepared(
         self, rival: _Rival, worker: int, asked: Question, stop: Stop
     ) -> Contender | None:
-        """Return a process that holds the task and is warm; None, noted in `rival`, if it is lost.
+        """Return a process that holds the task and is warm.
 
-        Raises Stopped if `stop` returns True meanwhile.
+        None, with the reason in `rival`, if it failed, died or hung. Raises Stopped if `stop`
+        returns True meanwhile.
         """
         look = partial(_look, stop)
         watch = rival.watches[worker]
@@ -584,7 +599,10 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
 
 
 def why_not(case: Case) -> str:
-    """Return why a case cannot be timed, "" if it can."""
+    """Return why a case cannot be timed, "" if it can.
+
+    It expects or admits a refusal, or a tensor has no element.
+    """
     if case.expect.rejection:
         return "it expects, or admits, a refusal"
     if any(0 in spec.shape for spec in case.inputs):

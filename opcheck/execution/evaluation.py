@@ -312,7 +312,11 @@ class CaseEvaluation:
         return without, f"the model contradicts itself and is judged by its values: {wrong}"
 
     def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
-        """Return an open result, which the answers of other backends will judge."""
+        """Return an open result, which the answers of other backends will judge.
+
+        It is *not run* until then. Its outcome is unstable if two answers to the same data differ
+        beyond the tolerance.
+        """
         outcome = unstable_if_inconsistent(self.case, answer.outcome)
         result = LiveResult(
             self.case,
@@ -369,7 +373,11 @@ class CaseEvaluation:
         return other
 
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
-        """Describe why a judgement says nothing about the backend, or ""."""
+        """Describe why a judgement says nothing about the backend, or "".
+
+        So it is for a pass whose outputs have no element or number, for a model that contradicts
+        itself and is refused or declared otherwise, and for a whole model with a bad case.
+        """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()
             if degenerate:
@@ -384,7 +392,11 @@ class CaseEvaluation:
         return ""
 
     def _contradiction(self, data: bytes) -> str:
-        """Describe how a model contradicts itself, by onnx's inference or the engine; or ""."""
+        """Describe how a model contradicts itself, by onnx's inference or the engine; or "".
+
+        `data` are the model's bytes. By the engine, a declared shape of an output does not fit the
+        computed one.
+        """
         inferred = WholeModel(data, self.question.task.inputs).contradiction
         if inferred:
             return inferred
@@ -450,7 +462,10 @@ class CaseEvaluation:
         return EvaluatedCase(result, wrong, answer=kept, elsewhere=elsewhere)
 
     def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
-        """Return the reason of a judgement, with what it leaves unjudged or unchecked."""
+        """Return the reason of a judgement, with what it leaves unjudged or unchecked.
+
+        Without a reason, what a model's own text contradicts; else what a pass does not show.
+        """
         reason = judgement.reason or answer.note
         part = ""
         if self.case.model and judgement.verdict is Verdict.PASS:
@@ -657,7 +672,10 @@ def _seconds(outcome: Outcome) -> float:
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:
-    """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
+    """Describe how many elements of a model's outputs a pass has judged.
+
+    "" if it has judged all, and if it has judged none.
+    """
     compared = judgement.comparisons
     in_part = [output for output in compared if output.unjudged]
     if not in_part or all(output.unjudged == output.total for output in compared):
@@ -671,7 +689,11 @@ def _judged_part(judgement: verdict.Judgement) -> str:
 
 
 def _unchecked(case: Case, outcome: Outcome) -> str:
-    """Describe what a pass does not show: values drawn at random, stability, other data; or ""."""
+    """Describe what a pass does not show, or "".
+
+    That is the values of random outputs without a formula; stability, if the backend is asked once;
+    and other data, if it refused these.
+    """
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
@@ -742,7 +764,10 @@ def _differing(
 
 
 def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
-    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
+    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*.
+
+    A result whose bits do not differ, or that is wrong anyway, is returned as it is.
+    """
     result = evaluated.result
     if not result.irreproducible or not verdict.is_right(result):
         return evaluated
@@ -813,7 +838,10 @@ def _answer(result: LiveResult) -> tuple[object, ...]:
 
 
 def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures next to `worst`, each once; a ledger may list only one of them."""
+    """Return other failures of `repeats` than `worst`, each once; none if that is a pass.
+
+    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    """
     if worst.result.verdict is Verdict.PASS:
         return []
     different = [worst]

@@ -210,7 +210,10 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
 
 
 def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the outputs in plain arithmetic; None if the node is illegal or not supported."""
+    """Return the outputs in plain arithmetic; None if the node is illegal or not supported.
+
+    Raises MemoryError if they do not fit into memory.
+    """
     try:
         return node_of(task, inputs).plain
     except (InvalidNode, NotSupported):
@@ -361,7 +364,11 @@ def _files_of(backend: BackendInfo) -> dict[str, str]:
 
 
 def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
-    """Return True if two backends are one class in files of other names that hold the same."""
+    """Return True if two backends are one class in files of other names that hold the same.
+
+    `here` and `there` are the digests of their files by name, among them the class. False if the
+    names of the files are the same.
+    """
     if CLASS not in there or here.keys() == there.keys():
         return False
     classes = [files[CLASS].partition(".")[2] for files in (here, there)]
@@ -462,9 +469,9 @@ def _admitted_of_several(
 ) -> list[verdict.Admitted]:
     """Return the answers and refusals of all alternatives, in their order.
 
-    Of a golden folder, answers follow that mix those of several readings. Raises WrongCase if the
-    case contradicts the engine, Unsupported or TooLarge if an answer cannot be computed, ValueError
-    if data cannot be read.
+    Of a golden folder, answers follow whose elements mix those of several readings of the text.
+    Raises WrongCase if the case contradicts the engine, Unsupported or TooLarge if an answer cannot
+    be computed, ValueError if data cannot be read.
     """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)
@@ -578,7 +585,10 @@ def _refusal(
 
 
 def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None:
-    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN."""
+    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN.
+
+    That is more than half of an output's elements; all, if answers are not rounded. Refusals pass.
+    """
     for answer in answers:
         if isinstance(answer, verdict.Refusal):
             continue
@@ -671,7 +681,10 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 
 
 def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
-    """Raise WrongCase where an answer that a case states differs from the engine's."""
+    """Raise WrongCase for the first output that a case states otherwise than the engine.
+
+    `comparisons` are of the engine's outputs with the stated ones. Undecided ones agree.
+    """
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
@@ -820,7 +833,10 @@ def _of_reading(
 
 
 def _is_drawn(case: Case) -> bool:
-    """Return True if there are tensors of several floats, and all are drawn at random."""
+    """Return True if there are floating inputs of several elements, and all are drawn at random.
+
+    Drawn is what a case fills uniformly or normally, without single values put in.
+    """
     real = [
         spec for spec in case.inputs if spec.dtype.kind == "float" and math.prod(spec.shape) > 1
     ]

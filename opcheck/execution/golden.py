@@ -97,7 +97,10 @@ def _with_plain_nans(array: Array) -> Array:
 
 
 def require_sound_arithmetic() -> None:
-    """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
+    """Raise UnsoundArithmetic where float64 sums are not rounded as IEEE 754 has it.
+
+    A library may have changed rounding, or flush subnormal numbers to 0.
+    """
     # Arrays, because Python computes with constants when it compiles them.
     unit = np.array([1.0])
     half_step = np.array([2.0**-53])
@@ -178,7 +181,10 @@ def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
 
 
 def _allowed_errors(output: Ends) -> tuple[Array, Array]:
-    """Return the larger allowed error of each element that has one, and the element's size."""
+    """Return the larger allowed error of each element that has one, and the element's size.
+
+    Both are float64, of rank 1. Elements without an error, or an infinite one, are left out.
+    """
     lowest = wide(output.lowest)
     written = wide(output.written)
     highest = wide(output.highest)
@@ -213,7 +219,11 @@ def _tightest(error: Array, size: Array) -> tuple[float, float]:
 
 
 def _admits(output: Ends, rtol: float, atol: float) -> bool:
-    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it."""
+    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it.
+
+    An end that is infinite or NaN is accepted. bfloat16 is compared in float32, with an rtol of 2⁻⁶
+    at least.
+    """
     if output.lowest is output.written:
         return True
     lowest = output.lowest
@@ -232,7 +242,7 @@ def _admits(output: Ends, rtol: float, atol: float) -> bool:
 
 
 def _upwards(number: float) -> float:
-    """Return the number rounded up to three digits; 0, infinity and NaN as they are."""
+    """Return the number, not negative, rounded up to three digits; infinity and NaN stay."""
     if number == 0 or not np.isfinite(number):
         return number
     nearest = float(f"{number:.2e}")
@@ -521,7 +531,11 @@ def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
 
 
 def _tensors(test: Test) -> Iterator[tuple[str, str, Array]]:
-    """Yield the stem of each tensor's file, the tensor's name, and its values."""
+    """Yield the stem of each tensor's file, the tensor's name, and its values.
+
+    Inputs come first, then outputs, each with its lowest and highest values if the test has a
+    bound.
+    """
     for number, (spec, array) in enumerate(zip(test.task.inputs, test.inputs, strict=True)):
         yield f"input_{number}", spec.name, array
     for number, output in enumerate(test.outputs):

@@ -176,7 +176,11 @@ class Network:
         return {part: reason for part, reason in reasons.items() if reason}
 
     def _why_not(self, part: Part) -> str:
-        """Return why a node cannot be judged by itself, "" if it can."""
+        """Return why a node cannot be judged by itself, "" if it can.
+
+        Its operator is unknown or too new, has graphs, draws at random, or takes or gives no
+        tensors.
+        """
         operator = engine.operator_of(part.op)
         node = self.node(part)
         if operator is None:
@@ -755,7 +759,10 @@ def _no_evidence(case: model.Case) -> None:
 
 
 def _how(outcome: model.Outcome, count: int = 0) -> str:
-    """Describe an outcome that is not the number of outputs asked for, which is `count`."""
+    """Describe an outcome that is not the number of outputs asked for, which is `count`.
+
+    A refusal is described by its own text, what is wrong in any case by its verdict and reason.
+    """
     if isinstance(outcome, model.Produced):
         return f"it gave another number than {count}"
     if verdict.needs_expected(outcome):
@@ -765,7 +772,10 @@ def _how(outcome: model.Outcome, count: int = 0) -> str:
 
 
 def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> bool:
-    """Return True if a later run gave a node other inputs or outputs."""
+    """Return True if a later run gave a node other inputs or outputs, in any bit.
+
+    Only tensors that the `first` run gave are compared; they must be in `later`.
+    """
     names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first.gave]
     return not same_answers(
         tuple(first.gave[name] for name in names), tuple(later[name] for name in names)
@@ -822,7 +832,10 @@ def _judge_node(
 
 
 def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
-    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones."""
+    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones.
+
+    Raises KeyError if one is missing in `run`.
+    """
     operands = [run[name] for name in network.node(part).inputs]
     while operands and operands[-1] is None:
         operands.pop()
@@ -832,7 +845,10 @@ def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
 def _engine_node(
     network: Network, part: Part, case: model.Case, operands: tuple[Any, ...]
 ) -> engine.Node:
-    """Return a node of the model as the engine computes it."""
+    """Return the node of a model, whose `case` and `operands` these are, for the engine.
+
+    Omitted inputs are None among `operands`. Nothing is computed yet.
+    """
     has_constants = any(name in network.constants for name in network.node(part).inputs)
     places = [output.place or 0 for output in case.outputs]
     return engine.Node(part.op, operands, case.attrs, places, has_constants, case.opset)

@@ -52,7 +52,10 @@ Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], It
 
 
 def stateful_backend(stateful: StatefulMutant) -> Backend:
-    """Return a backend whose single answers are right, but whose runs disturb each other."""
+    """Return a backend whose single answers are right, but whose runs disturb each other.
+
+    It answers by the mutant's habit, which sees all its runs since the model was prepared.
+    """
 
     def prepare(task: model.Task) -> TaskCall:
         runs: list[list[Any]] = []
@@ -122,7 +125,10 @@ class CaseKills:
         return verdict
 
     def _judge(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        """Judge a mutant by its `answer` to the case, and by that to its legal twin."""
+        """Judge a mutant by its `answer` to the case, and by that to its legal twin.
+
+        The case is judged as for a backend that gives these answers, at whatever opset it is asked.
+        """
 
         def reply(question: model.Question) -> Outcome:
             # The same data at a later opset make the same node.
@@ -149,7 +155,10 @@ class CaseKills:
 
 
 def right_of(node: Node) -> OutputsOrRefusal:
-    """Return the engine's outputs, read-only, or why it refuses the node or does not support it."""
+    """Return the engine's outputs, or why it refuses the node or does not support it.
+
+    The outputs are made read-only, in place.
+    """
     try:
         for output in node.right:
             output.flags.writeable = False
@@ -175,7 +184,10 @@ def same_outputs(outputs: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
-    """Return a digest that equal outputs share; None where one is no array."""
+    """Return a digest of dtypes, shapes and bits, which equal outputs share.
+
+    None where an output is no array.
+    """
     hashed = blake2b(digest_size=16)
     for output in outputs:
         if not isinstance(output, np.ndarray):
@@ -223,7 +235,10 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
 
 
 def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator[StatefulMutant]:
-    """Yield the stateful mutants that can show in an operator on one dtype."""
+    """Yield the stateful mutants that can show in an operator on one dtype.
+
+    Those that remember inputs need some; those that remember values, outputs that depend on them.
+    """
     has_inputs = bool(opset.versions(op.domain, op.name)[op.since].inputs)
     has_values = has_inputs and not (
         operator.of_shapes or operator.random or dtype in operator.of_scalars
@@ -289,7 +304,10 @@ def count(cases: Iterable[Case], settings: MutationSettings) -> int:
 
 
 def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
-    """Return settings that also name the mutants whose former names are given."""
+    """Return settings that also name the mutants whose former names are given.
+
+    `cells` decide whose mutants are looked at.
+    """
     formerly = {
         mutant.name
         for op in dict.fromkeys(cell.op for cell in cells)
@@ -302,7 +320,11 @@ def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> Mu
 def _batches(
     cases_of_cells: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
 ) -> list[_Batch]:
-    """Return the work in parts, the longest first, so that all processes end at about one time."""
+    """Return the work in parts, the longest first, so that all processes end at about one time.
+
+    A part has some mutants of one operator, in all its cells. The first part of an operator also
+    checks its cases. With one of `jobs`, an operator is one part.
+    """
     by_op = group_by(cases_of_cells, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
         # In elements, with the time that a small case takes.
@@ -370,7 +392,11 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 
 
 def _each(batch: _Batch) -> Iterator[Mutation]:
-    """Yield the fate of each mutant of a batch. Raises UsageError for a case that is wrong."""
+    """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
+
+    Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
+    cases.
+    """
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
     kills_of_cases = {
@@ -466,7 +492,11 @@ def killed_elsewhere(
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
-    """Return the survivors of one version that a shipped case kills, each with the first one."""
+    """Return the survivors of a batch that a shipped case kills, each with the first one.
+
+    A batch has survivors of one version, and shipped cases, the smallest first. Raises UsageError
+    for a shipped case that is wrong.
+    """
     survivors, shipped = batch
     by_cell = cells(shipped)
     killed: list[tuple[MutantId, Case]] = []
@@ -562,7 +592,11 @@ def _check_argument(
     number: int,
     problems: Problems,
 ) -> None:
-    """Add to `problems` what the `number`-th argument of a file names and does not exist."""
+    """Add to `problems` what the `number`-th argument of a file names and does not exist.
+
+    Versions, dtypes and mutants are looked up in the operator's `versions` that the argument is
+    about; `node` has their places in the `file`.
+    """
     ops = [replace(op, since=since) for since in {*argument.versions} & versions or versions]
     known_values: dict[str, Set[Any]] = {
         "versions": versions,

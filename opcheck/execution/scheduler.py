@@ -210,7 +210,10 @@ class CaseJudge:
         return not self._open or self._held + _size(self.cases[place]) <= _BYTES
 
     def _ask(self, place: int, number: int) -> None:
-        """Ask a backend about a case, once its oracle has answered; open the case before."""
+        """Ask a backend about a case, or have it wait for the case's oracle; open the case before.
+
+        An oracle is asked when the case is opened. The `number` is the backend's.
+        """
         if place not in self._open:
             case = self.cases[place]
             evaluation = CaseEvaluation(case)
@@ -305,7 +308,10 @@ class CaseJudge:
     def _explained(
         self, number: int, evaluation: CaseEvaluation, evaluated: EvaluatedCase
     ) -> LiveResult:
-        """Return the result of a backend as the user's ledger, or else a shipped one, has it."""
+        """Return the result of a backend as the user's ledgers have it, or else the shipped ones.
+
+        A listed failure becomes *known*. The result itself if no ledger says anything about it.
+        """
         info = self.backends[number].info
 
         def looks(name: str) -> bool:
@@ -388,7 +394,11 @@ class Scheduler(CaseJudge):
             self.emitted = place + 1
 
     def _take(self) -> Sequence[int] | None:
-        """Return the next case's place; none while it is far ahead of results, None at the end."""
+        """Return the place of the next case, in a sequence, and count it as taken.
+
+        Empty while it is too far ahead of the results, or the data of judged cases that wait for
+        their turn are too large; None at the end.
+        """
         if self._next == len(self.cases):
             return None
         if self._next >= self.emitted + AHEAD or self._waiting > _BYTES:
@@ -582,7 +592,10 @@ class JudgePool:
             return range(place, self._next.value)
 
     def _stored(self, answer: JudgedAnswer) -> JudgedAnswer:
-        """Return the answer as it is sent: without evidence that is not needed."""
+        """Return the answer as it is sent: its result as a record.
+
+        The wrong answer, and that of the oracle, go with it only if its cause is to be looked for.
+        """
         record = self._record(cast(LiveResult, answer.result))
         if answer.wrong and self._run.is_unexplained(record):
             return replace(answer, result=record)

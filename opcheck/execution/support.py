@@ -44,16 +44,18 @@ _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(
 def floors(text: str, asked: Asked) -> list[Floor]:
     """Return the floors that a text states, with commas between them.
 
-    Raises UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
+    A floor is a set of cells (a version with a dtype) that a user requires to be right. Raises
+    UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
     unknown dtype or an opset that is not known yet.
     """
     return each(partial(_floor, asked), map(str.strip, text.split(",")))
 
 
 def named_in(text: str) -> list[str]:
-    """Return the operators that floors name, as they are written; none if one means all.
+    """Return the operators that a text of floors names, as they are written.
 
-    Raises UsageError if no part of the text is a floor. Parts that are malformed make it none.
+    Empty if one part means all operators, or is malformed. Raises UsageError if no part is a floor,
+    such as `Softmax@13+:float32`.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
@@ -65,7 +67,7 @@ def named_in(text: str) -> list[str]:
 
 
 def _floor(asked: Asked, text: str) -> Floor:
-    """Return one floor, such as `Softmax@13+:float32`.
+    """Return one floor, the cells that must be right, such as `Softmax@13+:float32`.
 
     Raises UsageError if it is malformed, names an operator or a cell that is not in `asked`, an
     unknown dtype, or an opset above the newest.
@@ -144,7 +146,7 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
-    """Return each version and dtype of the operators of cases, without a case."""
+    """Return a cell, still empty, for each version and allowed dtype of the operators of cases."""
     cells: dict[Cell, dict[str, Case]] = {}
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():

@@ -196,7 +196,10 @@ def _require_harmless(address: str) -> None:
 
 
 def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
-    """Raise UsageError where backends are to be compared with each other, and there is only one."""
+    """Raise UsageError where backends are to be compared with each other, and there is only one.
+
+    `backends` is their number. Cases beyond opcheck do not count.
+    """
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]
     if alone and backends < 2:
@@ -423,7 +426,10 @@ def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) ->
 
 
 def machine() -> timing.Machine:
-    """Describe this machine."""
+    """Return a description of this machine: processor, cores, load and memory in bytes.
+
+    What is unknown is "".
+    """
     return timing.Machine(
         processor=processor_fields().get("model name") or platform.processor(),
         cores=interrupt.processors(),

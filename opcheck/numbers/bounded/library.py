@@ -220,8 +220,8 @@ def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
     """Return a function of the library, good to as many ULP as the arithmetic states.
 
     A unit in the last place is up to 2·u, so that k is twice as many. `name` is that of the array
-    API; `rule` returns the error that comes of the argument's, and the lost elements. NaN where the
-    function is not defined.
+    API; `rule` returns the error that comes of the argument's, and the elements that may be out of
+    range or undefined. NaN where the function is not defined.
     """
     v = real_function(name)(x.v)
     accuracy = x.arithmetic.accuracy(name)

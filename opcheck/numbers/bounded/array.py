@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.errors import decline
 from opcheck.numbers.arithmetic import Arithmetic, Grid, Number
 
 #: Values, of one of the dtypes in `VALUES`.
@@ -130,6 +131,8 @@ class Errors:
 
 
 NO_ERRORS = Errors()
+#: Errors take axes of their own for a while, of the 64 that NumPy has.
+MOST_AXES = 60
 #: Errors, or what computes them when somebody asks.
 LazyErrors: TypeAlias = Errors | Callable[[], Errors]
 
@@ -139,7 +142,7 @@ class Bounded(Number):
     """Values, and how far an implementation of the formula so far may lie from them.
 
     The errors are computed when first asked for: large tensors are mostly accepted by
-    `min_total_relative_error` alone.
+    `min_total_relative_error` alone. Raises NotSupported for more than MOST_AXES axes.
 
     Attributes:
         v: The values, computed so accurately that they count as exact.
@@ -175,6 +178,7 @@ class Bounded(Number):
     def __post_init__(self) -> None:
         # NumPy's operators return a scalar where there is no axis.
         self.v = np.asarray(self.v)
+        decline(self.v.ndim > MOST_AXES, f"bounds of tensors of more than {MOST_AXES} axes")
         self.grid = cast(Any, self.grid) or self.arithmetic.grid
 
     @property

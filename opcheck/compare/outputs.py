@@ -510,12 +510,12 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
-    """Return how errors scatter; None for integers, and for data of which no theory is known.
+    """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    The theory holds for data drawn at random (`want.drawn`), and for others of the case's own
-    (`want.given`) if honest orders of computing scatter as it says, which is tried if the errors
-    scatter too far. Raises what the operator's formula raises, but for NotSupported, which leaves a
-    formulation out.
+    It judges data drawn at random (`want.drawn`). Others of the case's own (`want.given`) it judges
+    only if their errors scatter too far, and if honest orders of computing scatter as it says; of
+    these elements, not those that may leave the range. Raises what the operator's formula raises,
+    but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None

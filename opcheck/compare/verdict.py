@@ -444,7 +444,8 @@ def judge_among(
     either is a warning. A single answer is not judged. `like` is an input to show next to elements
     that differ, or None.
 
-    Raises ValueError for a tolerance that is negative, not finite or of both kinds.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, WrongOperator
+    if the file of the operator's formula is wrong.
     """
     judgements: dict[str, Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
@@ -501,7 +502,7 @@ def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.
 
     An outcome without outputs or a second answer, and outputs of a wrong number or type, are
     returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
-    kinds.
+    kinds, WrongOperator if the file of the operator's formula is wrong.
     """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome

@@ -132,7 +132,11 @@ def attribute_causes(
 def _attributed(
     results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return what `attribute_causes` returns, within its allowance of time."""
+    """Return the diagnoses of each case to be explained, within the allowance of `suspects`.
+
+    Cases whose mutant was found are taken out of `suspects.untried`. Raises KeyboardInterrupt if
+    the user interrupts it.
+    """
     judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
@@ -311,7 +315,7 @@ class _OperatorFailures:
         return [result for result in group if result.case.id not in self.chosen]
 
     def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
-        """Make a diagnosis the cause of these results."""
+        """Make a diagnosis the cause of these results, in `chosen`, in place of an earlier one."""
         self.chosen.update((result.case.id, diagnosis) for result in results)
 
     def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:

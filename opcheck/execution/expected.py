@@ -52,7 +52,8 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """Return the question that `case` asks: its data, other data, and that of its legal twin.
 
-    Outputs have the ranks and types that follow from the answers, where these are known.
+    The twin is an invalid model made valid, None for others. Outputs have the ranks and types that
+    follow from the answers, where these are known.
 
     Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
     ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
@@ -87,8 +88,9 @@ def question(case: Case) -> Question:
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
     """Return the node or model of a case, with its constants; `fed` are the other inputs.
 
-    Raises ValueError if a constant cannot be made: a value overflows its type, or a file cannot be
-    read; MemoryError if it does not fit into memory.
+    Floats of attributes are rounded to float32, as a model holds them. Raises ValueError if a
+    constant cannot be made: a value overflows its type, or a file cannot be read; MemoryError if it
+    does not fit into memory.
     """
     return Task(
         case=case.id,
@@ -183,7 +185,8 @@ def _data_of_model(
     """Return the other data of a whole model, moved if all its inputs are integers such as tokens.
 
     They stay as they are in `other` if that differs from `inputs` already, and if the engine cannot
-    compute the model on moved data, or gives outputs of other shapes there.
+    compute the model on moved data, or gives outputs of other shapes there. Raises MemoryError if
+    these do not fit into memory.
     """
     if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
         return other
@@ -212,7 +215,8 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
 def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
     """Return the outputs in plain arithmetic; None if the node is illegal or not supported.
 
-    Raises MemoryError if they do not fit into memory.
+    Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
+    changed, ValueError for a sparse constant of a model.
     """
     try:
         return node_of(task, inputs).plain
@@ -562,9 +566,9 @@ def _refusal(
 ) -> verdict.Refusal:
     """Return the refusal that an expectation of one admits, with the answer to its legal twin.
 
-    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin
-    is wrong itself; Unsupported or TooLarge if the engine has no answer to the twin. A case of the
-    rule `open` may admit either.
+    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin,
+    the same model made valid, is wrong itself; Unsupported or TooLarge if the engine has no answer
+    to the twin; MemoryError. A case of the rule `open` may admit either.
     """
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
@@ -625,8 +629,8 @@ def _given(
     if they are the same. Without a formula, or where the engine does not support the node, there
     are no bounds.
 
-    Raises WrongCase where the engine contradicts an answer that the case calls the only one, in
-    legality, shape or values, and where an answer needs a tolerance, because the engine has no
+    Raises WrongCase where the engine contradicts an answer in legality, shape or values, unless the
+    case has the rule `open`; and where an answer needs a tolerance, because the engine has no
     bound.
     """
     operator = operator_of(case.op)
@@ -730,9 +734,10 @@ def computed_answers(
 ) -> list[verdict.Admitted]:
     """Return the answers that the engine admits for `asked` on `inputs`, with error bounds.
 
-    They bear the `name`, if there is one, and the readings of the text that they follow. Raises
-    WrongCase if the text forbids the node or a model declares another type of an output,
-    Unsupported if the engine has no answer, TooLarge if that takes too much.
+    They bear the `name`, if there is one, and the readings of the text that they follow, the ways
+    to understand what it leaves open. Raises WrongCase if the text forbids the node or a model
+    declares another type of an output, Unsupported if the engine has no answer, TooLarge if that
+    takes too much, and UsageError if a file of a model's weights has changed.
     """
     answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):

@@ -377,7 +377,8 @@ class Scheduler(CaseJudge):
     def results(self, answers: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
         """Yield the results in order; `answers` come in any, those of early cases first.
 
-        Raises Defect if `answers` end before every result is there.
+        Each gets its causes in its turn. Sets `emitted`, the number of cases whose results were all
+        yielded. Raises Defect if `answers` end before every result is there.
         """
         waiting: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
@@ -486,7 +487,8 @@ class JudgePool:
     def _received(self, end: "Connection[Any, Any]") -> Any:
         """Return what a process sends: answers, an error, or last what its backends left.
 
-        That it ended without a last message is returned as BackendUnavailable, not raised.
+        With the last message, the process counts as done, and the deaths of its workers as the
+        pools' own. That it ended without one is returned as BackendUnavailable, not raised.
         """
         try:
             received = pickle.loads(end.recv_bytes())
@@ -502,7 +504,7 @@ class JudgePool:
         return received
 
     def close(self) -> None:
-        """End the processes.
+        """End the processes, those that do not within some seconds by force.
 
         Raises BackendUnavailable if all was judged, and the last message of one is missing.
         """

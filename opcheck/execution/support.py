@@ -251,7 +251,8 @@ def probe(
     """Return the support of each cell, by judging all its models on `backend`.
 
     `declaring` is the backend whose answers are the declarations of `backend`. `counted` passes
-    results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails.
+    results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails,
+    ValueError if a case's data cannot be made.
     """
     cases = [case for cases in asked.values() for case in cases]
     return support(asked, [*counted(Scheduler(cases, [backend]))], declared(asked, declaring))
@@ -262,7 +263,8 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
 
     None where there is no case or no usable answer; once it crashes, is too slow or takes too much
     memory, of all cells that follow. `backend` answers with declarations, as those of
-    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made.
+    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made, Defect if
+    opcheck's own part of an adapter fails.
     """
     declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]

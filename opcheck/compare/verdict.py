@@ -170,9 +170,10 @@ def _judge_both_runs(
 ) -> Judgement:
     """Return the verdict on two runs on the same data with other outputs, each judged by itself.
 
-    They contradict each other unless both are right, or right but for a poorer arithmetic; so they
-    do if their errors scatter too differently for one arithmetic. Otherwise it is the worse
-    verdict, `irreproducible`. Raises AssertionError if there is no second answer.
+    They contradict each other, so that the verdict is "unstable", unless both are right, undecided,
+    or right but for a poorer arithmetic; so they do if their errors scatter too differently for one
+    arithmetic. Otherwise it is the worse verdict, `irreproducible`. Raises AssertionError if there
+    is no second answer, and what a formula raises for a bound.
     """
     assert outcome.again is not None
     failures = (first.failure, second.failure)

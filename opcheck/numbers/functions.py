@@ -702,7 +702,8 @@ def tile(x: Tensor, repetitions: Integers) -> Tensor:
 def full_like(x: Tensor, value: Any) -> Tensor:
     """Return a constant in the shape and type of `x`; of floats it is exact.
 
-    Raises OverflowError for a number that an integer type lacks; a fraction is cut off.
+    Raises OverflowError for a Python integer that an integer type lacks. A float loses its fraction
+    in such a type; one that it cannot hold becomes an arbitrary integer.
     """
     return dispatch("full_like", x, value)
 

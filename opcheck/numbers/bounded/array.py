@@ -177,6 +177,7 @@ class Bounded(Number):
 
     def __post_init__(self) -> None:
         # NumPy's operators return a scalar where there is no axis.
+        """Complete the fields; raises NotSupported for more than MOST_AXES axes."""
         self.v = np.asarray(self.v)
         decline(self.v.ndim > MOST_AXES, f"bounds of tensors of more than {MOST_AXES} axes")
         self.grid = cast(Any, self.grid) or self.arithmetic.grid

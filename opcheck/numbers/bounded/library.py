@@ -376,9 +376,10 @@ def _with_images_of_lost(
 ) -> tuple[Floats, Lost | None]:
     """Return errors and lost elements of v = function(x), with those of lost arguments.
 
-    `error` and `lost` are those without them; `x` has lost elements. An element stays lost, at its
-    argument's level, where the function of an infinite end is not finite, or the argument may be
-    NaN.
+    Lost arguments, which `x` has, may be infinite or NaN in an implementation; `error` and `lost`
+    are those without them. An element stays lost, at its argument's level, where the function of an
+    infinite end is not finite, or the argument may be NaN. Where it is finite, the error reaches it
+    in arithmetic that flushes.
     """
     images = [function(end) for end in x.ends(far=True)]
     away = np.max([magnitude_of(image - v) for image in images], axis=0)

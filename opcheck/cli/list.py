@@ -422,8 +422,13 @@ def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
     ops = given.ops
     if not ops and given.require is not None:
         ops = tuple(named_in(given.require))
+    scope = None if ops else options.scope_of(given.addresses)
+    if scope is not None and not given.paths:
+        ops = scope.operators
     cases, _ = chosen_cases(given.paths, Selection(ops=ops))
     cells = cells_of(cases) if given.paths else matrix(cases)
+    if scope is not None:
+        cells = {cell: asked for cell, asked in cells.items() if scope.has(cell.op, cell.dtype)}
     if given.require is None:
         return cells, []
     all_core = with_all_core(cells, cases)

@@ -32,6 +32,7 @@ from opcheck.report import plain_text
 if TYPE_CHECKING:
     from opcheck.model import Case, Level
     from opcheck.suite import Selection
+    from opcheck.suite.scope import Scope
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Options = TypeVar("Options")
@@ -484,6 +485,31 @@ def _hint_at_timed(op: str, timed: "Sequence[str]", *, is_file: bool) -> str:
     if is_file:
         return misspelt or f"there are bench cases of {', '.join(timed)}; {others}"
     return misspelt or f"no case of it ships for these types and opsets; {others}"
+
+
+def scope_of(addresses: Sequence[str]) -> "Scope | None":
+    """Return what the backends are for, by their profiles; None if one of them is for everything.
+
+    Raises UsageError for a part of a profile's `operators` that names nothing.
+    """
+    from opcheck.backends.address import DEFAULT, profiles
+    from opcheck.suite.scope import Scope
+
+    known = profiles(Path.cwd())
+    stated = [
+        known[address].operators if address in known else () for address in addresses or DEFAULT
+    ]
+    return Scope(part for parts in stated for part in parts) if all(stated) else None
+
+
+def within_scope(
+    cases: "Sequence[Case]", scope: "Scope", addresses: Sequence[str]
+) -> "tuple[Case, ...]":
+    """Return the cases in the scope of the backends at `addresses`; print how many there are."""
+    kept = scope.of(cases)
+    names = plain_text.one_line(", ".join(addresses))
+    note(f"scope of {names}: {plural(len(kept), 'case')}; all others are left out")
+    return kept
 
 
 def note_hidden_files(paths: Sequence[Path]) -> None:

@@ -78,7 +78,8 @@ def update_ledger(
 def _counted(*, failing: int, passing: int, elsewhere: int, add: bool, prune: bool) -> list[str]:
     """Return messages about results that fail or pass, with their numbers; none for a number of 0.
 
-    `elsewhere` are failures that another ledger lists otherwise.
+    Failing results are listed now if `add`, else left out as in CI; passing ones are taken off the
+    list if `prune`, else stay on it. `elsewhere` are failures that another ledger lists otherwise.
     """
     counts: dict[str, int] = {}
     if add:

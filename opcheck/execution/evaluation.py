@@ -265,7 +265,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck.
+        by opcheck. A crash, a time limit, a lack of memory and unstable answers have their own
+        verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)

@@ -14,8 +14,8 @@ import numpy as np
 
 from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
-from opcheck.dtypes import DType, half_ulp, round_to
-from opcheck.engine import Room, Tier
+from opcheck.dtypes import DType, half_ulp, nearest_integers, round_to
+from opcheck.engine import Expected, Room, Tier
 from opcheck.engine.orders import other_orders
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -465,12 +465,14 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     """Return the lowest and the highest right value of each element, in the output's dtype.
 
     They are those of the expected arithmetic, within the operator's range. `written` is the value
-    rounded; if it is infinite or NaN, so are both ends. Raises what the formula raises where its
-    bound is computed for the first time.
+    rounded; if it is infinite or NaN, so are both ends. An integer that may be any number has the
+    ends of its type. Raises what the formula raises where its bound is computed for the first time.
     """
     bound = want.expected
     finite = np.isfinite(elements.wide(written))
     room = bound.room(bound.tiers()[0])
+    if bound.dtype.kind == "int":
+        return _ends_of_integers(bound, room)
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
@@ -479,6 +481,19 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
 
     below, above = _slacks(bound.values, room.own, room)
     return end(-below), end(above)
+
+
+def _ends_of_integers(bound: Expected, room: Room) -> tuple[Array, Array]:
+    """Return the lowest and the highest right value of each integer; of an index its own value."""
+    if room.admitted is not None:
+        return bound.rounded(), bound.rounded()
+    below = np.ceil(bound.values - room.own)
+    above = np.floor(bound.values + room.own)
+    if room.lost is not None:
+        below = np.where(room.lost, -np.inf, below)
+        above = np.where(room.lost, np.inf, above)
+    lowest = nearest_integers(below, None, bound.dtype)
+    return lowest, nearest_integers(above, None, bound.dtype)
 
 
 #: The fewest elements whose scatter is judged.
@@ -595,8 +610,9 @@ def _explanation_in_model(
 ) -> tuple[str, bool]:
     """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
-    `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
-    Nothing explains a few elements that stand alone, or errors of an eighth of the output's size.
+    `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`;
+    `part` masks the elements that count, None for all. Nothing explains a few elements that stand
+    alone, or errors of an eighth of the output's size.
     """
     if (off.few and off.others <= SCATTER) or off.ratio <= SCATTER:
         return f"{off.worst:,.3g} times in few elements: no narrower type explains that", False
@@ -781,8 +797,9 @@ def _scatters_of_model(
     """Yield the scatter of a model's output by each formulation; infinite for lost values.
 
     `error` is got − y; `deviations` has the distance of each formulation from the expected values,
-    and its deviation. A value is lost if it is not finite, but both the expected one and the
-    engine's plain one are. Infinities and NaN of the expected output do not count.
+    and its deviation; `part` masks the elements that count, None for all. A value is lost if it is
+    not finite, but both the expected one and the engine's plain one are. Infinities and NaN of the
+    expected output do not count.
     """
     bound = want.expected
     y = want.values

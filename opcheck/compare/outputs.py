@@ -24,7 +24,7 @@ from opcheck.compare.elements import (
     Places,
     Want,
 )
-from opcheck.dtypes import DType, half_ulp, identical, of, round_to
+from opcheck.dtypes import DType, half_ulp, identical, nearest_integers, of, round_to
 from opcheck.engine import Drawn, Expected, operator_of
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
@@ -92,6 +92,7 @@ def compare(
     """
     if tolerance is not None:
         elements.check(tolerance)
+        want = _in_whole_numbers(want)
     if isinstance(got, Foreign):
         return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
@@ -113,6 +114,36 @@ def compare(
     if want.others:
         got = _as_first_reading(want, got, dtype, tolerance, declared)
     return _compare_values(want, values, got, dtype, tolerance, like, declared)
+
+
+def _in_whole_numbers(want: Want) -> Want:
+    """Return an integer output with the whole numbers that its computed values stand for.
+
+    Where several integers are right, a bound has their middle, which a tolerance cannot be about if
+    it lies between two integers. The other readings follow too; other outputs stay as they are.
+    """
+    others = tuple((name, _in_whole_numbers(other)) for name, other in want.others)
+    if not _stands_for_integers(want):
+        return replace(want, others=others) if others else want
+    return replace(want, values=in_its_dtype(want), rest=None, others=others)
+
+
+def _stands_for_integers(want: Want) -> bool:
+    """Return True for an integer output with a bound whose values are floats."""
+    is_integer = want.dtype is not None and want.dtype.kind == "int"
+    return is_integer and want.bound is not None and want.values.dtype.kind == "f"
+
+
+def _pardoned_integers(want: Want, dtype: DType) -> Floats | None:
+    """Return 0 for integers for which any number is right and infinity for others, flat.
+
+    Such are those that their type cannot hold. None if there are none, and for other outputs.
+    Raises what the operator's formula raises.
+    """
+    if want.bound is None or dtype.kind != "int":
+        return None
+    lost = want.bound.room(want.bound.tiers()[0]).lost
+    return None if lost is None else np.where(lost.reshape(-1), 0.0, np.inf)
 
 
 def _values_in(dtype: DType, want: Want) -> Array:
@@ -190,10 +221,10 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    A reading is a way to understand what the text leaves open. What is left of a difference is
-    wrong by every reading. It is a copy, in the dtype and shape of `got`. Raises ValueError for a
-    value that an integer or boolean dtype lacks, and what the formula raises where a bound is
-    computed for the first time.
+    A reading is a way to understand what the text leaves open. Right is judged by `tolerance`, or
+    if that is None by the bound. What is left of a difference is wrong by every reading. It is a
+    copy, in the dtype and shape of `got`. Raises ValueError for a value that an integer or boolean
+    dtype lacks, and what the formula raises where a bound is computed for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -207,11 +238,14 @@ def _as_first_reading(
 def _rounded_to(want: Want, dtype: DType) -> Array:
     """Return the wanted values in `dtype`, rounded once if it is floating, else cast.
 
-    A cast wraps around and cuts fractions off, as NumPy's does.
+    A cast wraps around and cuts fractions off, as NumPy's does. Of several integers that are right,
+    the value is one in their middle.
     """
     values = want.values
     if dtype.kind == "float":
         return elements.once_rounded(values, dtype)
+    if _stands_for_integers(want):
+        return in_its_dtype(want)
     return values.astype(dtype.numpy, copy=False)
 
 
@@ -228,7 +262,7 @@ def _wrong_elements(
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
     else:
         judge = ElementTolerance(dtype, tolerance or EXACT, want.low, want.high)
-        findings = _findings(judge, want.values, got, None)
+        findings = _findings(judge, want.values, got, _pardoned_integers(want, dtype))
     if findings.wrong is None:
         return np.zeros(got.shape, np.bool_)
     return findings.wrong.reshape(got.shape)
@@ -280,16 +314,17 @@ def _by_tolerance(
 
     A wrong element of a floating output is excused if its error is at most the want's floor, or if
     an intermediate result out of range explains it. If all are, but only in a poorer arithmetic,
-    the problem is "precision", else "values" if any is wrong.
+    the problem is "precision", else "values" if any is wrong. Integers for which any number is
+    right are right under any tolerance.
 
     Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
     operator's formula raises where a bound is computed for the first time, such as NotSupported.
     """
     judge = ElementTolerance(dtype, tolerance, want.low, want.high)
-    pardoned: Floats | None = None
+    pardoned = _pardoned_integers(want, dtype)
     problem: ComparisonProblem = "values"
     remark = ""
-    findings = _findings(judge, want.values, got, None)
+    findings = _findings(judge, want.values, got, pardoned)
     may_pardon = want.floor and dtype.kind == "float" and not tolerance.strict
     if findings.wrong is not None and may_pardon:
         wrong = findings.wrong.reshape(want.values.shape)
@@ -475,12 +510,12 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
-    """Return how errors scatter; None for integers, and for data of which no theory is known.
+    """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    The theory holds for data drawn at random (`want.drawn`), and for others of the case's own
-    (`want.given`) if honest orders of computing scatter as it says, which is tried if the errors
-    scatter too far. Raises what the operator's formula raises, but for NotSupported, which leaves a
-    formulation out.
+    It judges data drawn at random (`want.drawn`). Others of the case's own (`want.given`) it judges
+    only if their errors scatter too far, and if honest orders of computing scatter as it says; of
+    these elements, not those that may leave the range. Raises what the operator's formula raises,
+    but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
@@ -514,6 +549,7 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
     """Judge random numbers: each must be possible, and all must follow the distribution.
 
     The problem is "values" if one is impossible, "distribution" if all together are too unlikely.
+    `like` is an input to show next to impossible elements, or None.
     """
     draws = elements.judged_draws(draw, got, dtype)
     findings = Findings(got.size, steps=None)
@@ -584,7 +620,11 @@ def _mismatch(
     shape.
     """
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
-    wanted = elements.once_rounded(elements.native(want.values.flat[[place]]), dtype)
+    wanted = elements.native(want.values.flat[[place]])
+    if dtype.kind == "int" and wanted.dtype.kind == "f":
+        # The middle of several integers that are right.
+        wanted = nearest_integers(wanted, None, dtype)
+    wanted = elements.once_rounded(wanted, dtype)
     actual = elements.native(got.flat[[place]])
     ulp: int | None = None
     if dtype.kind == "float":
@@ -615,8 +655,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 
 
 def in_its_dtype(want: Want) -> Array:
-    """Return the stated values in their dtype, rounded once if it is floating; others as they are.
+    """Return the values in their dtype, rounded once if it is floating; others as they are.
 
+    Of several integers that are right, that is one in their middle; see `dtypes.nearest_integers`.
     Raises ValueError if no dtype is stated and the values are float64, which may be of any.
     """
     dtype = want.dtype or of(want.values)
@@ -624,16 +665,18 @@ def in_its_dtype(want: Want) -> Array:
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
     if dtype is not None and dtype.kind == "complex":
         return want.values.astype(dtype.numpy)
+    if dtype is not None and _stands_for_integers(want):
+        return nearest_integers(want.values, want.rest, dtype)
     if dtype is None or dtype.kind not in ("float", "minifloat"):
         return want.values
     return elements.once_rounded(want.values, dtype)
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
-    """Expect the result of the engine's exact mode, with its error bound if it has one.
+    """Return the result of the engine's exact mode as expected, with its error bound if it has one.
 
-    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
-    WrongOperator if the file of the operator's formula is wrong.
+    `name` is the output's. A plain array is exact. Of numbers drawn at random the medians are the
+    values. Raises WrongOperator if the file of the operator's formula is wrong.
     """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
@@ -744,7 +787,8 @@ def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = 
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it.
 
     After False they may be right: so are empty outputs, sequences, those in any order or with
-    several readings, those of unknown dtype and those in another byte order.
+    several readings, those of unknown dtype and those in another byte order. With a `tolerance`
+    other than None, only outputs that equal the right ones bit by bit are True.
     """
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 
@@ -800,8 +844,9 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
     Constants are 0, the ends of the operator's range and the middle of the expected values. At some
     element they must be off by a quarter of the largest one. Outputs that are random, empty, not
-    real numbers, or that have infinities or NaN are left out. Raises ValueError for a wanted value
-    that an integer dtype lacks.
+    real numbers, or that have infinities or NaN are left out, and those with integers of which any
+    is right. Raises ValueError for a wanted value that an integer dtype lacks, and what the
+    operator's formula raises.
     """
     if tolerance is None:
         return None
@@ -817,13 +862,17 @@ def _admitted_constant(want: Want, tolerance: Tolerance) -> np.float64 | None:
     """Return a constant far from some element that the tolerance admits for all, or None.
 
     It is off there by more than a quarter of the largest element. None also of outputs that are
-    random, empty, not real numbers, or that have infinities or NaN. Raises ValueError for a wanted
-    value that an integer dtype lacks.
+    random, empty, not real numbers, or that have infinities or NaN, or integers of which any is
+    right. Raises ValueError for a wanted value that an integer dtype lacks, and what the operator's
+    formula raises.
     """
+    want = _in_whole_numbers(want)
     dtype = want.dtype or of(want.values)
     if want.random or not want.values.size or dtype is None:
         return None
     if dtype.kind not in ("float", "int", "minifloat"):
+        return None
+    if _pardoned_integers(want, dtype) is not None:
         return None
     wanted = want.values.reshape(-1)
     values = wanted.astype(np.float64)

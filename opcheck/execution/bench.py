@@ -374,9 +374,11 @@ class OneCase:
         return [rival for rival in self.rivals if not rival.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
-        """Judge the answer of each backend; one that is not right is not timed.
+        """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
-        Raises Stopped, by `look`, which is called while answers are awaited.
+        Sets `is_judged` and, if a backend is left, `moved`, the bytes that it reads and writes.
+        Raises Stopped if `look`, which is called while answers are awaited, does; WrongCase if the
+        case contradicts itself.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, look)
@@ -523,8 +525,8 @@ class OneCase:
     ) -> Contender | None:
         """Return a process that holds the task and is warm.
 
-        None, with the reason in `rival`, if it failed, died or hung. Raises Stopped if `stop`
-        returns True meanwhile.
+        None, with the reason noted in `rival`, if it failed, died or hung. Adds the seconds of
+        preparation to the rival's. Raises Stopped if `stop` returns True meanwhile.
         """
         look = partial(_look, stop)
         watch = rival.watches[worker]
@@ -564,7 +566,9 @@ class Benchmark:
     def visits(self, stop: Stop = _never) -> Iterator[str]:
         """Measure until all is done or `stop` returns True; yield each case's id before a visit.
 
-        A case whose ratios are precise is left out of later tours.
+        Each tour visits every case once in each process. A case whose ratios are precise, or that
+        no backend is timed on any more, is left out of later tours. Sets `to_come`, the number of
+        visits that are left. Raises UsageError if a file of a model's weights has changed.
         """
         chance = Random(0)
         cases = self._cases

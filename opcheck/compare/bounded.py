@@ -65,9 +65,9 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
 
     A tier is an arithmetic that an implementation may use. They are tried in order, until all
     elements that the first one finds wrong fit one; if none does, the findings are those of the
-    tier with the fewest wrong elements, see `Decision`. `declared` are the names of 16-bit types in
-    which the backend says it computes: their tiers bring no remark. `want` has a bound, and float64
-    values. `got` may have any byte order.
+    tier with the fewest wrong elements. `declared` are the names of 16-bit types in which the
+    backend says it computes: their tiers bring no remark. `want` has a bound, and float64 values.
+    `got` may have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.

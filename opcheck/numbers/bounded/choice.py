@@ -66,7 +66,8 @@ class Truth(Kind):
 def truth(v: Mask, unsure: Mask | None) -> Any:
     """Return a Truth, or plain booleans `v` where all of them are sure.
 
-    `unsure` broadcasts to the shape of `v`; None if all are sure.
+    `unsure` masks those that may be the other one too, because of errors. It broadcasts to the
+    shape of `v`; None if all are sure.
     """
     if unsure is None or not unsure.any():
         return v
@@ -74,7 +75,7 @@ def truth(v: Mask, unsure: Mask | None) -> Any:
 
 
 def truth_parts(x: Any) -> tuple[Mask, Mask]:
-    """Return the booleans of `x`, and which of them are unsure, in one shape.
+    """Return the booleans of `x`, and a mask of those that may be the other one too, in one shape.
 
     Of a plain array or number, 0 alone is false and all are sure.
     """
@@ -178,9 +179,10 @@ def not_equal(a: Any, b: Any) -> Any:
 def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
-    Plain booleans if all are sure, as they are of NaN; else a `Truth`. In arithmetic that flushes,
-    an element is unsure too if an operand is lost, which may be an infinity or NaN. One operand may
-    be a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
+    else a `Truth`. In arithmetic that flushes small numbers to 0, an element is unsure too if an
+    operand is lost, which may be an infinity or NaN. One operand may be a plain number or array.
+    Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -251,7 +253,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return the errors of `x` where `chosen`, else those of `y`, without errors in common."""
+    """Return the errors of `x` where `chosen`, else those of `y`, and the lost elements.
+
+    They are those before the last roundings, without errors in common.
+    """
     return Errors(
         e=_choose_part(chosen, x.e, y.e, 0.0),
         q=_choose_part(chosen, x.q, y.q, 0.0),
@@ -264,8 +269,8 @@ def _errors_of_unsure_choice(
 ) -> Errors:
     """Return the errors of the choice `v`, which reach both operands where it is `unsure`.
 
-    There an element is lost if one of both is. The last roundings of `x` and `y` are in their
-    errors.
+    There an element is lost (an infinity or NaN may stand there) if that of either operand is. The
+    last roundings of `x` and `y` are in their errors.
     """
     sure = _errors_of_choice(chosen, x, y)
     farther = np.maximum(_distance_to_end(x, v), _distance_to_end(y, v))
@@ -350,7 +355,11 @@ def minimum(a: Any, b: Any) -> Bounded:
 
 
 def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
-    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds."""
+    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds.
+
+    NaN if one is. Errors reach the extremes of the operands' ends. Raises ValueError for shapes
+    that do not broadcast.
+    """
 
     def elementwise(combine: np.ufunc) -> Callable[..., Any]:
         return combine
@@ -443,7 +452,7 @@ def sign(x: Bounded) -> Bounded:
     """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("sign", x)
 
@@ -452,7 +461,7 @@ def floor(x: Bounded) -> Bounded:
     """Return the largest integer not above each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("floor", x)
 
@@ -461,7 +470,7 @@ def ceil(x: Bounded) -> Bounded:
     """Return the smallest integer not below each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("ceil", x)
 
@@ -470,7 +479,7 @@ def trunc(x: Bounded) -> Bounded:
     """Return each element without its fraction; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("trunc", x)
 
@@ -479,17 +488,18 @@ def round(x: Bounded) -> Bounded:
     """Return the nearest integer, ties to even; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("round", x)
 
 
 def _step(name: str, x: Bounded) -> Bounded:
-    """Return a function that rises by steps, such as "floor", in the dtype of `x`.
+    """Return a function that rises by steps, such as "ceil", in the dtype of `x`.
 
     Next to a step, the value is the middle of the admitted ones, which may be no integer, and the
     error reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere
-    there is no error, or an infinite one where that of `x` is. Lost elements stay lost.
+    there is no error, or an infinite one where that of `x` is. Lost elements, which may be out of
+    range, stay so.
     """
     function = real_function(name)
     x = x.with_rounding()

@@ -217,7 +217,7 @@ def _without_nonfinite(e: Floats, v: Any) -> Floats:
 
 
 def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
-    """Mask the sums of which a term is lost; None if `lost` is."""
+    """Mask the sums of which a term is lost, that is maybe infinite or NaN; None if `lost` is."""
     if lost is None:
         return None
     return np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
@@ -247,9 +247,10 @@ def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
 
     `size` is |x| + e. None in arithmetic that does not flush.
 
-    Partial sums of one sign grow, so that only small terms are lost. Any other flushed sum is one
-    of a positive and a negative partial sum, which are gone then. So there are at most as many of
-    these as there are terms of either sign, and each loses less than the floor.
+    Partial sums of one sign grow, so that only small terms vanish. Any other flushed sum is one of
+    a positive and a negative partial sum, which are gone then. So there are at most as many of
+    these as there are terms of either sign, and each loses less than the floor, below which sums
+    may become 0.
     """
     if not x.arithmetic.flushes:
         return None
@@ -351,8 +352,8 @@ def _error_of_flushed_products(
 ) -> Any:
     """Return the error of products, whose partial products are from `least` to `most` in size.
 
-    Each step may make nothing of what is so small, or round it up to twice as much. 0 for products
-    of which nothing is below the `floor`.
+    Each of `steps` multiplications may make nothing of what is below the `floor`, or round it up to
+    twice as much. 0 for products of which nothing is that small.
     """
     doubled = size * (2.0 ** np.minimum(steps, _MOST_DOUBLINGS) - 1)
     flushed = np.minimum(doubled, steps * most * floor)
@@ -385,8 +386,9 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    None means all axes, which count modulo the rank. Raises ValueError if there is no element to
-    choose from or an axis is repeated, ZeroDivisionError for an axis at rank 0.
+    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
     """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1

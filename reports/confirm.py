@@ -12,6 +12,7 @@ defect or a control is not as expected.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import json
 import os
@@ -66,6 +67,12 @@ _SECONDS = 300
 _PATIENCE = 30
 _PACKAGES = {"reference": "onnx"}
 _BF16 = np.dtype(ml_dtypes.bfloat16)
+#: Types that NumPy lacks, by the names that OpenVINO has for them.
+_NAMES_OF_OPENVINO = {
+    "bf16": _BF16,
+    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+}
 
 
 @dataclass(frozen=True)
@@ -404,8 +411,11 @@ def _openvino(model: bytes, fed: Mapping[str, Any], *earlier: Mapping[str, Any])
     import openvino
 
     def tensor(x: Any) -> Any:
-        half = x.dtype == _BF16
-        return openvino.Tensor(x.view(np.uint16), x.shape, openvino.Type.bf16) if half else x
+        for name, dtype in _NAMES_OF_OPENVINO.items():
+            if x.dtype == dtype:
+                bits = x.view(f"u{dtype.itemsize}")
+                return openvino.Tensor(bits, x.shape, getattr(openvino.Type, name))
+        return x
 
     core = openvino.Core()
     # On one thread, as opcheck asks it unless told otherwise.
@@ -417,8 +427,8 @@ def _openvino(model: bytes, fed: Mapping[str, Any], *earlier: Mapping[str, Any])
     # What its memory holds differs from one run to the next.
     for _ in range(1 if earlier else 5):
         got = np.asarray(compiled(given)[0])
-    # It hands out bfloat16 as if its bits were those of float16.
-    return got.view(_BF16) if compiled.output(0).element_type == openvino.Type.bf16 else got
+    # It hands out the bits of types that NumPy lacks as other numbers.
+    return got.view(_NAMES_OF_OPENVINO.get(compiled.output(0).element_type.to_string(), got.dtype))
 
 
 def _tract(model: bytes, fed: Mapping[str, Any]) -> Any:
@@ -666,8 +676,19 @@ def main(engines: Sequence[str]) -> int:
     return int(bool(missing))
 
 
+def _engines(words: Sequence[str]) -> list[str]:
+    """Read the engines of a command line; exit with 2 for those that there are not."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    known = ", ".join(_RUN)
+    parser.add_argument("engine", nargs="*", help=f"of {known}; all of them unless named")
+    engines: list[str] = parser.parse_args(words).engine
+    if unknown := [engine for engine in engines if engine not in _RUN]:
+        parser.error(f"no such engine: {', '.join(unknown)} (there are {known})")
+    return engines
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--answer"]:
         _answer(sys.argv[2], int(sys.argv[3]))
     else:
-        sys.exit(main(sys.argv[1:]))
+        sys.exit(main(_engines(sys.argv[1:])))

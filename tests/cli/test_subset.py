@@ -10,6 +10,7 @@ import pytest
 from opcheck.model import Verdict
 from opcheck.report import store
 from opcheck.report.store import lines
+from tests.cli.conftest import notes
 from tests.cli.fakes import FAKES, Fake, right
 from tests.cli.test_run import CASES
 
@@ -94,7 +95,7 @@ def test_a_case_that_failed_and_is_gone_leaves_the_run_incomplete(run, tmp_path)
     (tmp_path / "cases.yaml").write_text(CASES.replace("name: ties", "name: equals"))
     for words in ([], ["-k", "not nan"]):
         found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", *words, code=4)
-        assert found.stderr == f"opcheck: {gone}\n"
+        assert notes(found) == f"opcheck: {gone}\n"
         assert found.stdout.splitlines()[-1].startswith(f"exit 4: incomplete: {gone}; ")
 
 
@@ -117,7 +118,7 @@ def test_cases_that_a_keyword_leaves_out_are_left_out_on_purpose(run):
     stored = Path("last").read_text().replace('"narrow"', '"right"')
     Path("last").write_text(stored)
     found = run("run", "cases.yaml", "-b", "right", "--lf", "last", "-k", "ties", code=0)
-    assert not found.stderr
+    assert not notes(found)
 
 
 def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, tmp_path):
@@ -130,7 +131,7 @@ def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, 
 def test_a_backend_that_took_no_part_leaves_the_run_incomplete(run):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "right", "-b", "flat", "--lf", "last", code=4)
-    assert found.stderr == "opcheck: last has no result of flat: any case may fail\n"
+    assert notes(found) == "opcheck: last has no result of flat: any case may fail\n"
 
 
 def test_what_was_not_run_is_run_again(run):
@@ -142,7 +143,7 @@ def test_what_was_not_run_is_run_again(run):
 def test_a_last_run_that_is_incomplete_leaves_the_run_incomplete(run):
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", code=4)
-    assert found.stderr == "opcheck: last is incomplete: more cases may fail than it has\n"
+    assert notes(found) == "opcheck: last is incomplete: more cases may fail than it has\n"
     assert found.stdout.splitlines()[-1].endswith("than it has; 1 fail")
 
 
@@ -166,7 +167,7 @@ def test_another_number_of_cases_than_expected_is_an_error(run):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
     assert run(*words, "--expect-cases", "4").exit_code == 0
     found = run(*words, "--expect-cases", "5", "--report", "json=run.jsonl", code=2)
-    assert found.stderr.splitlines() == [
+    assert notes(found).splitlines() == [
         "opcheck: --expect-cases 5: there are 4 cases (keywords not nan, level core)",
         "  of cases.yaml 4",
     ]

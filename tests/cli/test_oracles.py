@@ -5,6 +5,8 @@ import shlex
 
 import pytest
 
+from tests.cli.conftest import notes
+
 GEMM = """\
 op: Gemm
 opset: 13

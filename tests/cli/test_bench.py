@@ -268,7 +268,7 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
         ["--case", "Relu/nan"],
         ["--case", "Softmax/nothing"],
         ["--opset", "3"],
-    ],
+    ], ids=" ".join,
 )
 def test_what_no_bench_list_has_is_an_error(run, words, wording):
     assert run("bench", *words, code=2).stderr == wording

@@ -41,9 +41,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 Texts = dict[str, str]
 
 
-def lines_with(text: str, part: str) -> str:
-    """Return the lines of a text that have this part; there must be one."""
-    found = [line for line in text.splitlines() if part in line]
+def lines_with(text: str | Sequence[str], part: str) -> str:
+    """Return the lines of a text, or of a list of lines, that have this part; at least one must."""
+    lines = text.splitlines() if isinstance(text, str) else text
+    found = [line for line in lines if part in line]
     assert found, f"no line has {part!r}:\n{text}"
     return "\n".join(found)
 

@@ -117,12 +117,12 @@ def old(saved, tmp_path):
     return write
 
 
-def test_what_became_slower_closes_the_gate(bench, old):
+def test_what_became_slower_closes_the_gate(bench, old, wording):
     """The same address is another build: its module says how long it takes."""
     file = old(("seconds=0.001", "seconds=0.02"))
     found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one or two", "--baseline", file, code=3)
-    said = "2 slower than before by more than 5 %, and so are all together; 0 of 2 unclear"
-    assert found.stdout.splitlines()[-1].endswith(said)
+    last = found.stdout.splitlines()[-1]
+    assert last.rpartition(" timings; ")[2] == wording
 
 
 def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tmp_path):
@@ -179,8 +179,7 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     alone.write_text(Path(old()).read_text())
     both = old(('"backends":{', '"backends":{"numpy":"1",'))
     found = run("bench", "--compare", both, str(alone), "--unclear", "pass", code=5)
-    said = "exit 5: the runs cannot be compared: backend numpy 1 there, absent here; "
-    assert found.stdout.splitlines()[-1].startswith(said)
+    assert "backend numpy 1 there" in found.stdout.splitlines()[-1]
 
 
 @pytest.mark.sampled(2)

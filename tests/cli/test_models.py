@@ -101,7 +101,7 @@ def test_a_model_is_judged_by_the_engine(run, network, tmp_path, wording):
     assert "--dim=batch=4 --case m.onnx" in found.stdout
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "onnxruntime", code=0)
     found = run("run", network, "-b", "onnxruntime", "--format", "json", code=0)
-    assert json.loads(found.stdout.splitlines()[1])["reason"].startswith("y: as far off")
+    assert json.loads(found.stdout.splitlines()[1])["reason"].startswith("y: as far ")
     found = run("run", network, "-b", "py:tests.models:Negating", code=1)
     assert f"  locate  opcheck locate {network} -b py:tests.models:Negating\n" in found.stdout
 
@@ -129,7 +129,7 @@ def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_p
     (tmp_path / "bad.py").write_text(BAD)
     found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
     assert "FAIL py:bad:Backend  node 4 of 12, gate\n" in found.stdout
-    assert "looks   as if the hyperbolic tangent" not in found.stdout
+    assert "hyperbolic tangent" not in found.stdout
     repeat = "opcheck run out/gate/case.yaml -b py:bad:Backend --no-known"
     assert f"  repeat  {repeat}\n" in found.stdout
     assert found.stdout.splitlines()[-1] == wording

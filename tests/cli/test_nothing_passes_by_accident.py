@@ -85,7 +85,7 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
 )
 def test_all_is_unsupported(run, words):
     found = run("run", "cases.yaml", "-k", "not nan", *words, code=5)
-    assert re.search("exit 5: (nothing was|not all were) judged: ", last(found))
+    assert re.search("exit 5: .* judged: ", last(found))
     assert "supported no case" in last(found)
     assert run("run", "cases.yaml", "-k", "not nan", *words, "--require-supported").exit_code == 1
 
@@ -334,8 +334,8 @@ def test_a_shard_of_another_day_and_another_build_is_left_over(run):
         Path("part-2").write_text("".join([json.dumps(head), "\n", *rest]))
         assert said in run("merge", "part-1", "part-2", "-o", "joined", code=code).output
         if code == 0:
-            told = "; right 1.5 was not made of the same everywhere: it\n"
-            assert run("report", "joined").output.endswith(told) is (build == "a")
+            told = run("report", "joined").output.splitlines()[-1].endswith("everywhere: it")
+            assert told is (build == "a")
 
 
 def test_the_files_of_a_comparison_are_swapped(run, wording):

@@ -198,11 +198,7 @@ def test_a_flaky_backend_is_red_and_it_is_told_how_often(run, wording):
     assert run(*words).exit_code == 0
     found = run(*words, "--repeat", "10", code=1)
     assert found.stdout.startswith("UNSTABLE flaky  Hardmax/many_ties\n")
-    assert re.search(
-        r"^  found   3 of 10: fail: output: \d+ of 30 elements wrong; 7 of 10: pass$",
-        found.stdout,
-        re.MULTILINE,
-    )
+    assert re.search(r"   3 of 10: .*; 7 of 10: pass$", found.stdout, re.MULTILINE)
     assert "  times   10: 7 pass, 3 fail\n" in found.stdout
     assert found.stdout.splitlines()[-1] == wording
     [record] = kept().records

@@ -12,6 +12,7 @@ defect or a control is not as expected.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import json
 import os
@@ -666,8 +667,19 @@ def main(engines: Sequence[str]) -> int:
     return int(bool(missing))
 
 
+def _engines(words: Sequence[str]) -> list[str]:
+    """Read the engines of a command line; exit with 2 for those that there are not."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    known = ", ".join(_RUN)
+    parser.add_argument("engine", nargs="*", help=f"of {known}; all of them unless named")
+    engines: list[str] = parser.parse_args(words).engine
+    if unknown := [engine for engine in engines if engine not in _RUN]:
+        parser.error(f"no such engine: {', '.join(unknown)} (there are {known})")
+    return engines
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--answer"]:
         _answer(sys.argv[2], int(sys.argv[3]))
     else:
-        sys.exit(main(sys.argv[1:]))
+        sys.exit(main(_engines(sys.argv[1:])))

@@ -54,7 +54,7 @@ def _failures(defect: Defect) -> set[str]:
 def marks(one: Published, group: Group) -> set[Mark]:
     """Return what is to be said beside a defect."""
     found = set()
-    if any(defect.rulings for defect in group):
+    if any(defect.rulings or defect.line.ruling for defect in group):
         found.add(Mark.RULED)
     if is_outside(one, group):
         found.add(Mark.OPSETS)

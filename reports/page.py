@@ -587,8 +587,10 @@ def _facts(one: Published, defect: Defect, runs: Sequence[Published]) -> Iterato
         yield f"In versions {text(line.versions)}; seen in {one}, in no case of the suites."
     if line.kind == "invalid model":
         yield "On invalid models only."
+    if line.ruling:
+        yield f"Two readers may read the text differently: {text(line.ruling)}"
     if line.documented:
-        yield f"Documented as unsupported: {text(line.documented)}"
+        yield f"Documented: {text(line.documented)}"
     if line.erratum:
         yield f"An erratum of ONNX itself: {text(line.erratum)}"
     if line.link:

@@ -336,6 +336,7 @@ def test_a_defect_counts_once_by_what_it_does(tmp_path, shown, more, harm):
     [
         (result("error", "raised"), "", set()),
         (result("error", "raised", rulings=("So.",)), "", {Mark.RULED}),
+        (result("error", "raised"), ", ruling: Or so.", {Mark.RULED}),
         (result("error", "raised"), ", documented: No Abs.", {Mark.DOCUMENTED}),
         (result("error", "raised"), ", erratum: The shape.", {Mark.ERRATA}),
         # A refusal outside the range that an engine states is documented, a wrong answer is not.
@@ -384,6 +385,17 @@ def test_a_result_of_a_defect_that_turned_out_to_be_none_is_not_judged(tmp_path)
     one = of_acme(tmp_path, old, result("fail", "values"))
     first, second = published._without_retired(one.results, one.ledger)
     assert (first.plain, second.plain) == (Verdict.NOT_RUN, Verdict.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["--help"], 0), (["--nothing"], 2), (["acme"], 2), (["torch", "acme"], 2)],
+)
+def test_confirm_asks_only_engines_that_there_are(words, status):
+    with pytest.raises(SystemExit) as exit_:
+        confirm._engines(words)
+    assert exit_.value.code == status
+    assert confirm._engines(["torch"]) == ["torch"]
 
 
 FIRST_CHECK = """\

@@ -55,6 +55,7 @@ _SENTENCES = (
     # OpenVINO
     r"No conversion rule found for operations:.*",
     r"Expected a 3D, 4D or 5D tensor for the input\..*",
+    r"Input element type must be \w+(?:, \w+)+",
     r"\w+ node with name '[^']*' has unsupported '\w+' input precision: \w+",
     # onnx.reference
     r"No implementation for operator '\w+' domain '[\w.]*' and version \d+, found .+",

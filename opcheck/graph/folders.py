@@ -331,8 +331,8 @@ _BEYOND = {
 def _decoding(path: Path) -> Iterator[None]:
     """Read a value from the file `path` within this block, a context manager.
 
-    Raises BeyondOpcheck with the file's name for one, and ValueError with it for anything else that
-    the block raises.
+    Raises BeyondOpcheck where the block does, and ValueError for any other exception of the block;
+    both then name the file.
     """
     try:
         yield
@@ -491,9 +491,10 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:
-    """Return the tensors of a sequence; raises ValueError for one of anything else.
+    """Return the tensors of a sequence, in an array each.
 
-    Raises too what `array_of` raises for one of them.
+    Raises ValueError for a sequence of anything else and for a damaged tensor, and BeyondOpcheck
+    for elements that opcheck lacks.
     """
     if proto.elem_type != SequenceProto.TENSOR:
         known = proto.elem_type in SequenceProto.DataType.values()
@@ -503,9 +504,10 @@ def _sequence(proto: SequenceProto) -> list[Array]:
 
 
 def _optional(proto: OptionalProto) -> Value:
-    """Return the value of an optional, None if it has none.
+    """Return the value of an optional, a tensor or a list of them; None if it has none.
 
-    Raises ValueError for something else than a tensor or a sequence, and what `array_of` raises.
+    Raises ValueError for an optional of anything else and for a damaged tensor, and BeyondOpcheck
+    for elements that opcheck lacks.
     """
     match proto.elem_type:
         case OptionalProto.UNDEFINED:
@@ -557,7 +559,8 @@ def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:
     """Return a .pb file of a `declared` value, or else a tensor.
 
     Raises BeyondOpcheck for a type that opcheck neither feeds nor judges, and ValueError for a
-    tensor that no file can hold. A value of another form than declared raises whatever onnx does.
+    tensor that no file can hold. A value of another form than declared raises an error of onnx's,
+    of any class.
     """
     form = ""
     if declared is not None:

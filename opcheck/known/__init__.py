@@ -185,6 +185,7 @@ class Line(validation.Fields):
     #: docs/known-failures.md explains the fields from here to `clause`, for the scoreboard.
     kind: Literal["legal model", "invalid model"] = "legal model"
     same_as: DefectId | None = None
+    ruling: Text | None = None
     documented: Text | None = None
     implemented: Text | None = None
     erratum: Text | None = None

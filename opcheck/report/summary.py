@@ -22,6 +22,7 @@ from opcheck.analysis import before_ledgers, is_failure, is_judged, outcome, red
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
 from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict, light
+from opcheck.model.question import IN_TRACEBACK, TRACEBACK
 from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
@@ -33,15 +34,21 @@ LIKELIEST = 3
 _NAMED = 6
 
 
-def show_failure(console: Console, result: Record) -> None:
-    """Print one result that is not a pass: the case, the answer, its causes, how to repeat it."""
+def show_failure(console: Console, result: Record, *, traceback: bool = False) -> None:
+    """Print one result that is not a pass: the case, the answer, its causes, how to repeat it.
+
+    If `traceback`, also print that of the backend's exception, if there is one.
+    """
     _show_case(console, result)
     _show_answer(console, result)
     _show_causes(console, result)
     for comparison in result.comparisons:
         _show_comparison(console, comparison, wanted(result))
-    if result.printed.strip():
-        _line(console, "printed", plain_text.ending(result.printed))
+    printed, trace = _without_traceback(result.printed)
+    if printed.strip():
+        _line(console, "printed", plain_text.ending(printed))
+    if traceback and trace:
+        _line(console, "trace", plain_text.ending(trace))
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
     if result.op == GRAPH and result.source.file.endswith(".onnx"):
@@ -50,6 +57,26 @@ def show_failure(console: Console, result: Record) -> None:
         command = ["opcheck", "locate", *arguments, "-b", result.backend]
         _line(console, "locate", shlex.join(command))
     console.print()
+
+
+def _without_traceback(printed: str) -> tuple[str, str]:
+    """Return what a backend printed without tracebacks of its exceptions, and the last of these.
+
+    The second text is "" if there is none.
+    """
+    kept: list[str] = []
+    trace: list[str] = []
+    in_traceback = False
+    for line in printed.splitlines(keepends=True):
+        if line.rstrip() == TRACEBACK:
+            in_traceback = True
+            trace = []
+        elif in_traceback and line.startswith(IN_TRACEBACK):
+            trace.append(line.removeprefix(IN_TRACEBACK))
+        else:
+            in_traceback = False
+            kept.append(line)
+    return "".join(kept), "".join(trace)
 
 
 def _show_case(console: Console, result: Record) -> None:
@@ -84,7 +111,7 @@ def _show_answer(console: Console, result: Record) -> None:
 def _show_causes(console: Console, result: Record) -> None:
     """Print the likeliest diagnoses, and what a ledger has about the result."""
     for number, diagnosis in enumerate(result.diagnoses[:LIKELIEST]):
-        _line(console, "or" if number else "looks", str(diagnosis))
+        _line(console, "or" if number else "likely", str(diagnosis))
     others = result.diagnoses[LIKELIEST:]
     if others:
         names = [other.mistake or other.text for other in others[:_NAMED]]
@@ -128,7 +155,7 @@ def _line(console: Console, label: str, text: str) -> None:
     """Print a label, then a text of one or more lines, folded to the width of a terminal."""
     block = plain_text.block(text)
     # A pipe has no width: its lines stay whole, for grep. Some are copied, or their blanks matter.
-    if console.file.isatty() and label not in ("printed", "written", "repeat", "locate"):
+    if console.file.isatty() and label not in ("printed", "trace", "written", "repeat", "locate"):
         width = max(console.width - _INDENT, _INDENT)
         folded = (plain_text.folded(line, width) or [""] for line in block.split("\n"))
         block = "\n".join(chain.from_iterable(folded))
@@ -271,11 +298,16 @@ class Pretty:
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
+    @property
+    def shows_everything(self) -> bool:
+        """True if every failure is shown in full."""
+        return self.verbose >= _EVERYTHING
+
     def is_in_full(self, result: Record | LiveResult) -> bool:
         """Return True if a result is of a kind that is shown in full."""
         if self.quiet:
             return result.verdict is Verdict.BAD_CASE
-        if self.verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
+        if self.shows_everything and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
         return is_failure(result, reds_of(self.header))
 
@@ -286,7 +318,7 @@ class Pretty:
         likeness = _likeness(result)
         self._alike[likeness] += 1
         most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
-        is_due = self.verbose >= _EVERYTHING or self._alike[likeness] <= most
+        is_due = self.shows_everything or self._alike[likeness] <= most
         self._left_out += not is_due
         return is_due
 
@@ -540,7 +572,7 @@ def show(console: Console, run: Run, **options: Any) -> None:
     """Print a stored run; `options` are those of `Pretty`."""
     pretty = Pretty(console, run.header, **options)
     for result in filter(pretty.is_due, run.records):
-        show_failure(console, result)
+        show_failure(console, result, traceback=pretty.shows_everything)
     pretty.finish(run.records, run.complete, *outcome(run))
 
 

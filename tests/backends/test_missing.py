@@ -36,6 +36,7 @@ OPENVINO = "Exception from src/inference/src/dev/plugin.cpp:54:\n"
             ...,
         ),
         (f"{OPENVINO}CPU plugin does not support string for use with oneDNN.", "CPU plugin"),
+        ("Input element type must be f32, f16, i8, bf16, u8, i64, i32, f64", ...),
         ("Caused by:\n    1: Unknown DatumType Bfloat16", "Unknown DatumType Bfloat16"),
         ("Unsupported DatumType in the public API TDim", ...),
         ("\"avg_pool2d\" not implemented for 'Int'", ...),

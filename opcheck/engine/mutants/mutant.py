@@ -51,7 +51,7 @@ class Mutant:
     Attributes:
         name: In snake_case.
         text: A sentence without its full stop that a kernel engineer recognises, and that fits
-            after "as if".
+            after "likely cause:".
         answer: What it makes of a node.
         primitive: The function of the formula that is wrong. A formula that does not call it has
             no such mutant. "" where it is something else.
@@ -91,6 +91,14 @@ class Mutant:
     def names(self) -> tuple[str, ...]:
         """The name, and former ones."""
         return self.name, *self.aliases
+
+    @property
+    def is_refusal(self) -> bool:
+        """True for a mistake of refusing, the only one that explains an exception.
+
+        Others happen to refuse a few nodes too: an axis that is read wrongly is out of range there.
+        """
+        return self.name.startswith("refuses_")
 
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """Return its outputs for a node, or why it refuses it; other nodes are computed right."""

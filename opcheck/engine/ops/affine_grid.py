@@ -108,7 +108,8 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
     Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
     of another shape; for align_corners other than 0 and 1 also, or takes it for one of them:
     FLAG_OF_ANOTHER_NUMBER. Raises NotSupported, while judging, if theta without its last column
-    holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers.
+    holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers. With align_corners,
+    CORNERS_OF_ONE_ELEMENT decides where the only element of an axis is.
     """
     stated = listed("size", size)
     n = len(stated) - 2

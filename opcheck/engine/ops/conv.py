@@ -454,8 +454,8 @@ def over_time(x: Array, weight: Array, bias: Array) -> Array:
     """Return each channel's sums of products of its kernel and the elements under windows.
 
     x: [batch_size, channels, k - 1 + L]; weight: [channels, 1, k]; bias: [channels], or None; the
-    result: [batch_size, channels, L], empty where x is. Raises MemoryError for more than 2^28
-    elements.
+    result: [batch_size, channels, L], empty where x is. There is no padding. Raises MemoryError for
+    more than 2^28 elements.
     """
     if not x.size:
         return x[..., weight.shape[2] - 1 :]

@@ -170,7 +170,8 @@ def conv_transpose(
     EMPTY_IMAGE, OUTPUT_PADDING_BELOW_THE_DILATION.
 
     Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for more
-    than 2^28 elements.
+    than 2^28 elements. In version 1, SIZE_UNDER_SAME, SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING
+    decide sizes and places.
     """
     check_filters(X, W, B, kernel_shape, group, is_transposed=True)
     outer = X.shape[0], W.shape[1] * group
@@ -228,6 +229,8 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     `since` is 1, or 11 for later versions. Raises InvalidNode for an output of a size below 0, an
     empty kernel, and an output_padding that is too large; PADDING_BELOW_0 and EMPTY_IMAGE may
     refuse a size so too. Raises NotSupported while judging for auto_pad VALID beside output_shape.
+    OUTPUT_PADDING_BELOW_THE_DILATION decides what is too large. In version 1, SIZE_UNDER_SAME,
+    SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING decide sizes and places.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]

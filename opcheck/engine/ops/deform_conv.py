@@ -187,7 +187,8 @@ def deform_conv(
 ) -> Array:
     """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, M×C/group×k1×…×kn, in X's type.
 
-    offset: N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
+    HALF_OUTSIDE decides about samples half outside of X. offset:
+    N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
     N×(offset_group*k1*…*kn)×O1×…×On, None for ones.
 
     Raises InvalidNode for shapes and attributes that do not fit each other, for attributes out of

@@ -364,11 +364,11 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside.
 
-    X: [N, C, *lengths]; axes: [N, count] locations along each; sampling: its mode is linear or
-    cubic. Raises NotSupported for booleans, complex numbers and texts. Raises it while judging too,
-    where an average of integers depends on roundings, and for NaN or infinity near a location,
-    where the text does not say what a weight of 0 makes of them; else an average with a NaN or
-    infinite pixel is NaN.
+    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
+    locations along each; sampling: its mode is linear or cubic. Raises NotSupported for booleans,
+    complex numbers and texts. Raises it while judging too, where an average of integers depends on
+    roundings, and for NaN or infinity near a location, where the text does not say what a weight of
+    0 makes of them; else an average with a NaN or infinite pixel is NaN.
     """
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
@@ -543,10 +543,11 @@ def grid_sample(
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return the values of X at locations along all axes, [N, C, count].
 
-    X: [N, C, *lengths]; axes: [N, count] locations along each. What is half outside is
-    HALF_OUTSIDE's. Unless the mode is nearest, raises NotSupported for booleans, complex numbers
-    and texts, and, while judging, for integers whose averages depend on roundings, and for NaN or
-    infinity near a location; in nearest while judging for texts outside.
+    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
+    locations along each. What is half outside is HALF_OUTSIDE's. Unless the mode is nearest, raises
+    NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
+    averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
+    for texts outside.
     """
     is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
     is_zero = np.zeros_like(is_half_outside)

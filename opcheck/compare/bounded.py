@@ -64,10 +64,10 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     """Judge `got`, in `dtype` and the shape of `want.values`, by the tiers of its bound.
 
     A tier is an arithmetic that an implementation may use. They are tried in order, until all
-    elements that the first one finds wrong fit one; if none does, the findings are those of the
-    tier with the fewest wrong elements, see `Decision`. `declared` are the names of 16-bit types in
-    which the backend says it computes: their tiers bring no remark. `want` has a bound, and float64
-    values. `got` may have any byte order.
+    elements that the first one finds wrong fit one. If that has a remark, the findings stay those
+    of the first; if none fits, they are those of the tier with the fewest wrong elements.
+    `declared` are the names of 16-bit types in which the backend says it computes: their tiers
+    bring no remark. `want` has a bound, and float64 values. `got` may have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.

@@ -657,8 +657,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 def in_its_dtype(want: Want) -> Array:
     """Return the values in their dtype, rounded once if it is floating; others as they are.
 
-    Of several integers that are right, that is one in their middle; see `dtypes.nearest_integers`.
-    Raises ValueError if no dtype is stated and the values are float64, which may be of any.
+    If several integers are right, the value lies between them: the nearest integer is returned, an
+    end of the type for what is beyond it, and 0 for NaN. Raises ValueError if no dtype is stated
+    and the values are float64, which may be of any.
     """
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":

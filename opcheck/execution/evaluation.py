@@ -670,7 +670,7 @@ def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outco
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Return the seconds until an answer came or the wait was over; 0 for a refusal."""
+    """Return the seconds until an answer came or the time limit was over; 0 for all others."""
     if isinstance(outcome, model.Produced | model.TimedOut):
         return outcome.seconds
     return 0.0

@@ -336,7 +336,7 @@ class OracleAnswer:
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
-    """Return the oracles that cases name, each with the first of these cases."""
+    """Return the addresses of the oracles that cases name, each with the first of these cases."""
     first: dict[str, Case] = {}
     for case in cases:
         if case.expect.oracle:

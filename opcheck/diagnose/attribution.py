@@ -86,7 +86,10 @@ class DiagnosedResult:
 
     @cached_property
     def accepted(self) -> Case | None:
-        """Another model that the backend accepted on the way to this result."""
+        """Another model that the backend accepted on the way to this result; None if there is none.
+
+        It is the same model at a later opset, or the legal twin of one that it refuses.
+        """
         if self._ours["opset"]:
             return replace(self.case, opset=int(self._ours["opset"]))
         return legal_twin(self.case) if self.record.refused else None
@@ -132,7 +135,11 @@ def attribute_causes(
 def _attributed(
     results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return what `attribute_causes` returns, within its allowance of time."""
+    """Return the diagnoses of each case to be explained, within the allowance of `suspects`.
+
+    Cases whose mutant was found are taken out of `suspects.untried`. Raises KeyboardInterrupt if
+    the user interrupts it.
+    """
     judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
@@ -311,7 +318,7 @@ class _OperatorFailures:
         return [result for result in group if result.case.id not in self.chosen]
 
     def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
-        """Make a diagnosis the cause of these results."""
+        """Make a diagnosis the cause of these results, in `chosen`, in place of an earlier one."""
         self.chosen.update((result.case.id, diagnosis) for result in results)
 
     def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:

@@ -277,7 +277,11 @@ class Suspects:
             return self._diagnose(evidence, case)
 
     def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
-        """Return what `diagnose` returns, within its allowance of time."""
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
+
+        Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
+        the case in `untried` if there is no time left.
+        """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
         try:
@@ -455,7 +459,8 @@ def _is_right(rounded: Evidence) -> bool:
     """Return True if the answer in `rounded`, a view without a fault, passes there.
 
     An infinity or 0 passes where values leave the range of the fault's type. An element that is off
-    by more than a quarter of the largest decides without a bound. The answer is not a refusal.
+    by more than a quarter of the largest decides without a bound; a bound that is computed for the
+    first time raises what the operator's formula raises. The answer is not a refusal.
     """
     assert rounded.got is not None
     if any(map(_is_far, rounded.nearest, rounded.got)):
@@ -543,7 +548,7 @@ class Fault(NamedTuple):
         return text
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
-        """Return the fault as a mutant, combined with `mutant` if one is given.
+        """Return the fault as a mutant, combined with `mutant` unless that is None.
 
         The combination bears the names of both, as in `mutant+computed_in_float32`.
         """
@@ -1106,7 +1111,8 @@ def resemblance(evidence: Evidence) -> str | None:
     """Describe what wrong values have in common, of each output that is wrong.
 
     None if one has no pattern, for a refusal, for several admitted answers or none, and for outputs
-    that are not floating or of another dtype or shape than wanted.
+    that are not floating or of another dtype or shape than wanted. A bound that is computed for the
+    first time raises what the operator's formula raises.
     """
     if evidence.got is None or len(evidence.admitted) != 1:
         return None

@@ -41,6 +41,16 @@ _QUICK_WORKERS = 3
 _KEPT = 1 << 30
 #: The most measurements of a process that does not get warm.
 _MAX_WARM = 50
+#: What an estimate assumes: seconds of starting a backend, of a sample at least, and of judging a
+#: small case; and bytes per second that a call works on, opcheck judges, and processes hand over.
+_START = 2.0
+_SAMPLE = 1e-3
+_JUDGING = 0.3
+_CALL_RATE = 5e8
+_JUDGE_RATE = 2e7
+_HAND_OVER_RATE = 5e8
+#: A quick look leaves out shipped cases whose inputs take more bytes, unless they are named.
+QUICK_BYTES = 1 << 23
 #: A backend: the process in which it is judged, and those in which it is timed.
 Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 #: Returns True once the benchmark is to end.
@@ -374,9 +384,11 @@ class OneCase:
         return [rival for rival in self.rivals if not rival.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
-        """Judge the answer of each backend; one that is not right is not timed.
+        """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
-        Raises Stopped, by `look`, which is called while answers are awaited.
+        Sets `is_judged` and, if a backend is left, `moved`, the bytes that it reads and writes.
+        Raises Stopped if `look`, which is called while answers are awaited, does; WrongCase if the
+        case contradicts itself.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, look)
@@ -523,8 +535,8 @@ class OneCase:
     ) -> Contender | None:
         """Return a process that holds the task and is warm.
 
-        None, with the reason in `rival`, if it failed, died or hung. Raises Stopped if `stop`
-        returns True meanwhile.
+        None, with the reason noted in `rival`, if it failed, died or hung. Adds the seconds of
+        preparation to the rival's. Raises Stopped if `stop` returns True meanwhile.
         """
         look = partial(_look, stop)
         watch = rival.watches[worker]
@@ -564,7 +576,9 @@ class Benchmark:
     def visits(self, stop: Stop = _never) -> Iterator[str]:
         """Measure until all is done or `stop` returns True; yield each case's id before a visit.
 
-        A case whose ratios are precise is left out of later tours.
+        Each tour visits every case once in each process. A case whose ratios are precise, or that
+        no backend is timed on any more, is left out of later tours. Sets `to_come`, the number of
+        visits that are left. Raises UsageError if a file of a model's weights has changed.
         """
         chance = Random(0)
         cases = self._cases
@@ -596,6 +610,32 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
         processes = workers or _QUICK_WORKERS
         plan = replace(plan, processes=processes, looks=(9,), seconds=0.7, warm=0.03)
     return replace(plan, seconds=seconds) if seconds else plan
+
+
+def estimated_seconds(plan: Plan, cases: Sequence[Case], backends: int) -> float:
+    """Return about how long a benchmark takes on a quiet machine, if its first look is enough.
+
+    Args:
+        plan: How much is measured.
+        cases: The cases, of which the sizes of the inputs count.
+        backends: The number of backends.
+    """
+    return _START * backends + sum(_estimated_seconds(plan, case, backends) for case in cases)
+
+
+def _estimated_seconds(plan: Plan, case: Case, backends: int) -> float:
+    """Return about how long a case takes, to be judged and measured until its first look."""
+    moved = sum(spec.nbytes for spec in case.inputs)
+    call = max(_SAMPLE, moved / _CALL_RATE)
+    # The copy and the fixed piece of work are measured like backends.
+    contenders = backends + 2
+    warm = contenders * min(plan.warm, 10 * call)
+    hold = backends * moved / _HAND_OVER_RATE
+    first = plan.looks[0]
+    share = plan.seconds * first / plan.looks[-1]
+    rounds = min(first * contenders * call, share + plan.processes * contenders * call)
+    judging = _JUDGING + moved / _JUDGE_RATE
+    return judging + plan.processes * (warm + hold) + rounds
 
 
 def why_not(case: Case) -> str:

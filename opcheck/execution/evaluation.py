@@ -115,10 +115,10 @@ class CaseEvaluation:
 
     @cached_property
     def question(self) -> Question:
-        """The question that every backend is asked.
+        """The question that every backend is asked; made once.
 
         Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
-        memory.
+        memory, UsageError if a file of a model's weights has changed.
         """
         return expected.question(self.case)
 
@@ -126,7 +126,8 @@ class CaseEvaluation:
     def node(self) -> Node:
         """The node that the question asks about, which is computed right and wrong once for all.
 
-        Raises ValueError if the case's data cannot be made.
+        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
+        memory, UsageError if a file of a model's weights has changed.
         """
         return expected.node_of(self.question.task, self.question.inputs)
 
@@ -136,7 +137,8 @@ class CaseEvaluation:
 
         Raises OracleUnavailable if the case's oracle has no usable answer, WrongCase if the case
         contradicts itself or the engine, Unsupported if the engine has no answer, TooLarge if that
-        takes more than opcheck computes, and ValueError if its data cannot be made.
+        takes more than opcheck computes, ValueError if its data cannot be made, and MemoryError if
+        they do not fit into memory.
         """
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -146,7 +148,7 @@ class CaseEvaluation:
 
         They are of the oracle or the engine. None if neither answers: no oracle and no formula, a
         refusal, a contradiction, or too large a model. Raises ValueError if the case's data cannot
-        be made.
+        be made, MemoryError if they do not fit into memory.
         """
         case = self.case
         question = self.question
@@ -263,7 +265,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck.
+        by opcheck. A crash, a time limit, a lack of memory and unstable answers have their own
+        verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
@@ -333,7 +336,8 @@ class CaseEvaluation:
         """Judge an answer to the case's own data.
 
         If the oracle gave no answer, only what is wrong whatever is right counts, else *not run*. A
-        whole model for which the case is bad, and whose arithmetic is poorer, is a warning.
+        whole model for which the case is bad, and whose arithmetic is poorer, is a warning. Raises
+        what the operator's formula raises for a bound.
         """
         case = self.case
         if expectation.no_oracle:
@@ -531,7 +535,8 @@ class CaseEvaluation:
     def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
         """Return if an answer to other data is wrong, and if it is a model's of poorer arithmetic.
 
-        Both are False if nothing states what is right.
+        Both are False if nothing states what is right. Raises what the operator's formula raises
+        for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         if compared is None:
@@ -665,7 +670,7 @@ def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outco
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Return the seconds until an answer came or the wait was over; 0 for a refusal."""
+    """Return the seconds until an answer came or the time limit was over; 0 for all others."""
     if isinstance(outcome, model.Produced | model.TimedOut):
         return outcome.seconds
     return 0.0
@@ -932,8 +937,8 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
     other, crashes, time limits, unusable answers, and refusals in a later run. Raises WrongCase if
-    the case contradicts itself, ValueError if its data cannot be made, and OracleUnavailable
-    without its oracle's answer.
+    the case contradicts itself, ValueError if its data cannot be made, MemoryError if they do not
+    fit into memory, and OracleUnavailable without its oracle's answer.
     """
     if operator_of(evaluation.case.op) is None:
         return None
@@ -952,7 +957,7 @@ def evidence_of_pass(case: Case) -> Evidence | None:
     """Return the evidence of a pass: the node and its only right answer, without outputs.
 
     None where no single answer is known to be right: for unknown operators, several admitted
-    answers, and a case that is wrong itself.
+    answers, and a case that is wrong itself. Raises MemoryError if the data do not fit into memory.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None

@@ -52,7 +52,8 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """Return the question that `case` asks: its data, other data, and that of its legal twin.
 
-    Outputs have the ranks and types that follow from the answers, where these are known.
+    The twin is an invalid model made valid, None for others. Outputs have the ranks and types that
+    follow from the answers, where these are known.
 
     Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
     ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
@@ -87,8 +88,9 @@ def question(case: Case) -> Question:
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
     """Return the node or model of a case, with its constants; `fed` are the other inputs.
 
-    Raises ValueError if a constant cannot be made: a value overflows its type, or a file cannot be
-    read; MemoryError if it does not fit into memory.
+    Floats of attributes are rounded to float32, as a model holds them. Raises ValueError if a
+    constant cannot be made: a value overflows its type, or a file cannot be read; MemoryError if it
+    does not fit into memory.
     """
     return Task(
         case=case.id,
@@ -183,7 +185,8 @@ def _data_of_model(
     """Return the other data of a whole model, moved if all its inputs are integers such as tokens.
 
     They stay as they are in `other` if that differs from `inputs` already, and if the engine cannot
-    compute the model on moved data, or gives outputs of other shapes there.
+    compute the model on moved data, or gives outputs of other shapes there. Raises MemoryError if
+    these do not fit into memory.
     """
     if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
         return other
@@ -212,7 +215,8 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
 def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
     """Return the outputs in plain arithmetic; None if the node is illegal or not supported.
 
-    Raises MemoryError if they do not fit into memory.
+    Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
+    changed, ValueError for a sparse constant of a model.
     """
     try:
         return node_of(task, inputs).plain
@@ -225,8 +229,9 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
     state it: what the case writes out and what the engine gives, where these agree. Of a model that
-    may be refused, ONNX's inference goes before, and its legal twin stands for an answer, if its
-    inputs have the same ranks. Sizes stay open: they are part of the answer.
+    may be refused, ONNX's inference goes before, and its legal `twin`, the model made valid, stands
+    for an answer, if its inputs have the same ranks; None without one. Sizes stay open: they are
+    part of the answer.
     """
     ranks: dict[str, set[int]] = defaultdict(set)
     types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
@@ -305,7 +310,7 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
-        """Return its answer, or that to the other data, as wants: one for each output.
+        """Return its answer, or with `other_data` that to these, as wants: one for each output.
 
         Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
         or gives another number or other types of outputs than the case has.
@@ -331,7 +336,7 @@ class OracleAnswer:
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
-    """Return the oracles that cases name, each with the first of these cases."""
+    """Return the addresses of the oracles that cases name, each with the first of these cases."""
     first: dict[str, Case] = {}
     for case in cases:
         if case.expect.oracle:
@@ -562,9 +567,9 @@ def _refusal(
 ) -> verdict.Refusal:
     """Return the refusal that an expectation of one admits, with the answer to its legal twin.
 
-    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin
-    is wrong itself; Unsupported or TooLarge if the engine has no answer to the twin. A case of the
-    rule `open` may admit either.
+    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin,
+    the same model made valid, is wrong itself; Unsupported or TooLarge if the engine has no answer
+    to the twin; MemoryError. A case of the rule `open` may admit either.
     """
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
@@ -625,8 +630,8 @@ def _given(
     if they are the same. Without a formula, or where the engine does not support the node, there
     are no bounds.
 
-    Raises WrongCase where the engine contradicts an answer that the case calls the only one, in
-    legality, shape or values, and where an answer needs a tolerance, because the engine has no
+    Raises WrongCase where the engine contradicts an answer in legality, shape or values, unless the
+    case has the rule `open`; and where an answer needs a tolerance, because the engine has no
     bound.
     """
     operator = operator_of(case.op)
@@ -664,8 +669,9 @@ def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
     """Return `want` with the bound of the engine's output, for the case or for its legal twin.
 
-    `other` is that output, None if the engine refuses the model; it needs the same shape and, of a
-    twin, the same values. Raises WrongCase if it has not, and the case states no tolerance.
+    `other` is that output, None if the engine refuses the model. It needs the same shape and, if it
+    `is_twin`, of the model made valid, the same values. Without it, `want` is returned as it is,
+    and judged by the case's tolerance. Raises WrongCase if the case states none.
     """
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
@@ -730,9 +736,10 @@ def computed_answers(
 ) -> list[verdict.Admitted]:
     """Return the answers that the engine admits for `asked` on `inputs`, with error bounds.
 
-    They bear the `name`, if there is one, and the readings of the text that they follow. Raises
-    WrongCase if the text forbids the node or a model declares another type of an output,
-    Unsupported if the engine has no answer, TooLarge if that takes too much.
+    They bear the `name`, if there is one, and the readings of the text that they follow, the ways
+    to understand what it leaves open. Raises WrongCase if the text forbids the node or a model
+    declares another type of an output, Unsupported if the engine has no answer, TooLarge if that
+    takes too much, and UsageError if a file of a model's weights has changed.
     """
     answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):
@@ -748,10 +755,11 @@ def computed_answers(
 def _with_origin(
     case: Case, asked: Question, inputs: tuple[Array, ...], wants: tuple[Want, ...]
 ) -> tuple[Want, ...]:
-    """Return `wants` marked as a whole model's, or as computed from random data, if they are.
+    """Return `wants` marked as a whole model's, and by the data that they are computed from.
 
-    Both, and data that are the case's own (`given`), allow the scatter of errors to be judged; on
-    other data it is not. Raises WrongCase for a model that declares another type of an output.
+    Data drawn at random, a model's, and others of the case's own allow the scatter of errors to be
+    judged; on the data of a second run it is not. Raises WrongCase for a model that declares
+    another type of an output.
     """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
@@ -760,9 +768,12 @@ def _with_origin(
             raise WrongCase(f"it is no valid model: {contradiction}")
     is_whole = case.op == model.GRAPH
     # Scatter is judged once: on other data it is not a mistake.
-    is_drawn = is_whole or (inputs is asked.inputs and _is_drawn(case))
-    is_given = not is_drawn and inputs is asked.inputs
-    return tuple(replace(want, drawn=is_drawn, given=is_given, whole=is_whole) for want in wants)
+    is_random = is_whole or (inputs is asked.inputs and _has_random_data(case))
+    is_own = not is_random and inputs is asked.inputs
+    return tuple(
+        replace(want, of_random_data=is_random, of_own_data=is_own, whole=is_whole)
+        for want in wants
+    )
 
 
 def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
@@ -832,7 +843,7 @@ def _of_reading(
         yield verdict.Answer(_in_any_order(case, each), name)
 
 
-def _is_drawn(case: Case) -> bool:
+def _has_random_data(case: Case) -> bool:
     """Return True if there are floating inputs of several elements, and all are drawn at random.
 
     Drawn is what a case fills uniformly or normally, without single values put in.

@@ -303,7 +303,8 @@ def _golden_tests(case: Case) -> CaseTests:
 
     Raises the exceptions that `golden_tests` handles: Unsupported if the engine has no answer,
     WrongCase and ValueError if the case is wrong or its data cannot be made, InvalidNode if the
-    engine refuses the node, MemoryError.
+    engine refuses the node, MemoryError. UnsoundArithmetic if this machine's arithmetic cannot be
+    relied on.
     """
     question = expected.question(case)
     if isinstance(case.expect, model.Rejected):
@@ -335,7 +336,7 @@ def _test(
     wants: Sequence[Want] = (),
     computed: NodeOutputs | None = None,
 ) -> Test:
-    """Return a test with `computed` outputs, or else those that the case states.
+    """Return a test with `computed` outputs, or if these are None those that the case states.
 
     Without `wants`, what is expected of each output, it has no outputs: the model is to be refused.
     """
@@ -374,9 +375,10 @@ def _kind(case: Case) -> AnswerKind:
 
 
 def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
-    """Return the test of an invalid model, and that of its legal twin.
+    """Return the test of an invalid model, and that of its legal twin, the same model made valid.
 
-    Raises WrongCase if the engine accepts the model, or the case contradicts itself.
+    Raises WrongCase if the engine accepts the model, or the case contradicts itself;
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
@@ -409,7 +411,8 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
     """Return the test of a legal twin.
 
     Raises ValueError if opcheck lacks the operator, if the outputs may come in any order, or if the
-    twin is wrong itself; InvalidNode if it is not legal.
+    twin is wrong itself; InvalidNode if it is not legal; UnsoundArithmetic if this machine's
+    arithmetic cannot be relied on.
     """
     computed = outputs(twin.task, twin.inputs)
     if computed is None:
@@ -424,7 +427,8 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
 def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     """Yield a test for each answer that an undecided text admits, as its author stated it.
 
-    Raises WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one.
+    Raises WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one,
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     assert isinstance(case.expect, model.AnyOf)
     admitted = expected.accepted_answers(case, question)
@@ -463,7 +467,8 @@ def _of_readings(
 
     A reading is a way to understand what the text leaves open. One by which the node is invalid
     gives a test that expects a refusal; one whose outputs are not decided gives none. Raises
-    ValueError if a rounding stays uncertain.
+    ValueError if a rounding stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot
+    be relied on.
     """
     written: list[tuple[Array, ...]] = []
     for reading in readings:

@@ -417,9 +417,11 @@ def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
 def _on_data_of_second_run(
     network: Network, whole: EvaluatedCase, backend: model.BackendInfo
 ) -> Questions[tuple[Network, EvaluatedCase]]:
-    """Return the model on the other data and its result, if its values are wrong there too.
+    """Return the model on the other data and its result, if it has wrong or poorer values there.
 
-    Else `network` and `whole` as they are. Generator of the questions that judge it.
+    Else `network` and `whole` as they are. Generator of the questions that judge it. Raises
+    ValueError or MemoryError if the other data cannot be made, UsageError if a file of the weights
+    has changed.
     """
     turned = network.turned()
     other = yield from turned.evaluation.judge(backend)
@@ -467,7 +469,8 @@ def _first_together(
 
     If a node is wrong by itself, only what it reads is left to explain: its inputs may be wrong in
     the model as it is, where they are not outputs. None if nothing is left to explain. Generator of
-    questions.
+    questions. Raises ValueError or MemoryError if the data cannot be made anew, UsageError if a
+    file of the weights has changed.
     """
     if result.whole is None:
         return None
@@ -487,6 +490,7 @@ def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bo
     """Return True if a wrong node is right as a model of its own, where it is judged by its bound.
 
     Only a node with elements beyond what is allowed is asked; False for all others, and for None.
+    Generator of no question or one.
     """
     if wrong is None or wrong.wrong_alone or not search.gives(wrong.part):
         return False
@@ -696,8 +700,8 @@ class _Search:
     def together(self, network: Network) -> Questions[Part | None]:
         """Return the node from which on the answer is right, with all so far as outputs.
 
-        None if there is none, or if making an output of any other node does as much. Generator of
-        questions, by bisection.
+        None if there is none, or if making an output of any other node does as much. A reason why
+        none is found is put first into `notes`. Generator of questions, by bisection.
         """
         parts = [
             part
@@ -721,8 +725,8 @@ class _Search:
         """Return the place among `parts` by which, all up to it being outputs, the answer is right.
 
         It is their number if not even all of them help, -1 if the model is right without any: a
-        branch in place of an If may be enough. None if a question stays unanswered. Generator of
-        questions.
+        branch in place of an If may be enough. None, noted in `notes`, if a question stays
+        unanswered. Generator of questions.
         """
         low = -1 if network.branches else 0
         high = len(parts)
@@ -740,7 +744,7 @@ class _Search:
     def _is_right(self, network: Network, parts: Sequence[Part]) -> Questions[bool | None]:
         """Return True if the model is right with outputs of nodes as its own, None if unanswered.
 
-        Generator of one question.
+        What came instead of an answer is put first into `notes`. Generator of one question.
         """
         names = chain.from_iterable(part.outputs for part in parts)
         question = network.asking_for([name for name in names if name in self.given])
@@ -805,7 +809,7 @@ def _judge_node(
         return unjudged("it was fed no tensor")
     node = _engine_node(network, part, case, operands)
     try:
-        answers = _drawn_answers(case, node)
+        answers = _answers_judged_by_scatter(case, node)
     except (WrongCase, MemoryError) as error:
         return unjudged(f"unsupported by opcheck: {error}")
     wants = answers[0].wants
@@ -854,13 +858,16 @@ def _engine_node(
     return engine.Node(part.op, operands, case.attrs, places, has_constants, case.opset)
 
 
-def _drawn_answers(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
+def _answers_judged_by_scatter(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
     """Return the admitted answers of a node, judged like answers to data drawn at random.
 
-    Refusals are left out. Raises WrongCase if the engine has none, and MemoryError.
+    So the scatter of their errors counts, next to their bounds. Refusals are left out. Raises
+    WrongCase if the engine has none, and MemoryError.
     """
     return [
-        verdict.Answer(tuple(replace(want, drawn=True) for want in admitted.wants), admitted.name)
+        verdict.Answer(
+            tuple(replace(want, of_random_data=True) for want in admitted.wants), admitted.name
+        )
         for admitted in answers_of(case, node)
         if isinstance(admitted, verdict.Answer)
     ]
@@ -921,7 +928,9 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
         got = seen[name]
         if not isinstance(answer, engine.Expected) or answer.values.shape != got.shape:
             continue
-        want: Want = replace(outputs.computed_want(node.op, name, answer), drawn=True, whole=True)
+        want: Want = replace(
+            outputs.computed_want(node.op, name, answer), of_random_data=True, whole=True
+        )
         ratio = bounded.scatter(want, got)
         error = _off(answer.values, got.astype(np.float64))
         if ratio is None or not np.isfinite(error):

@@ -54,7 +54,8 @@ Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], It
 def stateful_backend(stateful: StatefulMutant) -> Backend:
     """Return a backend whose single answers are right, but whose runs disturb each other.
 
-    It answers by the mutant's habit, which sees all its runs since the model was prepared.
+    It answers by the mutant's habit, which sees all its runs since the model was prepared. A run
+    raises what the engine raises on the node: InvalidNode, which is its refusal, or NotSupported.
     """
 
     def prepare(task: model.Task) -> TaskCall:
@@ -71,7 +72,11 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
 
 
 def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
-    """Return the outcome of a backend that has one answer, or refusal."""
+    """Return the outcome of a backend that has one answer, outputs or a refusal.
+
+    A refusal is an exception in the run, of a documented type. Outputs are given once, so that
+    stability is not judged.
+    """
     if isinstance(answer, InvalidNode):
         return model.Raised("run", type(answer).__name__, message_of(answer), documented=True)
     return model.Produced(backends.as_outputs(answer), 0.0, once=True)
@@ -217,10 +222,10 @@ _Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, boo
 
 @cache
 def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
-    """Return the mutants of an operator on one dtype, the most specific first.
+    """Return the mutants of an operator on one dtype, the most specific first; made once.
 
     Only those that concern a node of a small shipped case are among them; stateful ones are last.
-    None if there is no formula.
+    Empty if there is no formula.
     """
     operator = operator_of(op)
     if operator is None:
@@ -380,7 +385,11 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
 
 
 def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
-    """Do the work of `mutations` in so many processes: a `Spread` of this machine."""
+    """Do the work of `mutations` in so many processes: a `Spread` of this machine.
+
+    Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
+    process and in order. Raises ProcessDied if a process is killed.
+    """
     if jobs == 1:
         return chain.from_iterable(map(work, batches))
     return chain.from_iterable(workers.in_parallel(partial(_whole, work), batches, jobs))
@@ -428,7 +437,7 @@ def _mutation(
 
     The names of cases that kill or notice it are added to `known`, so that they are asked first
     about the next cell. A stateful mutant is shown to none if backends are asked once. Raises
-    UsageError for a case that is wrong.
+    UsageError for a case that is wrong, CaseFileError for arguments about nothing known.
     """
     mutant = mutant_of(cell, wrong)
     harmless = None
@@ -516,7 +525,10 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
 
 @cache
 def _shipped(op: OpVersion) -> tuple[Case, ...]:
-    """Return the shipped cases of a version that decide, the smallest first."""
+    """Return the shipped cases of a version with the rule `must`, the smallest first; read once.
+
+    Raises CaseFileError for shipped files that are wrong.
+    """
     cases = suite.load((), (op.name,))
     return tuple(sorted((it for it in cases if it.op == op and it.rule == "must"), key=size))
 
@@ -560,8 +572,9 @@ def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None
 def arguments(op: OpVersion) -> tuple[Argument, ...]:
     """Return the arguments about a version; of DirectML, those about its ONNX operator too.
 
-    Raises CaseFileError with every argument about a version, a dtype or a mutant that is not known,
-    and every problem of the files.
+    An argument says why no legal input distinguishes some mutants from the formula. Made once for
+    each version. Raises CaseFileError with every argument about a version, a dtype or a mutant that
+    is not known, and every problem of the files.
     """
     operator = operator_of(op)
     versions: Set[int] = operator.formulas.keys() if operator else {op.since}
@@ -615,9 +628,10 @@ def _check_argument(
 
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
-    """Return each shipped file of arguments, with its name and its nodes.
+    """Return each shipped file of arguments, with its name and its nodes; read once.
 
-    Raises CaseFileError with every problem of every file.
+    An argument says why no input distinguishes mutants from the formula. Raises CaseFileError with
+    every problem of every file.
     """
     problems = Problems()
     files: list[tuple[str, FileNode, ArgumentsFields]] = []

@@ -112,7 +112,7 @@ def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
 def _is_in_force(op: model.OpVersion, opset_version: int, *, or_later: bool) -> bool:
     """Return True if this version of an operator is the one of an opset, or `or_later` a later one.
 
-    An opset of 0 is any.
+    An `opset_version` of 0 is any.
     """
     schema = opset.describe(op.domain, op.name, opset_version)
     begins = schema.op.since if schema else opset_version
@@ -251,7 +251,8 @@ def probe(
     """Return the support of each cell, by judging all its models on `backend`.
 
     `declaring` is the backend whose answers are the declarations of `backend`. `counted` passes
-    results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails.
+    results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails,
+    ValueError if a case's data cannot be made.
     """
     cases = [case for cases in asked.values() for case in cases]
     return support(asked, [*counted(Scheduler(cases, [backend]))], declared(asked, declaring))
@@ -262,7 +263,8 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
 
     None where there is no case or no usable answer; once it crashes, is too slow or takes too much
     memory, of all cells that follow. `backend` answers with declarations, as those of
-    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made.
+    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made, Defect if
+    opcheck's own part of an adapter fails.
     """
     declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
@@ -285,7 +287,8 @@ def support(
 ) -> list[Support]:
     """Return the support of each cell by the `results` of one backend and its declarations.
 
-    Cases without a result are left out.
+    `declarations` has True or False, or None where the backend declares nothing. Cases without a
+    result are left out.
     """
     found = {one.case if isinstance(one, Record) else one.case.id: one for one in results}
     return [

@@ -277,9 +277,10 @@ class InProcess:
 
 @contextmanager
 def _staying() -> Iterator[None]:
-    """Turn `os._exit` into SystemExit: a kernel that ends this process with 0 ends it green.
+    """Turn `os._exit` into SystemExit until the block ends: a context manager, which yields None.
 
-    Processes that a kernel forks leave as they like.
+    A kernel that ends this process with 0 would end it green. Processes that a kernel forks leave
+    as they like.
     """
     leave = os._exit
     own_process = os.getpid()

@@ -456,7 +456,7 @@ def sign(x: Bounded) -> Bounded:
     """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("sign", x)
 
@@ -465,7 +465,7 @@ def floor(x: Bounded) -> Bounded:
     """Return the largest integer not above each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("floor", x)
 
@@ -474,7 +474,7 @@ def ceil(x: Bounded) -> Bounded:
     """Return the smallest integer not below each element; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("ceil", x)
 
@@ -483,7 +483,7 @@ def trunc(x: Bounded) -> Bounded:
     """Return each element without its fraction; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("trunc", x)
 
@@ -492,7 +492,7 @@ def round(x: Bounded) -> Bounded:
     """Return the nearest integer, ties to even; infinities and NaN stay.
 
     In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
-    and the error reaches them all.
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
     """
     return _step("round", x)
 
@@ -502,8 +502,8 @@ def _step(name: str, x: Bounded) -> Bounded:
 
     Next to a step, the value is the middle of the admitted ones, which may be no integer, and the
     error reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere
-    there is no error, or an infinite one where that of `x` is. Elements stay lost, that is maybe
-    out of range.
+    there is no error, or an infinite one where that of `x` is. Lost elements, which may be out of
+    range, stay so.
     """
     function = real_function(name)
     x = x.with_rounding()

@@ -511,8 +511,9 @@ def _without_common(x: Bounded) -> Bounded:
 def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
     """Return the relative error of a factor, as common to all that it is spread over; and the rest.
 
-    A factor between 1 − t and 1 + t is at least 1 / (1 + t / (1 − t)). `rank` is the product's; the
-    rest is the factor with its values, and errors only where they are not in common.
+    With t, that error, the factor is between 1 − t and 1 + t, and 1 − t is 1 / (1 + t / (1 − t)).
+    `rank` is the product's; the rest is the factor with its values, and errors only where they are
+    not in common. The factor has errors.
     """
     small, rest = _split_spread(factor)
     return _common_of(factor, rank, down=_inverse_error(small), up=small), rest
@@ -521,9 +522,9 @@ def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
 def _split_divisor(divisor: Bounded, rank: int) -> tuple[Common, Bounded]:
     """Return the relative error of a divisor, as common to all that it is spread over; the rest.
 
-    The quotient's factor is between 1 / (1 + t) and 1 / (1 − t) = 1 + t / (1 − t). `rank` is the
-    quotient's; the rest is the divisor with its values, and errors only where they are not in
-    common.
+    With t, that error, the quotient is multiplied by 1 / (1 + t) to 1 / (1 − t) = 1 + t / (1 − t).
+    `rank` is the quotient's; the rest is the divisor with its values, and errors only where they
+    are not in common. The divisor has errors.
     """
     small, rest = _split_spread(divisor)
     return _common_of(divisor, rank, down=small, up=_inverse_error(small)), rest

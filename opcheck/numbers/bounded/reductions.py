@@ -371,8 +371,8 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    None means all axes. Raises AxisError for an axis that `x` lacks, ValueError if there is no
-    element to choose from or an axis is repeated.
+    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
+    `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1

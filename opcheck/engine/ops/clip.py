@@ -67,8 +67,8 @@ def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) ->
 
     min, max: tensors of rank 0; None for no bound, where an infinity stays, or becomes the largest
     number of its type or of float32, with its sign: DEFAULT_BOUNDS. Where the input or a bound is
-    NaN, the result is NaN, or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. Raises InvalidNode for a bound of rank
-    1 or more.
+    NaN, the result is NaN, or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. Raises InvalidNode
+    for a bound of rank 1 or more.
     """
     for bound in (min, max):
         if bound is not None and bound.ndim:

@@ -3,7 +3,6 @@
 A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opcheck.analysis import without_numbers
 from opcheck.model import Case
 from opcheck.model.case import Given, Rejected, TensorSpec
 
@@ -46,7 +46,7 @@ class Feature(NamedTuple):
 def invalid(case: Case) -> str:
     """Return why a model must be refused, without numbers; "" for a legal model."""
     expect = case.expect
-    return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", expect.reason) if isinstance(expect, Rejected) else ""
+    return without_numbers(expect.reason) if isinstance(expect, Rejected) else ""
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:

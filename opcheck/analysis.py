@@ -496,6 +496,43 @@ def compare(old: Run, new: Run) -> Difference:
     )
 
 
+def same_backends(old: Header, new: Header) -> dict[str, str]:
+    """Return addresses of OLD that have another name in NEW: an option more, or a profile's name.
+
+    A backend has one if what its address names without options is the same, and if no other
+    backend of either run is a candidate. Versions may differ: they are what is compared.
+    """
+    before = _places(old, besides=new)
+    after = _places(new, besides=old)
+    return {
+        addresses[0]: after[place][0]
+        for place, addresses in before.items()
+        if len(addresses) == len(after.get(place, ())) == 1
+    }
+
+
+def _places(header: Header, *, besides: Header) -> dict[tuple[str, str], list[str]]:
+    """Return the addresses that the other run lacks, by what they name without options."""
+    there = {info.address for info in besides.backends}
+    places: dict[tuple[str, str], list[str]] = {}
+    for info in header.backends:
+        if info.address not in there:
+            place = (info.of or info.address).partition("?")[0]
+            places.setdefault((info.kind, place), []).append(info.address)
+    return places
+
+
+def renamed(run: Run, names: Mapping[str, str]) -> Run:
+    """Return a run whose backends have other addresses, those of `names` by the ones they had."""
+    backends = tuple(
+        replace(info, address=names.get(info.address, info.address)) for info in run.header.backends
+    )
+    records = [
+        replace(record, backend=names.get(record.backend, record.backend)) for record in run.records
+    ]
+    return replace(run, header=replace(run.header, backends=backends), records=records)
+
+
 def _is_red(result: Record | None, red: Collection[Verdict]) -> bool:
     return result is not None and is_red(result, red)
 

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.core import Context, Parameter
+from click.shell_completion import CompletionItem
 
+from opcheck.cli import values
 from opcheck.cli.console import STANDARD, note
 from opcheck.errors import CaseFileError, Problem, UsageError, did_you_mean, writing
 from opcheck.report import FORMATS, why_no_report
@@ -74,6 +76,12 @@ class ReportFile(OutputPath):
         if not path:
             self.fail(f"no file: write {form}=PATH", param, ctx)
         return ReportTarget(form, Path(path))
+
+    def shell_complete(
+        self, ctx: Context, param: Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
+        """Complete the format, then the path."""
+        return values.reports(incomplete)
 
 
 def check_report_targets(

@@ -6,12 +6,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from opcheck import __version__, interrupt, own_memory
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 #: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
@@ -28,13 +31,18 @@ COMMANDS = {
     "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
     "show": ("show", "Show one case: its text, model, data and right answers."),
+    "explain": ("explain", "Say what a name means that opcheck prints."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),
     "doctor": ("doctor", "Look at versions, backends and the machine."),
     "trust": ("trust", "Accept the code that a settings file names."),
+    "completion": ("completion", "Print a script that completes command lines in a shell."),
     "schema": ("list", "Print the JSON Schema of case files or another format."),
 }
+
+#: The variable by which a shell asks for completions, as click names it.
+COMPLETE_VARIABLE = "_OPCHECK_COMPLETE"
 
 
 class Commands(click.Group):
@@ -63,6 +71,25 @@ class _Program(Commands):
         names = vars(importlib.import_module(f"opcheck.cli.{COMMANDS[name][0]}"))
         # The command that a module is named after is `command` there.
         return cast(click.Command, names["command" if name == COMMANDS[name][0] else name])
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the program, or answer a shell that asks for completions."""
+        if COMPLETE_VARIABLE in os.environ:
+            from opcheck.cli.completion import register
+
+            register()
+        return super().main(*args, **settings)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        """Complete commands, without importing them, and options."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in `--help`, without importing them."""

@@ -20,6 +20,7 @@ from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.console import STANDARD, note, progress, stdout_console
 from opcheck.cli.files import ReportTarget, lock, read_runs
+from opcheck.cli.kept import in_ci
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
@@ -369,7 +370,7 @@ class Ledgers:
             cases=facts.all_cases(listed | of_run),
             red={record.case for record in records if is_red(record, red)},
             version=backend.version,
-            add=os.environ.get("CI", "").lower() in ("", "0", "false"),
+            add=not in_ci(),
             prune=self.prune,
         )
 

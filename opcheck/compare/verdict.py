@@ -88,10 +88,11 @@ def judge(
     """Return the verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
     One answer or refusal of `admitted`, which is not empty, must be right. Under the rule `should`,
-    a failure or error is a warning. `like` and `declared` are as in `compare`; `twin` is the
-    outcome of a refused model's legal twin, None if it has none. A process that died after other
-    cases has the verdict on the same question asked `alone`, if that is a failure, an error or
-    unstable.
+    a failure or error is a warning. `like` is an input to show next to wrong elements; `declared`
+    names 16-bit types in which the backend says it computes. `twin` is the outcome of a refused
+    model's legal twin, the same model made valid; None if it has none. A process that died after
+    other cases has the verdict on the same question asked `alone`, if that is a failure, an error
+    or unstable.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
@@ -134,11 +135,13 @@ def _judge_answer(
     like: Array | None,
     declared: Collection[str],
 ) -> Judgement:
-    """Return the verdict on outputs, of which some are admitted; arguments as in `judge`.
+    """Return the verdict on outputs, of which one admitted answer must be right.
 
-    A second answer to the same data is judged too. A right answer that contradicts what the backend
-    declared of it fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted
-    values that the wanted dtype cannot hold, and what a formula raises in a tier.
+    `tolerance` is None for the bounds of the answers; `like` is an input to show next to wrong
+    elements or None, and `declared` names 16-bit types that need no warning. A second answer to the
+    same data is judged too. A right answer that contradicts the dtypes or shapes that the backend
+    declared fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted values
+    that the wanted dtype cannot hold, and what a formula raises for a bound.
     """
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     names = [str(answer.name) for answer in admitted]
@@ -167,9 +170,10 @@ def _judge_both_runs(
 ) -> Judgement:
     """Return the verdict on two runs on the same data with other outputs, each judged by itself.
 
-    They contradict each other unless both are right, or right but for a poorer arithmetic; so they
-    do if their errors scatter too differently for one arithmetic. Otherwise it is the worse
-    verdict, `irreproducible`. Raises AssertionError if there is no second answer.
+    They contradict each other, so that the verdict is "unstable", unless both are right, undecided,
+    or right but for a poorer arithmetic; so they do if their errors scatter too differently for one
+    arithmetic. Otherwise it is the worse verdict, `irreproducible`. Raises AssertionError if there
+    is no second answer, and what a formula raises for a bound.
     """
     assert outcome.again is not None
     failures = (first.failure, second.failure)
@@ -223,9 +227,10 @@ def without_own_text(
 def _beyond_the_text(
     declared: question.Declared, stated: question.Declared, output: Array | question.Foreign
 ) -> question.Declared:
-    """Return what is declared of an output without what `stated` has of it; see `without_own_text`.
+    """Return what is declared of an output without what `stated`, the model's text, has of it.
 
-    As it is if either has no shape, if their ranks differ, or if the output is not a tensor.
+    Equal sizes become None; without a shape if the rank is the model's but not the output's. As it
+    is if either has no shape, if their ranks differ, or if the output is not a tensor.
     """
     if declared.shape is None or stated.shape is None or isinstance(output, question.Foreign):
         return declared
@@ -254,9 +259,10 @@ def needs_expected(outcome: question.Outcome) -> TypeGuard[question.Produced | q
 def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
     """Return the verdict on an outcome that does not depend on the expected answer.
 
-    Of an exception after the first answer it is "unstable". An answer that cannot be used is an
-    error, or a warning under the rule `should`. Other answers and refusals are not for this
-    function: see `needs_expected`.
+    That is the verdict of the same name for an outcome that was not run, crashed, timed out, had
+    too little memory, or was declined ("unsupported"). An exception after the first answer, and
+    answers that contradict each other, are "unstable". An answer that cannot be used is an error,
+    or a warning under the rule `should`. Not for outcomes of which `needs_expected` is True.
     """
     match outcome:
         case question.NotRun(reason):
@@ -283,8 +289,8 @@ def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
 def judge_without_oracle(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
     """Return "not run", for this reason `why`, unless the outcome fails whatever the answer is.
 
-    It is "not run" too if the backend declined the case. Other verdicts are those of
-    `judge_without_expected`.
+    It is "not run" too if the backend declined the case. A crash, a time limit, too little memory,
+    contradictions and an unusable answer keep their verdicts.
     """
     if needs_expected(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
@@ -332,7 +338,7 @@ def _judge_outputs(
 def failure(broken: Sequence[Comparison]) -> Failure | None:
     """Return the first way in which outputs fail, other than by a poorer arithmetic.
 
-    Raises IndexError if there is none.
+    No problem, "precision" and "undecided" are skipped. Raises IndexError if there is no other.
     """
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
@@ -343,10 +349,11 @@ def _judge_refusal(
 ) -> Judgement:
     """Return the verdict on a refusal, which must spare the model's legal twin.
 
-    It is an error if no refusal is admitted, or if the twin is refused too; a failure if the twin's
-    outputs are wrong in number, type, dtype or shape; a pass without a twin, and unsupported with
-    one that the backend declined. A twin that crashes or is unstable decides itself. Its values are
-    not judged. Under the rule `should`, an error or a failure is a warning.
+    The twin is the same model made valid; `twin` is its outcome, None if it has none: then the
+    refusal is a pass. It is an error if no refusal is admitted, or if the twin is refused too; a
+    failure if the twin's outputs are wrong in number, type, dtype or shape, and unsupported if the
+    backend declined it. A twin that crashes or is unstable decides itself. Its values are not
+    judged. Under the rule `should`, an error or a failure is a warning.
     """
     if not refusals:
         message = f"raised on a legal model: {raised}"
@@ -378,7 +385,7 @@ def _judge_refusal(
 def downgrade_should(
     rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """Return a judgement of `verdict`, or of a warning in its place if the rule is `should`.
+    """Return a judgement of `verdict` for a `reason`, but of a warning if the rule is `should`.
 
     `kind` is how it fails, None for no failure.
     """
@@ -393,7 +400,10 @@ def _is_structural(comparison: Comparison) -> bool:
 
 
 def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, int, int]:
-    """Return how far outputs are from an answer: wrong forms count first, then wrong outputs."""
+    """Return how far outputs are from an answer, as a key: the nearest one is the least.
+
+    The numbers of outputs of a wrong form, of outputs with wrong values, and of wrong elements.
+    """
     comparisons, _ = attempt
     values = [comparison for comparison in comparisons if comparison.problem == "values"]
     structural = sum(map(_is_structural, comparisons))
@@ -430,12 +440,14 @@ def judge_among(
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
     merely differ; if more than half of the backends agree, the others differ from these.
 
-    Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
-    outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
-    to differ; to refuse what no backend answers is an error. Under the rule `should`, either is a
-    warning. A single answer is not judged. `like` is as in `judge`.
+    Two answers agree if each is within the case's tolerance of the other, None for exactly. The
+    case's outputs give the number of tensors and their dtypes, if known. To refuse what others
+    answer is to differ; to refuse what no backend answers is an error. Under the rule `should`,
+    either is a warning. A single answer is not judged. `like` is an input to show next to elements
+    that differ, or None.
 
-    Raises ValueError for a tolerance that is negative, not finite or of both kinds.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, WrongOperator
+    if the file of the operator's formula is wrong.
     """
     judgements: dict[str, Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
@@ -492,7 +504,7 @@ def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.
 
     An outcome without outputs or a second answer, and outputs of a wrong number or type, are
     returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
-    kinds.
+    kinds, WrongOperator if the file of the operator's formula is wrong.
     """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome

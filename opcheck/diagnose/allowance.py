@@ -34,7 +34,11 @@ class Allowance:
 
     @contextmanager
     def searching(self, part: float = 1.0) -> Iterator[None]:
-        """Count the time inside as spent, of which only a `part` of all may be used up."""
+        """Count the time inside the block as spent on causes; a context manager, which yields None.
+
+        Inside, `check` raises once more than a `part` of the time allowed is spent. Within another
+        search it changes nothing.
+        """
         if self._search:
             yield
             return
@@ -47,7 +51,11 @@ class Allowance:
             self._spent += monotonic() - began
 
     def check(self) -> None:
-        """Raise NoTimeLeft in a search whose time is used up, or that the user interrupted."""
+        """Raise NoTimeLeft in a search whose time is used up, or that the user interrupted.
+
+        The time is the search's part of `least` seconds or, if that is longer, of what the run
+        itself took.
+        """
         if self._search is None:
             return
         began, part = self._search

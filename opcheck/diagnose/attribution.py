@@ -80,7 +80,10 @@ class DiagnosedResult:
 
     @cached_property
     def message(self) -> str:
-        """The message without particulars; for an accepted model, why it is invalid."""
+        """The message without particulars; for an accepted model, why it is invalid.
+
+        "" for failures with values, whose messages are opcheck's own.
+        """
         if self.record.failure in _WITH_MESSAGE:
             return " ".join(PARTICULARS.sub("*", self.own_message).split())
         if self.record.failure == "accepted":
@@ -95,13 +98,22 @@ class DiagnosedResult:
 
     @cached_property
     def accepted(self) -> Case | None:
-        """Another model that the backend accepted on the way to this result."""
+        """Another model that the backend accepted on the way to this result; None if there is none.
+
+        It is the same model at a later opset, or the legal twin of one that it refuses.
+        """
         if self._ours["opset"]:
             return replace(self.case, opset=int(self._ours["opset"]))
         return legal_twin(self.case) if self.record.refused else None
 
     def rules_out(self, failure: Failure | None, message: str) -> bool:
-        """Return True if the case, by its result, does not fail in this way."""
+        """Return True if the case, by its result, does not fail in this way.
+
+        `failure` is how others fail, with this `message`. If they accept an invalid model, only a
+        case that is invalid for the same reason and was refused rules that out. A case that fails
+        otherwise, with an answer, rules out failures without an answer and a wrong number of
+        outputs.
+        """
         own_failure = self.record.failure
         refused = self.record.refused
         passed = self.record.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)
@@ -137,6 +149,11 @@ def attribute_causes(
 def _attributed(
     results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
 ) -> dict[str, tuple[Diagnosis, ...]]:
+    """Return the diagnoses of each case to be explained, within the allowance of `suspects`.
+
+    Cases whose mutant was found are taken out of `suspects.untried`. Raises KeyboardInterrupt if
+    the user interrupts it.
+    """
     judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
@@ -162,9 +179,10 @@ def _attributed(
 
 
 def _exceptions(results: Iterable[DiagnosedResult]) -> dict[str, str]:
-    """Return the exceptions in words, by their messages without particulars.
+    """Return the exceptions of `results` in words, by their messages without particulars.
 
-    The words have the particulars if all exceptions of that message have the same.
+    The words, cut to 160 letters, have the particulars if all exceptions of that message have the
+    same.
     """
     whole: dict[str, set[str]] = defaultdict(set)
     for result in results:
@@ -227,9 +245,10 @@ class _OperatorFailures:
         self.chosen: dict[str, Diagnosis] = {}
 
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
-        """Return mutants that no pass of the same kernel contradicts.
+        """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
 
-        For a refusal no pass of any kernel may, if it must hold `everywhere`.
+        A kernel is a version with a type. For a refusal no pass of any kernel may, if it must hold
+        `everywhere`. A mutant that there is no time to check is left out.
         """
         cells = [cell_of(result.case)]
         if result.record.failure == "raised" and everywhere:
@@ -250,7 +269,10 @@ class _OperatorFailures:
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:
-        """The question of each case, whatever its type and opset."""
+        """A key for the question of each case, whatever its type and opset.
+
+        The keys are in the order of `cases`.
+        """
         return [
             (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
             for case in self.cases
@@ -297,7 +319,7 @@ class _OperatorFailures:
         """Return the chosen cause of a case, other mutants, and remarks, without repeats.
 
         Other mutants are those that fit, and that no passed case contradicts. A case without a
-        cause has remarks only.
+        cause has remarks only, the first of which is its exception if it raised.
         """
         case = result.case.id
         remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
@@ -314,11 +336,14 @@ class _OperatorFailures:
         return [result for result in group if result.case.id not in self.chosen]
 
     def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
-        """Make a diagnosis the cause of these results."""
+        """Make a diagnosis the cause of these results, in `chosen`, in place of an earlier one."""
         self.chosen.update((result.case.id, diagnosis) for result in results)
 
     def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:
-        """Choose the causes of unstable results by how their messages begin."""
+        """Choose the causes of unstable results by how their messages begin, in `chosen`.
+
+        Those that begin otherwise stay without a cause.
+        """
         for start, text in _CONTRADICTIONS.items():
             alike = [result for result in unstable if result.message.startswith(start)]
             self._choose(Diagnosis(None, text, (len(alike), len(unstable), 0, 0)), alike)
@@ -326,7 +351,13 @@ class _OperatorFailures:
     def _cover(
         self, group: Sequence[DiagnosedResult], standing: Counter[str], *, with_rules: bool
     ) -> None:
-        """Repeatedly choose the cause that explains most of the rest of a group."""
+        """Choose the causes of a group, in place, the one that explains most of the rest first.
+
+        Candidates are mutants that no pass contradicts, unless they may fit by chance (in fewer
+        than three questions, and fewer than a quarter of the rest), and, if `with_rules`, a rule
+        that explains more. `standing`, the number of cases that each mutant explains over all
+        operators, breaks ties. What none explains stays without a cause.
+        """
         while True:
             left = self._without_cause(group)
             if not left:
@@ -345,7 +376,10 @@ class _OperatorFailures:
                 return
 
     def _choose_mutant(self, diagnosis: Diagnosis, results: Sequence[DiagnosedResult]) -> None:
-        """Make a mutant's diagnosis the cause of these results, after their exceptions if any."""
+        """Make a mutant's diagnosis the cause of these results, in `chosen`.
+
+        Of those that raised, its text begins with their exception.
+        """
         by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in results:
             is_raised = result.record.failure == "raised"
@@ -355,7 +389,11 @@ class _OperatorFailures:
             self._choose(replace(diagnosis, text=text), alike)
 
     def _way(self, group: Sequence[DiagnosedResult], message: str) -> str:
-        """Describe how a group fails, with the `message` that all of it share, "" for several."""
+        """Describe how a group fails, as the beginning of a sentence.
+
+        `message` is what all of it share, "" for several. Of exceptions, the most frequent is
+        named, and how many others there are.
+        """
         failure = group[0].record.failure
         if failure != "raised":
             return f"{WAYS[failure]}{_shown(message)}"
@@ -369,9 +407,11 @@ class _OperatorFailures:
     def _best_mutant(
         self, left: Sequence[DiagnosedResult], standing: Counter[str]
     ) -> tuple[str, list[DiagnosedResult]]:
-        """Return the mutant that explains the most of those left, and these.
+        """Return the name of the mutant that explains the most of those left, and these results.
 
-        None of them if it may fit by chance.
+        "" if none explains any. Ties go to the mutant with the larger `standing`, the number of
+        cases that it explains over all operators. No result if it may fit by chance: if these are
+        fewer than three questions, and fewer than a quarter of those left.
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
@@ -390,7 +430,11 @@ class _OperatorFailures:
         return best, explained
 
     def _try_chosen_mutants(self) -> None:
-        """Try the mutants that explain other failures, and pairs of them, on the rest."""
+        """Try the mutants that explain other failures, and pairs of them, on the rest.
+
+        Adds those that fit to `fitting`, and to `uncontradicted` if no pass contradicts them.
+        Failures that there is no time for are noted in `suspects.untried`.
+        """
         chosen = {diagnosis.mistake for diagnosis in self.chosen.values()}
         known: dict[str, Mutant] = {}
         for fitting in self.fitting.values():
@@ -446,7 +490,13 @@ class _OperatorFailures:
         return others | self.also_accepted if failure in _WITHOUT_VALUES else others
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose mutants that passes contradict, but only in cases unlike those that failed."""
+        """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
+
+        For each mutant that fits failures without a cause, the most frequent first, a condition is
+        sought that at least three of them meet, and no pass that contradicts the mutant. Those that
+        meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, no
+        condition is needed.
+        """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(group):
             for name in self.fitting[result.case.id]:
@@ -480,7 +530,10 @@ class _OperatorFailures:
                 self._choose_mutant(diagnosis, self._under(condition, results))
 
     def _choose_patterns(self) -> None:
-        """Choose patterns of wrong values where nothing else explains them."""
+        """Choose patterns of wrong values, in `chosen`, where nothing else explains them.
+
+        A pattern needs at least three failures.
+        """
         wrong = [result for result in self.failing if result.record.failure == "values"]
         by_pattern: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(wrong):
@@ -493,7 +546,11 @@ class _OperatorFailures:
     def _rule(
         self, left: list[DiagnosedResult], group: Sequence[DiagnosedResult]
     ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
-        """Return the rule that covers the most of those left, and these."""
+        """Return the rule that covers the most of those left, and these; None if there is none.
+
+        A rule says under which condition cases of the `group`, which fail in one way, do so. It
+        holds for no case that does not. None, too, if it explains less than half of those left.
+        """
         message = self._shared_message(group)
         others = self._others(left, group)
         if left[0].record.failure == "accepted":
@@ -539,7 +596,12 @@ class _OperatorFailures:
         group: Sequence[DiagnosedResult],
         others: int,
     ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
-        """Return as `_rule` does for invalid models that are accepted; `others` were refused."""
+        """Return the rule by which invalid models are accepted, and the results that it explains.
+
+        Without a condition that distinguishes them from `others`, the bits of cases that were
+        refused, it explains all of those left. None if the models are invalid for different
+        reasons, so that the `message` is "".
+        """
         if not message:
             return None
         condition = self._condition(left, others, group) if others else None
@@ -564,7 +626,9 @@ class _OperatorFailures:
     ) -> Condition | None:
         """Return the condition that holds for the most of those left, and none of the `others`.
 
-        The whole `group` fails in this way; `few` as in `rules.rule`.
+        `others` are bits of cases. The whole `group` fails in this way. If `few`, facts that
+        kernels branch on may rest on few different questions. None if fewer than three of those
+        left meet any.
         """
         return rule(
             self.features,
@@ -576,7 +640,10 @@ class _OperatorFailures:
         )
 
     def _bits(self, cases: Iterable[Case]) -> int:
-        """Return a set of cases, as `rules` has them."""
+        """Return a set of cases as an integer: bit n is set for the n-th of `self.cases`.
+
+        Raises KeyError for a case that is not among them.
+        """
         return sum(1 << number for number in {self.numbers[id(case)] for case in cases})
 
     def _under(
@@ -605,7 +672,10 @@ def _cut(message: str, longest: int) -> str:
 
 
 def legal_twin(case: Case) -> Case | None:
-    """Return the legal twin of a case that admits a refusal, at the opset of the case."""
+    """Return the legal twin of a case that admits a refusal, at the opset of the case.
+
+    That is the same model made valid; None for a case without one.
+    """
     rejected = case.expect.rejection
     legal = rejected.legal if rejected else None
     return replace(legal, opset=case.opset) if legal else None

@@ -88,7 +88,10 @@ class _CellHistory:
 
 
 def names_of(op: OpVersion) -> set[str]:
-    """Return the names of all diagnoses for an operator; empty where no mutant is known."""
+    """Return the names that a diagnosis of an operator may have; empty where no mutant is known.
+
+    They are those of its mutants, former ones too, of faults, of pairs of these, and `not_checked`.
+    """
     names = {name for mutant in causes_of(op) for name in mutant.names}
     pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
     return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
@@ -103,9 +106,10 @@ class _Trials:
     broken: dict[str, str] = field(default_factory=dict)
 
     def holds(self, test: _Test, mutant: Mutant, evidence: Evidence) -> bool:
-        """Return the result of a test; False for a mutant that raises, noted in `broken`.
+        """Return the result of a test of a mutant by a failure or a pass.
 
-        Raises NoTimeLeft if the time for causes is used up.
+        False for a mutant that raises, which is noted in `broken`. Raises NoTimeLeft if the time
+        for causes is used up.
         """
         self.allowance.check()
         try:
@@ -116,12 +120,20 @@ class _Trials:
             return False
 
     def fitting(self, mutants: Iterable[Mutant], evidence: Evidence) -> list[Mutant]:
-        """Return the mutants that reproduce a failure; raises NoTimeLeft."""
+        """Return the mutants that reproduce a failure; those that raise are noted in `broken`.
+
+        Raises NoTimeLeft if the time for causes is used up.
+        """
         return [mutant for mutant in mutants if self.holds(reproduces, mutant, evidence)]
 
 
 def looks_like(name: str, evidence: Evidence) -> bool:
-    """Return True if a mutant of this name, or of this former name, reproduces a failure."""
+    """Return True if a mutant of this name, or of this former name, reproduces a failure.
+
+    It may do so next to a fault, and two mutants may together, of the name `one+other`.
+    `not_checked` fits an answer to a model that must be refused. Time is not limited; a mutant that
+    raises reproduces nothing.
+    """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
     parts = {*name.split("+")}
@@ -138,9 +150,10 @@ def looks_like(name: str, evidence: Evidence) -> bool:
 def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> list[Mutant]:
     """Return mutants that give the answer; else faults such as a poorer arithmetic.
 
-    A fault that fits alone is added if no mutant does, float32 in any case. Mutants combined with
-    faults, which take longest, are tried only if nothing else fits. None is tried on inputs beyond
-    `_LARGEST`. Raises NoTimeLeft.
+    A fault is a mistake that any operator can have, in the type of the output or of the
+    computation. One that fits alone is added if no mutant does, float32 in any case. Mutants
+    combined with faults, which take longest, are tried only if nothing else fits. No mutant is
+    tried on inputs beyond 1 MiB. Mutants that raise are noted in `trials`. Raises NoTimeLeft.
     """
     tried = mutants if evidence.nbytes <= _LARGEST else ()
     fitting = trials.fitting(tried, evidence)
@@ -167,6 +180,7 @@ class _View(NamedTuple):
 def _views_to_try(evidence: Evidence, trials: _Trials) -> list[_View]:
     """Return the views of an answer, of poorer arithmetics down to the widest that explains it.
 
+    A view is the answer as it would be without a fault; the fault explains it if it is right then.
     Raises NoTimeLeft.
     """
     views: list[_View] = []
@@ -187,10 +201,11 @@ def _views_to_try(evidence: Evidence, trials: _Trials) -> list[_View]:
 def _fitting_with_faults(
     views: Sequence[_View], tried: Sequence[Mutant], trials: _Trials, distant: Set[str]
 ) -> list[Mutant]:
-    """Return mutants that give the answer beside a fault in the first fault's dtype.
+    """Return mutants combined with a fault, if both together give the answer.
 
-    Those of the names `distant` are tried only where numbers are cut: a poorer arithmetic alone
-    cannot explain their distance. Raises NoTimeLeft.
+    Faults are those in the dtype of the first view. Mutants of the names `distant` are tried only
+    where numbers are cut: a poorer arithmetic alone cannot explain their distance. Empty without
+    `views`. Raises NoTimeLeft.
     """
     first = [view for view in views if view.fault.dtype == views[0].fault.dtype]
     is_cut = len({view.evidence for view in first}) > 1
@@ -207,8 +222,8 @@ def _fitting_with_faults(
 def _that_may_explain(evidence: Evidence) -> tuple[Mutant, ...]:
     """Return the mutants that may explain a failure: of an exception, mistakes of refusing alone.
 
-    Any misreading may lead to a value that is refused then, but an exception of a type that its
-    adapter raises by accident shows no misreading.
+    `evidence.got` is None for an exception. Any misreading may lead to a value that is refused
+    then, but an exception of a type that its adapter raises by accident shows no misreading.
     """
     mutants = causes_of(evidence.node.op)
     if evidence.got is None:
@@ -260,12 +275,23 @@ class Suspects:
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
         """Return the mutants that reproduce a failure, or else a pattern of its numbers.
 
-        Without time it returns the mutants found before, and notes the `case` in `untried`.
+        Mutants that a pass in the same version and dtype contradicts are left out; the one that
+        explains the most failures up to now comes first. Without any, it is `not_checked` for an
+        answer to a model that must be refused. Mutants that raised are reported at the end, each
+        once.
+
+        What fits the `case`, an id or "", is remembered. Without time, the mutants are missing, and
+        the case is noted in `untried`.
         """
         with self.allowance.searching(WHILE_RUNNING):
             return self._diagnose(evidence, case)
 
     def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
+
+        Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
+        the case in `untried` if there is no time left.
+        """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
         try:
@@ -297,9 +323,11 @@ class Suspects:
         return (*diagnoses, *self._reports_of_broken())
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
-        """Return the mutants that give an answer.
+        """Return the mutants that give an answer; none after too many attempts in vain.
 
-        After many failures of a cell, those that explained one before are tried first.
+        After many failures of a version and dtype, those that explained one before are tried first,
+        and all only if none fits. Counts the failure in the `cell`, and notes a `case` on which all
+        were tried in vain. Raises NoTimeLeft.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -323,14 +351,18 @@ class Suspects:
         return fits
 
     def _reports_of_broken(self) -> list[Diagnosis]:
-        """Report mutants that raised, each once."""
+        """Return a remark on each mutant that raised since the last call, and forget them."""
         broken = dict(self._trials.broken)
         self._trials.broken.clear()
         message = "a mistake of opcheck's own could not be tried"
         return [Diagnosis(None, f"{message}: {name}: {how}") for name, how in broken.items()]
 
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
-        """Return the mutants that give the answer to a case, after its first diagnosis."""
+        """Return the mutants that give the answer to a case, by name, in the order of all mutants.
+
+        They are those found when the case was diagnosed, contradicted or not; if that was not here,
+        or found none, those that its `diagnoses` name.
+        """
         known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)
         if not fits:
@@ -349,14 +381,19 @@ class Suspects:
         return {mutant.name: mutant for mutant in sorted(fits, key=place)}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
-        """Return the pattern of an answer's numbers, after its first diagnosis."""
+        """Return the pattern of an answer's numbers, "" for none.
+
+        It is the one found when the case was diagnosed; if that was not here, the first of its
+        `diagnoses` without a mutant.
+        """
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
     def is_contradicted(self, mutant: Mutant, cell: Cell, *, of_legal: bool) -> bool:
         """Return True if a pass of a version and dtype contradicts a mutant; see `against`.
 
-        True, too, without time to find that out: what was not checked is not named.
+        A pass does so if the mutant would have failed there. True, too, without time to find that
+        out: what was not checked is not named.
         """
         try:
             return bool(self.against(mutant, cell, enough=1, of_legal=of_legal))
@@ -366,10 +403,12 @@ class Suspects:
     def against(
         self, mutant: Mutant, cell: Cell, enough: int | None = None, *, of_legal: bool = False
     ) -> list[Case]:
-        """Return the passes of a version and dtype that contradict a mutant, or `enough`.
+        """Return the passes of a version and dtype that contradict a mutant.
 
-        If it is to explain failures `of_legal` models, refusals of invalid ones do not count: a
-        backend may check a model before it makes the mistake. Raises NoTimeLeft.
+        All of them if `enough` is None; else the search ends at that number. Each pass is tried
+        once for each mutant; those with large data are not. If it is to explain failures `of_legal`
+        models, refusals of invalid ones do not count: a backend may check a model before it makes
+        the mistake. Raises NoTimeLeft.
         """
 
         def counts(case: Case) -> bool:
@@ -396,16 +435,21 @@ class Suspects:
         return against
 
     def _evidence_of_pass(self, case: Case) -> Evidence | None:
-        """Return the evidence of a pass, made once; None for large data."""
+        """Return the evidence of a pass, made once; None for more than 16 KiB of inputs.
+
+        None too where no single answer is known to be right.
+        """
         if id(case) not in self._recalled:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return mutants that reproduce a kept failure: `known` ones, pairs of them, or any.
+        """Return mutants that reproduce a kept failure, by name: `known` ones, pairs, or any.
 
-        Raises NoTimeLeft.
+        The first of these three of which one fits decides. All mutants are tried on some failures
+        only, and not where they were tried in vain before. Empty if none fits, or the failure was
+        not kept. Raises NoTimeLeft.
         """
         evidence = self._failed.get(case.id)
         if evidence is None:
@@ -423,7 +467,7 @@ class Suspects:
 
 
 def cell_of(case: Case) -> Cell:
-    """Return the version and the type, for which kernels are written."""
+    """Return the version and the type, for which kernels are written; "" for a type unknown."""
     given = {spec.name: spec for spec in case.inputs}
     lead = leading(case.op, [given.get(slot) for slot in case.slots] or case.inputs)
     dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
@@ -436,7 +480,12 @@ def as_diagnosis(mutant: Mutant) -> Diagnosis:
 
 
 def _is_right(rounded: Evidence) -> bool:
-    """Return True if the answer passes with infinity or 0 where sums of powers leave the range."""
+    """Return True if the answer in `rounded`, a view without a fault, passes there.
+
+    An infinity or 0 passes where values leave the range of the fault's type. An element that is off
+    by more than a quarter of the largest decides without a bound; a bound that is computed for the
+    first time raises what the operator's formula raises. The answer is not a refusal.
+    """
     assert rounded.got is not None
     if any(map(_is_far, rounded.nearest, rounded.got)):
         return False
@@ -470,7 +519,11 @@ def _is_off(right: Floats, got: Floats, times: int) -> Any:
 
 
 def _fits(comparison: Comparison, rounded: Evidence, place: int) -> bool:
-    """Return True if an output passes, but for infinity and 0 where values leave the range."""
+    """Return True if the output at `place` passes, by its comparison.
+
+    If the arithmetic's range alone explains it, it passes only if all other elements than
+    infinities, NaN and 0 are equal to the right ones.
+    """
     right = rounded.nearest[place]
     got = (rounded.got or ())[place]
     if comparison.tier != "range" or right is None or isinstance(got, Foreign):
@@ -519,7 +572,10 @@ class Fault(NamedTuple):
         return text
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
-        """Return the fault as a mutant, combined with another one if given."""
+        """Return the fault as a mutant, combined with `mutant` unless that is None.
+
+        The combination bears the names of both, as in `mutant+computed_in_float32`.
+        """
         if mutant is None:
             text = self.text
             if self.kind == "computed":
@@ -530,7 +586,11 @@ class Fault(NamedTuple):
         return Mutant(name, text, partial(self._spoilt, mutant.answer), aliases=tuple(aliases))
 
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
-        """Return an answer with the fault."""
+        """Return the outputs that `answer` gives to a node, with the fault.
+
+        A fault of the computation leaves them as they are if the first input is not floating, or
+        has no more digits than the fault's type.
+        """
         own = None if node.lead is None else of(node.lead)
         if self.kind == "output":
             return [np.asarray(output).astype(self.dtype.numpy) for output in answer(node)]
@@ -540,7 +600,10 @@ class Fault(NamedTuple):
         return [output.astype(own.numpy) for output in outputs]
 
     def narrowed(self, node: Node) -> Node:
-        """Return the node with its inputs in the type."""
+        """Return the node with its floating inputs in the fault's type; made once for each node.
+
+        If the fault is saturation, they are clipped to the largest finite number.
+        """
 
         def made() -> Node:
             narrow = self.dtype.numpy
@@ -553,7 +616,10 @@ class Fault(NamedTuple):
         return node.variant(self.name, made)
 
     def restored(self, got: Array) -> Array:
-        """Return an output in the type, infinite again where it was cut."""
+        """Return an output in the fault's type.
+
+        If the fault is saturation, the largest number and its negative become infinite.
+        """
         narrow = got.astype(self.dtype.numpy)
         if self.kind != "saturated":
             return narrow
@@ -561,6 +627,10 @@ class Fault(NamedTuple):
         return np.where(largest, np.copysign(np.inf, narrow), narrow).astype(narrow.dtype)
 
     def _bounded(self, array: Array) -> Array:
+        """Return an array of the fault's type clipped to finite numbers, if the fault saturates.
+
+        Any other is returned as it is.
+        """
         if self.kind != "saturated" or array.dtype != self.dtype.numpy:
             return array
         low, high = (array.dtype.type(end) for end in limits(self.dtype))
@@ -568,7 +638,11 @@ class Fault(NamedTuple):
 
 
 def both(one: Mutant, other: Mutant) -> Mutant:
-    """Combine two mutants; where both spoil an element, the second wins."""
+    """Return two mutants as one; where both spoil an element, the second wins.
+
+    If one gives another shape than the right one, the answer is that of the second alone. Its names
+    are all pairs `one+other`.
+    """
 
     def spoilt(node: Node) -> Sequence[Any]:
         outputs = []
@@ -588,7 +662,11 @@ FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), 
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
-    """Return the mutant or fault of this name, or the combination that it names; else None."""
+    """Return the mutant or fault of this name, or the combination that it names.
+
+    A name is one of `mutants`, of a fault, or several with "+" between them. None if a part is
+    unknown.
+    """
     combined: Mutant | None = None
     for part in name.split("+"):
         mutant = mutants.get(part)
@@ -622,7 +700,10 @@ class Evidence:
         return sum(array.nbytes for array in self.node.inputs if array is not None)
 
     def is_right(self, outputs: Outputs) -> bool:
-        """Return True if other outputs would have passed."""
+        """Return True if other outputs would have passed; some admitted answer decides.
+
+        A bound that is computed for the first time raises what the operator's formula raises.
+        """
         return any(
             are_plainly_right(wants, outputs, self.tolerance)
             or all(
@@ -632,7 +713,11 @@ class Evidence:
         )
 
     def passes(self, place: int, output: Output) -> bool:
-        """Return True if an output at this place would have passed, whatever the others are."""
+        """Return True if an output at this place would have passed, whatever the others are.
+
+        False if nothing is admitted there. A bound that is computed for the first time raises what
+        the operator's formula raises.
+        """
         for want in self._wants(place):
             (comparison,) = compare_outputs([want], [output], self.tolerance)
             if comparison.problem is None:
@@ -640,7 +725,11 @@ class Evidence:
         return False
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
-        """Mask elements that may differ so much between two correct implementations; or False."""
+        """Mask elements that may differ so much between two correct implementations.
+
+        That is by twice the error that the output's bound allows. False, instead of a mask, if
+        there is not exactly one bound.
+        """
         bounds = [want.bound for want in self._wants(place)]
         if len(bounds) != 1 or bounds[0] is None:
             return False
@@ -648,7 +737,13 @@ class Evidence:
             return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
 
     def is_far_from(self, place: int, plain: Any) -> bool:
-        """Return True if the answer is another than this, however that was rounded."""
+        """Return True if the output at `place` cannot be `plain`, however that was rounded.
+
+        `plain` is a mutant's output in plain arithmetic. So it is if the distance of an element is
+        more than half of the digits of the largest (in 16 bits, than nearly all), is no small part
+        of that of the right value from `plain`, and is beyond twice the bound. False for outputs
+        that pass, and for what is not floating or has another shape than the right one.
+        """
         got = (self.got or ())[place]
         right = self.nearest[place]
         if place in self.passing or right is None or not isinstance(got, np.ndarray):
@@ -671,7 +766,10 @@ class Evidence:
 
     @cached_property
     def passing(self) -> frozenset[int]:
-        """The places of the outputs that pass, where others do not."""
+        """The places of the outputs that pass, where others do not.
+
+        Empty for a single output, and if all pass.
+        """
         got = self.got or ()
         if len(got) == 1:
             return frozenset()
@@ -684,6 +782,11 @@ class Evidence:
         return [self._nearest(place, got) for place, got in enumerate(self.got or ())]
 
     def _nearest(self, place: int, got: Output) -> Array | None:
+        """Return the right values of an output nearest to `got`, rounded to its dtype.
+
+        Of several admitted answers, those at the smallest largest distance. None if `got` is not
+        floating, and without right numbers of its shape.
+        """
         dtype = None if isinstance(got, Foreign) else of(got)
         if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
             return None
@@ -700,7 +803,10 @@ class Evidence:
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
-        """Largest distance of each output in ULP, and its place; 0 if unknown."""
+        """Largest distance of each output from the nearest right values in ULP, and its place.
+
+        Both are 0 if unknown: for what is not floating, has another shape, or has no element.
+        """
         farthest = []
         for got, right in zip(self.got or (), self.nearest, strict=True):
             if right is None or isinstance(got, Foreign) or not got.size:
@@ -711,7 +817,11 @@ class Evidence:
         return farthest
 
     def narrower_types(self) -> list[DType]:
-        """Return narrower types, the widest first, for outputs of the input's floating type."""
+        """Return narrower types that may explain the answer, the widest first.
+
+        They are types of the operator whose unit roundoff is at most 256 times the largest error.
+        None unless all outputs are of the first input's floating type.
+        """
         lead = self.node.lead
         own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
@@ -725,7 +835,10 @@ class Evidence:
 
     @cached_property
     def _coarseness(self) -> float:
-        """The largest relative error; infinite if unknown, and much less if all are alike."""
+        """The largest relative error of wrong elements; infinite if there is none or it is unknown.
+
+        If all errors are alike, they are no roundings, and it is 2¹⁶ times less.
+        """
         by_output = [np.zeros(0)]
         for right, got in zip(self.nearest, self.got or (), strict=True):
             if right is not None and isinstance(got, np.ndarray):
@@ -742,7 +855,12 @@ class Evidence:
         return math.ldexp(largest, -2 * _FINER) if are_alike else largest
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
-        """Yield the answer as it would be without each fault, the likeliest first."""
+        """Yield faults, each with the answer as it would be without it, the likeliest first.
+
+        An output of the wrong type comes first, then computation in each narrower type, without and
+        with saturation. The answer is cast to the right type or, in a narrower one, compared with
+        the engine's answer there.
+        """
         types = self._types()
         if types:
             wanted, dtype = types
@@ -771,7 +889,10 @@ class Evidence:
         return any((np.isfinite(x) & (np.abs(x) > limits(dtype)[1])).any() for x in arrays)
 
     def _types(self) -> tuple[DType, DType] | None:
-        """Return the type that all outputs must have, and the one that all have instead."""
+        """Return the type that all outputs must have, and the one that all have instead.
+
+        None if they are equal, or if outputs differ in it. Both are booleans, floats or integers.
+        """
         wanted = {want.dtype for wants in self.admitted for want in wants}
         types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
         if len(wanted) != 1 or len(types) != 1 or wanted == types:
@@ -784,7 +905,11 @@ class Evidence:
         return None
 
     def _rounded(self, fault: Fault) -> Evidence:
-        """Return the evidence in a fault's type, with the engine's answer there."""
+        """Return the evidence in a fault's type, with the engine's answer there.
+
+        If the engine has none, the admitted answers stay, without their bounds, and may be off by
+        some ULP.
+        """
         node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):
             arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
@@ -802,7 +927,13 @@ class Evidence:
 
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if `mutant` gives the same wrong answer, up to rounding."""
+    """Return True if `mutant` gives the same wrong answer, up to rounding.
+
+    A refusal (`evidence.got` is None) is reproduced if the mutant refuses the model too; numbers
+    drawn at random, if they may be drawn from the mutant's distribution. Any other answer of the
+    mutant must be wrong itself. Raises what the mutant raises on the node, but for InvalidNode,
+    NotSupported and MemoryError, which count as a refusal.
+    """
     operator = operator_of(evidence.node.op)
     is_rounded = operator is not None and not operator.exact
     if is_rounded and _is_far_in_plain_arithmetic(mutant, evidence):
@@ -819,7 +950,12 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if the mutant is far off in plain arithmetic, too, which takes less time."""
+    """Return True if the mutant is far off in plain arithmetic, too, which takes less time.
+
+    Far off means that rounding cannot make the backend's answer of it. True, too, if it gives
+    another kind of answer, or the right one. False for illegal nodes and numbers drawn at random.
+    Adds the mutant to `evidence.distant` if no poorer arithmetic explains the distance.
+    """
     if not evidence.node.is_legal or evidence.node.draws:
         return False
     with setting(of_legality, True):
@@ -832,14 +968,21 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def _is_distant(got: Output, plain: Any) -> bool:
-    """Return True if an element of two arrays differs by more than a quarter of the largest."""
+    """Return True if an element of two arrays differs by more than a quarter of the largest.
+
+    Infinities, NaN and elements that came as 0 do not count; False for what is not a real array.
+    """
     if not isinstance(got, np.ndarray) or not is_real(got):
         return False
     return bool(_is_off(wide(got), wide(plain), 4).any())
 
 
 def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: bool) -> bool:
-    """Return True if a mutant's outputs are the backend's, or both right, up to rounding."""
+    """Return True if each output is the mutant's, up to rounding, or right in both.
+
+    `answer` are the mutant's outputs, of the kind of the backend's. `is_rounded` is True if the
+    operator rounds.
+    """
     got = evidence.got or ()
     right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
     untouched = {n for n, output in enumerate(right) if same_answers((output,), answer[n : n + 1])}
@@ -858,7 +1001,11 @@ def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: b
 
 
 def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
-    """Return the outputs of a mutant, none for a refusal; None for another kind of answer."""
+    """Return the outputs of a mutant; an empty tuple if both it and the backend refuse.
+
+    None if its answer cannot be the backend's: one of both refuses, the outputs differ in number,
+    type or shape, or the mutant makes no difference to a legal node.
+    """
     made = mutant.made_on(evidence.node)
     refused = isinstance(made, InvalidNode)
     if evidence.got is None:
@@ -876,7 +1023,10 @@ def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
 
 
 def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if the answer may be drawn from the mutant's distribution."""
+    """Return True if the answer may be drawn from the mutant's distribution.
+
+    Three quantiles are compared first; then all elements, as for a backend's answer.
+    """
     got = evidence.got or ()
 
     def drawn() -> Sequence[Array]:
@@ -897,7 +1047,11 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:
-    """Return True if `mutant` would have failed where the backend passed."""
+    """Return True if `mutant` would have failed where the backend passed.
+
+    A refusal fails if an answer is admitted there. Raises what the mutant raises on the node, but
+    for InvalidNode, NotSupported and MemoryError, which count as a refusal.
+    """
     answer = mutant.made_on(passed.node)
     if isinstance(answer, InvalidNode):
         return bool(passed.admitted)
@@ -905,7 +1059,11 @@ def contradicts(mutant: Mutant, passed: Evidence) -> bool:
 
 
 def refuses(mutant: Mutant, accepted: Evidence) -> bool:
-    """Return True if `mutant` would have refused a model that was accepted."""
+    """Return True if `mutant` would have refused a model that was accepted.
+
+    Its outputs are not computed exactly for that. Raises what the mutant raises, but for
+    InvalidNode, NotSupported and MemoryError, which count as a refusal.
+    """
     with setting(of_legality, True):
         return isinstance(mutant.made_on(accepted.node), InvalidNode)
 
@@ -921,7 +1079,12 @@ def _same_kind(got: Output, answer: Output) -> bool:
 def _alike(
     got: Output, answer: Output, evidence: Evidence, *, place: int, is_rounded: bool
 ) -> bool:
-    """Return True if an output is that of a mutant, up to rounding; both are of one kind."""
+    """Return True if an output is that of a mutant, up to rounding; both are of one kind.
+
+    Floats of an operator that rounds (`is_rounded`) may differ by some ULP, or more where the
+    mutant is far from right; all others must be equal, NaN to NaN. Outputs that are no tensors are
+    equal already.
+    """
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
@@ -943,7 +1106,12 @@ def _same_ulp(got: Array) -> int:
 def _floats_alike(
     got: Array, answer: Array, right: Array, dtype: DType, evidence: Evidence, place: int
 ) -> bool:
-    """Return True if rounded values are those of a mutant, being far from the `right` ones."""
+    """Return True if rounded values are those of a mutant, being far from the `right` ones.
+
+    They are, within a few ULP. They may be further off, if the largest distance is at most half of
+    that to the right values, and each one is small next to the mutant's own error or within twice
+    the bound.
+    """
     same = _same_ulp(got)
     farthest, worst = evidence.farthest[place]
     # Most mutants leave the worst element right.
@@ -964,7 +1132,12 @@ def _floats_alike(
 
 
 def resemblance(evidence: Evidence) -> str | None:
-    """Describe what wrong values have in common; None if nothing fits."""
+    """Describe what wrong values have in common, of each output that is wrong.
+
+    None if one has no pattern, for a refusal, for several admitted answers or none, and for outputs
+    that are not floating or of another dtype or shape than wanted. A bound that is computed for the
+    first time raises what the operator's formula raises.
+    """
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
     patterns: list[str] = []
@@ -990,7 +1163,11 @@ def resemblance(evidence: Evidence) -> str | None:
 
 
 def _pattern(lead: Array | None, right: Array, got: Array, dtype: DType) -> str | None:
-    """Describe what the wrong values of one output have in common; None if nothing fits."""
+    """Describe what the wrong values of one output have in common; None if nothing fits.
+
+    They are right but for the sign of zeros, swapped between equal elements of `lead`, the first
+    input, or off by one factor, one offset or few digits.
+    """
     if np.array_equal(wide(right), wide(got), equal_nan=True):
         return "like the right values, but for the sign of zeros"
     if lead is not None and _is_swapped(lead, right, got):
@@ -999,7 +1176,10 @@ def _pattern(lead: Array | None, right: Array, got: Array, dtype: DType) -> str 
 
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
-    """Return True if each value of the input has the same outputs, in another order."""
+    """Return True if each value of the input has the same outputs, in another order.
+
+    False for texts, and unless all three have one shape.
+    """
     if given.dtype == object or not given.shape == right.shape == got.shape:
         return False
 
@@ -1011,7 +1191,11 @@ def _is_swapped(given: Array, right: Array, got: Array) -> bool:
 
 
 def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str]:
-    """Yield what the numbers that are wrong have in common: a factor, an offset, few digits."""
+    """Yield what the numbers that are wrong have in common: a factor, an offset, few digits.
+
+    The likeliest comes first. A factor or an offset needs at least three wrong numbers of different
+    right values. Nothing is yielded if one of them is not finite, or none is wrong.
+    """
     steps = distance(right, got)
     off = steps > 0
     wanted = wide(right)[off]
@@ -1042,7 +1226,10 @@ def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str
 
 
 def _common(values: Floats, room: Floats) -> float | None:
-    """Return the one value that all are, each within its `room`."""
+    """Return the median if all `values` are within their `room` of it; None otherwise.
+
+    None too if one is infinite or NaN.
+    """
     if not np.isfinite(values).all():
         return None
     middle = float(np.median(values))

@@ -76,7 +76,10 @@ class Plan:
     flushed: int = 0
 
     def tours(self) -> Iterator[tuple[Visit, ...]]:
-        """Yield the visits of a case between one look and the next: one by each process."""
+        """Yield the visits of a case between one look and the next: one by each process.
+
+        A visit has its part of the rounds up to the look, rounded up, and of the seconds.
+        """
         for before, look in pairwise((0, *self.looks)):
             rounds = math.ceil((look - before) / self.processes)
             seconds = self.seconds * rounds / self.looks[-1]
@@ -265,7 +268,10 @@ class _Rival:
     printed: str = ""
 
     def timing(self) -> Timing:
-        """The reported timing; empty for a backend that died or became wrong."""
+        """Return the reported timing; without samples for a backend that died or became wrong.
+
+        It has the reason then, or that the benchmark was interrupted if there is no sample.
+        """
         name = self.pool.info.address
         prepared = tuple(self.prepared)
         if self.why_not or not self.samples:
@@ -311,10 +317,10 @@ class OneCase:
     def _ask_oracle(
         self, oracle: Pool, evaluation: CaseEvaluation, look: Callable[[], None]
     ) -> None:
-        """Give the evaluation its oracle's answer, which is kept if the data are.
+        """Give the evaluation its oracle's answer, which this object keeps if it `is_kept`.
 
-        Nothing is asked, and none given, if the case's data cannot be made. Raises Stopped, by
-        `look`.
+        Nothing is asked, and none given, if the case's data cannot be made. Raises Stopped if
+        `look`, which is called while the answer is awaited, does.
         """
         question = evaluation.for_the_oracle
         if question is None:
@@ -326,7 +332,11 @@ class OneCase:
 
     @property
     def is_precise(self) -> bool:
-        """True if all ratios to the baseline are precise, or there is none."""
+        """True if all ratios to the baseline are precise, or there is none.
+
+        Of a baseline alone, the ratio is that to the fixed piece of work. A backend that is not
+        timed, or without samples, does not count.
+        """
         timings = [rival.timing() for rival in self._left()]
         timings = [timing for timing in timings if timing.samples]
         base = next((timing for timing in timings if timing.backend == self.plan.base), None)
@@ -340,7 +350,10 @@ class OneCase:
         return all(it is None or precise(it) for it in ratios)
 
     def timed(self) -> Timed | None:
-        """Return the measurements so far; None if the case had no turn yet."""
+        """Return the measurements so far; None if the case had no turn yet.
+
+        A case that no backend answers rightly had its turn when it was judged.
+        """
         if not self.is_judged or (self._left() and not self.rounds):
             return None
         case = self.case
@@ -361,9 +374,11 @@ class OneCase:
         return [rival for rival in self.rivals if not rival.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
-        """Judge the answer of each backend; one that is not right is not timed.
+        """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
-        Raises Stopped, by `look`, which is called while answers are awaited.
+        Sets `is_judged` and, if a backend is left, `moved`, the bytes that it reads and writes.
+        Raises Stopped if `look`, which is called while answers are awaited, does; WrongCase if the
+        case contradicts itself.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, look)
@@ -376,9 +391,11 @@ class OneCase:
             self.moved = self._bytes_moved(evaluation)
 
     def _take_judged(self, rival: _Rival, evaluated: EvaluatedCase) -> None:
-        """Note why a backend is not timed, or keep its answer to the other data.
+        """Note in `rival` why it is not timed, or keep its answer to the other data there.
 
-        A backend that answers only once is not timed, whatever its answer.
+        A backend whose answer is not right is not timed; poorer arithmetic is right here. Nor is
+        one that answers only once, whatever its answer. The outputs of a right answer that others
+        agreed with are kept in `self.agreed`.
         """
         result = evaluated.result
         if not is_right(result):
@@ -409,7 +426,7 @@ class OneCase:
         return moved
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
-        """Return what backends agreed on, else the answers that the case admits.
+        """Return what backends agreed on (`self.agreed`), else the answers that the case admits.
 
         Raises WrongCase if the case contradicts itself, OracleUnavailable without its oracle's
         answer.
@@ -464,8 +481,9 @@ class OneCase:
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
         """Take the samples of a visit, and check that the backends still answer rightly.
 
-        Processes that are lost are noted as the reason of their backend. Raises Stopped if `stop`
-        returns True before the first round.
+        What makes a backend leave is noted in its rival: a process that died or hung, a wrong
+        answer, and one that is looked up. Raises Stopped if `stop` returns True before the first
+        round.
         """
         asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
@@ -505,9 +523,10 @@ class OneCase:
     def _prepared(
         self, rival: _Rival, worker: int, asked: Question, stop: Stop
     ) -> Contender | None:
-        """Return a process that holds the task and is warm; None, noted in `rival`, if it is lost.
+        """Return a process that holds the task and is warm.
 
-        Raises Stopped if `stop` returns True meanwhile.
+        None, with the reason noted in `rival`, if it failed, died or hung. Adds the seconds of
+        preparation to the rival's. Raises Stopped if `stop` returns True meanwhile.
         """
         look = partial(_look, stop)
         watch = rival.watches[worker]
@@ -547,7 +566,9 @@ class Benchmark:
     def visits(self, stop: Stop = _never) -> Iterator[str]:
         """Measure until all is done or `stop` returns True; yield each case's id before a visit.
 
-        A case whose ratios are precise is left out of later tours.
+        Each tour visits every case once in each process. A case whose ratios are precise, or that
+        no backend is timed on any more, is left out of later tours. Sets `to_come`, the number of
+        visits that are left. Raises UsageError if a file of a model's weights has changed.
         """
         chance = Random(0)
         cases = self._cases
@@ -582,7 +603,10 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
 
 
 def why_not(case: Case) -> str:
-    """Return why a case cannot be timed, "" if it can."""
+    """Return why a case cannot be timed, "" if it can.
+
+    It expects or admits a refusal, or a tensor has no element.
+    """
     if case.expect.rejection:
         return "it expects, or admits, a refusal"
     if any(0 in spec.shape for spec in case.inputs):
@@ -629,7 +653,8 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
 
     All processes end with the context. Raises UsageError and BackendUnavailable with everything
     that is wrong with the backends, and UsageError for a `base` that does not take part, an oracle
-    that may not be used, and cases that compare backends where there is only one.
+    that may not be used, and cases that compare backends where there is only one. CaseFileError for
+    a wrong opcheck.toml.
     """
     addresses = request.addresses
     base = request.base
@@ -666,7 +691,8 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
 def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:
     """Run a benchmark; yield the case's id before each visit, and at last its header and rows.
 
-    Raises as `entered` does: UsageError and BackendUnavailable for backends that cannot be used.
+    The rows bear this machine's name. Raises UsageError and BackendUnavailable for backends and
+    oracles that cannot be used, CaseFileError for a wrong opcheck.toml.
     """
     with entered(request) as (bench, benchmark):
         yield from benchmark.visits()

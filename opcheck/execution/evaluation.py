@@ -115,10 +115,10 @@ class CaseEvaluation:
 
     @cached_property
     def question(self) -> Question:
-        """The question that every backend is asked.
+        """The question that every backend is asked; made once.
 
         Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
-        memory.
+        memory, UsageError if a file of a model's weights has changed.
         """
         return expected.question(self.case)
 
@@ -126,7 +126,8 @@ class CaseEvaluation:
     def node(self) -> Node:
         """The node that the question asks about, which is computed right and wrong once for all.
 
-        Raises ValueError if the case's data cannot be made.
+        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
+        memory, UsageError if a file of a model's weights has changed.
         """
         return expected.node_of(self.question.task, self.question.inputs)
 
@@ -136,7 +137,8 @@ class CaseEvaluation:
 
         Raises OracleUnavailable if the case's oracle has no usable answer, WrongCase if the case
         contradicts itself or the engine, Unsupported if the engine has no answer, TooLarge if that
-        takes more than opcheck computes, and ValueError if its data cannot be made.
+        takes more than opcheck computes, ValueError if its data cannot be made, and MemoryError if
+        they do not fit into memory.
         """
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -146,7 +148,7 @@ class CaseEvaluation:
 
         They are of the oracle or the engine. None if neither answers: no oracle and no formula, a
         refusal, a contradiction, or too large a model. Raises ValueError if the case's data cannot
-        be made.
+        be made, MemoryError if they do not fit into memory.
         """
         case = self.case
         question = self.question
@@ -164,9 +166,10 @@ class CaseEvaluation:
     def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
         """Return the comparisons of an answer to the other data, one for each output.
 
-        They are with the first admitted answer that it matches, else with the last one. An empty
-        tuple means that the answer is plainly right, None that nothing states what is right. Raises
-        ValueError if the case's data cannot be made.
+        Other data have the shapes of the case's own, and show if a backend computes at all. The
+        comparisons are with the first admitted answer that it matches, else with the last one. An
+        empty tuple means that the answer is plainly right, None that nothing states what is right.
+        Raises ValueError if the case's data cannot be made.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -262,7 +265,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck.
+        by opcheck. A crash, a time limit, a lack of memory and unstable answers have their own
+        verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
@@ -297,8 +301,9 @@ class CaseEvaluation:
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """Return the answer without declared outputs that only repeat a wrong text of the model.
 
-        Such a model, whose bytes are `data`, is judged by its values. Also return what that text
-        contradicts, or "" if the answer is returned as it was.
+        A model, whose bytes are `data`, may declare other shapes of its outputs than they have; it
+        is judged by its values then. Also return what that text contradicts, or "" if the answer is
+        returned as it was.
         """
         names = [output.name for output in self.case.outputs]
         wrong = verdict.misdeclared(outcome, names)
@@ -310,7 +315,11 @@ class CaseEvaluation:
         return without, f"the model contradicts itself and is judged by its values: {wrong}"
 
     def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
-        """Return an open result, which the answers of other backends will judge."""
+        """Return an open result, which the answers of other backends will judge.
+
+        It is *not run* until then. Its outcome is unstable if two answers to the same data differ
+        beyond the tolerance.
+        """
         outcome = unstable_if_inconsistent(self.case, answer.outcome)
         result = LiveResult(
             self.case,
@@ -327,7 +336,8 @@ class CaseEvaluation:
         """Judge an answer to the case's own data.
 
         If the oracle gave no answer, only what is wrong whatever is right counts, else *not run*. A
-        whole model for which the case is bad, and whose arithmetic is poorer, is a warning.
+        whole model for which the case is bad, and whose arithmetic is poorer, is a warning. Raises
+        what the operator's formula raises for a bound.
         """
         case = self.case
         if expectation.no_oracle:
@@ -352,8 +362,9 @@ class CaseEvaluation:
     ) -> Questions[verdict.Judgement | None]:
         """Judge the answer to other data; return None if it changes nothing about the judgement.
 
-        It changes nothing if the first answer was neither a pass nor, of a model, off or vague; or
-        if no outputs came. Generator of no question or one.
+        It is judged only if outputs came and the first answer passed; of a model, also if that has
+        poorer arithmetic or undecided elements. A right answer changes nothing, nor does one of
+        poorer arithmetic after another. Generator of no question or one.
         """
         is_pass = judgement.verdict is Verdict.PASS
         # A model that is off, or that has unknown parts, is not wrong, but may be so on other data.
@@ -366,7 +377,11 @@ class CaseEvaluation:
         return other
 
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
-        """Describe why a judgement says nothing about the backend, or ""."""
+        """Describe why a judgement says nothing about the backend, or "".
+
+        So it is for a pass whose outputs have no element or number, for a model that contradicts
+        itself and is refused or declared otherwise, and for a whole model with a bad case.
+        """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()
             if degenerate:
@@ -381,7 +396,11 @@ class CaseEvaluation:
         return ""
 
     def _contradiction(self, data: bytes) -> str:
-        """Describe how a model contradicts itself, by onnx's inference or the engine; or ""."""
+        """Describe how a model contradicts itself, by onnx's inference or the engine; or "".
+
+        `data` are the model's bytes. By the engine, a declared shape of an output does not fit the
+        computed one.
+        """
         inferred = WholeModel(data, self.question.task.inputs).contradiction
         if inferred:
             return inferred
@@ -447,7 +466,10 @@ class CaseEvaluation:
         return EvaluatedCase(result, wrong, answer=kept, elsewhere=elsewhere)
 
     def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
-        """Return the reason of a judgement, with what it leaves unjudged or unchecked."""
+        """Return the reason of a judgement, with what it leaves unjudged or unchecked.
+
+        Without a reason, what a model's own text contradicts; else what a pass does not show.
+        """
         reason = judgement.reason or answer.note
         part = ""
         if self.case.model and judgement.verdict is Verdict.PASS:
@@ -486,8 +508,10 @@ class CaseEvaluation:
     ) -> Questions[verdict.Judgement | None]:
         """Return the verdict on the answer to other data; None if that is right or was not given.
 
-        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news.
-        Generator of one question, to a fresh process, if the answer is wrong.
+        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news. A
+        wrong answer that only repeats the first one is *unstable* under the rule `must`. Any other
+        that is wrong or poorer is asked for again, in a fresh process: generator of no question or
+        one.
         """
         answer = outcome.between
         if answer is None:
@@ -511,7 +535,8 @@ class CaseEvaluation:
     def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
         """Return if an answer to other data is wrong, and if it is a model's of poorer arithmetic.
 
-        Both are False if nothing states what is right.
+        Both are False if nothing states what is right. Raises what the operator's formula raises
+        for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         if compared is None:
@@ -609,14 +634,20 @@ def _are_right(compared: Comparisons) -> bool:
 
 
 def _of_itself(outcome: Outcome) -> Outcome:
-    """Return the outcome in a fresh process if earlier questions had done the damage."""
+    """Return the outcome in a fresh process if earlier questions may have done the damage.
+
+    That is so for a crash and for too little memory; without such a second try, the outcome itself.
+    """
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome
 
 
 def _may_refuse(outcome: Outcome) -> bool:
-    """Return True if an outcome may be the refusal of an invalid model; its twin decides."""
+    """Return True if an outcome may be the refusal of an invalid model.
+
+    It is one if the backend takes the model's legal twin, which is asked next.
+    """
     outcome = _of_itself(outcome)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
@@ -639,14 +670,17 @@ def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outco
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Return the seconds until an answer came or the wait was over; 0 for a refusal."""
+    """Return the seconds until an answer came or the time limit was over; 0 for all others."""
     if isinstance(outcome, model.Produced | model.TimedOut):
         return outcome.seconds
     return 0.0
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:
-    """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
+    """Describe how many elements of a model's outputs a pass has judged.
+
+    "" if it has judged all, and if it has judged none.
+    """
     compared = judgement.comparisons
     in_part = [output for output in compared if output.unjudged]
     if not in_part or all(output.unjudged == output.total for output in compared):
@@ -660,7 +694,11 @@ def _judged_part(judgement: verdict.Judgement) -> str:
 
 
 def _unchecked(case: Case, outcome: Outcome) -> str:
-    """Describe what a pass does not show: values drawn at random, stability, other data; or ""."""
+    """Describe what a pass does not show, or "".
+
+    That is the values of random outputs without a formula; stability, if the backend is asked once;
+    and other data, if it refused these.
+    """
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
@@ -731,7 +769,10 @@ def _differing(
 
 
 def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
-    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
+    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*.
+
+    A result whose bits do not differ, or that is wrong anyway, is returned as it is.
+    """
     result = evaluated.result
     if not result.irreproducible or not verdict.is_right(result):
         return evaluated
@@ -802,7 +843,10 @@ def _answer(result: LiveResult) -> tuple[object, ...]:
 
 
 def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures next to `worst`, each once; a ledger may list only one of them."""
+    """Return other failures of `repeats` than `worst`, each once; none if that is a pass.
+
+    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    """
     if worst.result.verdict is Verdict.PASS:
         return []
     different = [worst]
@@ -844,7 +888,8 @@ def judge_by_agreement(
 ) -> list[EvaluatedCase]:
     """Judge all `backends` by each other's answers; return the results in the order of `evaluated`.
 
-    Only open results are judged; others, such as those of a wrong case, stay as they are.
+    Only open results are judged, those whose outcome is kept for this; others, such as those of a
+    wrong case, stay as they are.
     """
     infos = {backend.address: backend for backend in backends}
     outcomes = {it.result.backend: it.open for it in evaluated if it.open}
@@ -864,8 +909,8 @@ def _compared(
 ) -> EvaluatedCase:
     """Return an open result with the judgement that the comparison of all backends gives.
 
-    `infos` are the backends by address. A pass is a self-check if all that it agrees with are the
-    same implementation.
+    `outcome` is what the backend answered, and `infos` are the backends by address. A pass is a
+    self-check if all that it agrees with are the same implementation.
     """
     differs = outcome.differs if isinstance(outcome, model.Produced) else ""
     is_irreproducible = evaluated.result.irreproducible or bool(differs)
@@ -888,12 +933,12 @@ def _compared(
 
 
 def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
-    """Return the evidence in a wrong answer, for its diagnosis.
+    """Return the evidence in a wrong answer, for its diagnosis: a refusal or outputs, and the node.
 
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
     other, crashes, time limits, unusable answers, and refusals in a later run. Raises WrongCase if
-    the case contradicts itself, ValueError if its data cannot be made, and OracleUnavailable
-    without its oracle's answer.
+    the case contradicts itself, ValueError if its data cannot be made, MemoryError if they do not
+    fit into memory, and OracleUnavailable without its oracle's answer.
     """
     if operator_of(evaluation.case.op) is None:
         return None
@@ -909,9 +954,10 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 
 
 def evidence_of_pass(case: Case) -> Evidence | None:
-    """Return the evidence of a pass; None where no single answer is known to be right.
+    """Return the evidence of a pass: the node and its only right answer, without outputs.
 
-    That is so for unknown operators, several admitted answers, and a case that is wrong itself.
+    None where no single answer is known to be right: for unknown operators, several admitted
+    answers, and a case that is wrong itself. Raises MemoryError if the data do not fit into memory.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
@@ -928,8 +974,9 @@ def _evidence(
 ) -> Evidence:
     """Return the evidence of outputs, None for a refusal, with the admitted answers of `kind`.
 
-    Of a legal twin these are the outputs in a `Refusal`. Raises WrongCase and OracleUnavailable as
-    `CaseEvaluation.accepted_answers` does.
+    Of a legal twin, whose `kind` is `Refusal`, these are the outputs that the refusal holds. Raises
+    WrongCase if the case contradicts itself or the engine has no answer, OracleUnavailable without
+    its oracle's answer, ValueError if its data cannot be made.
     """
     admitted = [answer.wants for answer in evaluation.accepted_answers if isinstance(answer, kind)]
     if kind is Answer:

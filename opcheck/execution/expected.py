@@ -52,7 +52,8 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 def question(case: Case) -> Question:
     """Return the question that `case` asks: its data, other data, and that of its legal twin.
 
-    Outputs have the ranks and types that follow from the answers, where these are known.
+    The twin is an invalid model made valid, None for others. Outputs have the ranks and types that
+    follow from the answers, where these are known.
 
     Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
     ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
@@ -87,7 +88,9 @@ def question(case: Case) -> Question:
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
     """Return the node or model of a case, with its constants; `fed` are the other inputs.
 
-    Raises ValueError if a constant cannot be made, as `question` does.
+    Floats of attributes are rounded to float32, as a model holds them. Raises ValueError if a
+    constant cannot be made: a value overflows its type, or a file cannot be read; MemoryError if it
+    does not fit into memory.
     """
     return Task(
         case=case.id,
@@ -182,7 +185,8 @@ def _data_of_model(
     """Return the other data of a whole model, moved if all its inputs are integers such as tokens.
 
     They stay as they are in `other` if that differs from `inputs` already, and if the engine cannot
-    compute the model on moved data, or gives outputs of other shapes there.
+    compute the model on moved data, or gives outputs of other shapes there. Raises MemoryError if
+    these do not fit into memory.
     """
     if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
         return other
@@ -198,9 +202,10 @@ def _data_of_model(
 
 
 def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the engine's outputs; None if the case writes them out, or where `_answer` has none.
+    """Return the engine's outputs in plain arithmetic, whose ranks are needed.
 
-    Raises MemoryError if they do not fit into memory.
+    None if the case writes the outputs out, if the engine lacks the operator, and if the node is
+    illegal or not supported. Raises MemoryError if they do not fit into memory.
     """
     if operator_of(case.op) is None or case.expect.written:
         return None
@@ -208,7 +213,11 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
 
 
 def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the outputs in plain arithmetic; None if the node is illegal or not supported."""
+    """Return the outputs in plain arithmetic; None if the node is illegal or not supported.
+
+    Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
+    changed, ValueError for a sparse constant of a model.
+    """
     try:
         return node_of(task, inputs).plain
     except (InvalidNode, NotSupported):
@@ -220,8 +229,9 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
     state it: what the case writes out and what the engine gives, where these agree. Of a model that
-    may be refused, ONNX's inference goes before, and its legal twin stands for an answer, if its
-    inputs have the same ranks. Sizes stay open: they are part of the answer.
+    may be refused, ONNX's inference goes before, and its legal `twin`, the model made valid, stands
+    for an answer, if its inputs have the same ranks; None without one. Sizes stay open: they are
+    part of the answer.
     """
     ranks: dict[str, set[int]] = defaultdict(set)
     types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
@@ -250,7 +260,10 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
 
 def _inferred_ranks(task: Task) -> dict[str, int]:
-    """Return the ranks of outputs that ONNX infers, by name; none if ONNX cannot state the task."""
+    """Return the ranks of outputs that ONNX infers, by name.
+
+    Outputs of open rank are left out; the result is empty if ONNX cannot state the task.
+    """
     with suppress(NotExpressible):
         inferred = {}
         for output, value in zip(task.outputs, model_of(task).graph.output, strict=True):
@@ -297,7 +310,7 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
-        """Return its answer, or that to the other data, as wants: one for each output.
+        """Return its answer, or with `other_data` that to these, as wants: one for each output.
 
         Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
         or gives another number or other types of outputs than the case has.
@@ -323,7 +336,7 @@ class OracleAnswer:
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
-    """Return the oracles that cases name, each with the first of these cases."""
+    """Return the addresses of the oracles that cases name, each with the first of these cases."""
     first: dict[str, Case] = {}
     for case in cases:
         if case.expect.oracle:
@@ -356,7 +369,11 @@ def _files_of(backend: BackendInfo) -> dict[str, str]:
 
 
 def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
-    """Return True if two backends are one class in files of other names that hold the same."""
+    """Return True if two backends are one class in files of other names that hold the same.
+
+    `here` and `there` are the digests of their files by name, among them the class. False if the
+    names of the files are the same.
+    """
     if CLASS not in there or here.keys() == there.keys():
         return False
     classes = [files[CLASS].partition(".")[2] for files in (here, there)]
@@ -457,9 +474,9 @@ def _admitted_of_several(
 ) -> list[verdict.Admitted]:
     """Return the answers and refusals of all alternatives, in their order.
 
-    Of a golden folder, answers follow that mix those of several readings. Raises WrongCase if the
-    case contradicts the engine, Unsupported or TooLarge if an answer cannot be computed, ValueError
-    if data cannot be read.
+    Of a golden folder, answers follow whose elements mix those of several readings of the text.
+    Raises WrongCase if the case contradicts the engine, Unsupported or TooLarge if an answer cannot
+    be computed, ValueError if data cannot be read.
     """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)
@@ -522,12 +539,9 @@ def _admitted(
     Raises WrongCase for an answer that the engine contradicts or that tests nothing, Unsupported or
     TooLarge if it has to be computed and is not, ValueError for a golden file that cannot be read.
 
-    Args:
-        case: The case.
-        asked: Its question.
-        expect: What it expects, or one of its alternatives.
-        name: The name of the alternative, None without alternatives.
-        twins: The outputs of legal twins, as in `_given`.
+    Args: case: The case. asked: Its question. expect: What it expects, or one of its alternatives.
+    name: The name of the alternative, None without alternatives. twins: The outputs of legal twins,
+    whose bounds count if the engine refuses the model.
     """
     match expect:
         case model.Rejected():
@@ -553,8 +567,9 @@ def _refusal(
 ) -> verdict.Refusal:
     """Return the refusal that an expectation of one admits, with the answer to its legal twin.
 
-    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin
-    is wrong itself. A case of the rule `open` may admit either.
+    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin,
+    the same model made valid, is wrong itself; Unsupported or TooLarge if the engine has no answer
+    to the twin; MemoryError. A case of the rule `open` may admit either.
     """
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
@@ -575,7 +590,10 @@ def _refusal(
 
 
 def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None:
-    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN."""
+    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN.
+
+    That is more than half of an output's elements; all, if answers are not rounded. Refusals pass.
+    """
     for answer in answers:
         if isinstance(answer, verdict.Refusal):
             continue
@@ -612,8 +630,8 @@ def _given(
     if they are the same. Without a formula, or where the engine does not support the node, there
     are no bounds.
 
-    Raises WrongCase where the engine contradicts an answer that the case calls the only one, in
-    legality, shape or values, and where an answer needs a tolerance, because the engine has no
+    Raises WrongCase where the engine contradicts an answer in legality, shape or values, unless the
+    case has the rule `open`; and where an answer needs a tolerance, because the engine has no
     bound.
     """
     operator = operator_of(case.op)
@@ -651,8 +669,9 @@ def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
     """Return `want` with the bound of the engine's output, for the case or for its legal twin.
 
-    `other` is that output, None if the engine refuses the model; it needs the same shape and, of a
-    twin, the same values. Raises WrongCase if it has not, and the case states no tolerance.
+    `other` is that output, None if the engine refuses the model. It needs the same shape and, if it
+    `is_twin`, of the model made valid, the same values. Without it, `want` is returned as it is,
+    and judged by the case's tolerance. Raises WrongCase if the case states none.
     """
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
@@ -668,7 +687,10 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 
 
 def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
-    """Raise WrongCase where an answer that a case states differs from the engine's."""
+    """Raise WrongCase for the first output that a case states otherwise than the engine.
+
+    `comparisons` are of the engine's outputs with the stated ones. Undecided ones agree.
+    """
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
@@ -683,7 +705,7 @@ def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
 
 
 def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
-    """Yield the golden outputs, read from `folder` as they are asked for.
+    """Yield the golden outputs in order; all are read from `folder` before the first.
 
     Raises ValueError for a file that cannot be read, WrongCase for an output of another type than
     the case's operator gives.
@@ -714,9 +736,10 @@ def computed_answers(
 ) -> list[verdict.Admitted]:
     """Return the answers that the engine admits for `asked` on `inputs`, with error bounds.
 
-    They bear the `name`, if there is one, and the readings of the text that they follow. Raises
-    WrongCase if the text forbids the node or a model declares another type of an output,
-    Unsupported if the engine has no answer, TooLarge if that takes too much.
+    They bear the `name`, if there is one, and the readings of the text that they follow, the ways
+    to understand what it leaves open. Raises WrongCase if the text forbids the node or a model
+    declares another type of an output, Unsupported if the engine has no answer, TooLarge if that
+    takes too much, and UsageError if a file of a model's weights has changed.
     """
     answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):
@@ -734,7 +757,8 @@ def _with_origin(
 ) -> tuple[Want, ...]:
     """Return `wants` marked as a whole model's, or as computed from random data, if they are.
 
-    Raises WrongCase for a model that declares another type of an output.
+    Both, and data that are the case's own (`given`), allow the scatter of errors to be judged; on
+    other data it is not. Raises WrongCase for a model that declares another type of an output.
     """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
@@ -787,8 +811,9 @@ def _of_reading(
 ) -> Iterator[verdict.Admitted]:
     """Yield the answer of readings that differ in single elements only, and a refusal.
 
-    The answers of all but the first reading are in its wants' `others`. Raises Unsupported if two
-    readings give other shapes.
+    A reading is a way to understand what the text leaves open. The answers of all but the first are
+    in the `others` of its wants; one by which the node is invalid gives the refusal, which comes
+    first. Raises Unsupported if two readings give other shapes.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -815,7 +840,10 @@ def _of_reading(
 
 
 def _is_drawn(case: Case) -> bool:
-    """Return True if there are tensors of several floats, and all are drawn at random."""
+    """Return True if there are floating inputs of several elements, and all are drawn at random.
+
+    Drawn is what a case fills uniformly or normally, without single values put in.
+    """
     real = [
         spec for spec in case.inputs if spec.dtype.kind == "float" and math.prod(spec.shape) > 1
     ]
@@ -824,7 +852,7 @@ def _is_drawn(case: Case) -> bool:
 
 
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
-    """Let the outputs come in any order along an axis where the operator decides none."""
+    """Return `wants`; if the operator decides no order along an axis, any order is right there."""
     axis = any_order(case.op, case.attrs)
     if axis is None:
         return tuple(wants)

@@ -97,7 +97,10 @@ def _with_plain_nans(array: Array) -> Array:
 
 
 def require_sound_arithmetic() -> None:
-    """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
+    """Raise UnsoundArithmetic where float64 sums are not rounded as IEEE 754 has it.
+
+    A library may have changed rounding, or flush subnormal numbers to 0.
+    """
     # Arrays, because Python computes with constants when it compiles them.
     unit = np.array([1.0])
     half_step = np.array([2.0**-53])
@@ -128,7 +131,9 @@ class Ends:
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """Return the error allowed around `written`: by the tolerance, else by the bound of `want`.
 
-    Without either, the values are exact. Elements that are infinite or NaN have no room.
+    `written` are the right values in the output's dtype. Without tolerance and bound, only these
+    are right. A tolerance that is not strict also allows errors up to the want's floor; an rtol and
+    an atol are not in the ends. Elements that are infinite or NaN have no room.
     """
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -176,7 +181,10 @@ def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
 
 
 def _allowed_errors(output: Ends) -> tuple[Array, Array]:
-    """Return the larger allowed error of each element that has one, and the element's size."""
+    """Return the larger allowed error of each element that has one, and the element's size.
+
+    Both are float64, of rank 1. Elements without an error, or an infinite one, are left out.
+    """
     lowest = wide(output.lowest)
     written = wide(output.written)
     highest = wide(output.highest)
@@ -211,7 +219,11 @@ def _tightest(error: Array, size: Array) -> tuple[float, float]:
 
 
 def _admits(output: Ends, rtol: float, atol: float) -> bool:
-    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it."""
+    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it.
+
+    An end that is infinite or NaN is accepted. bfloat16 is compared in float32, with an rtol of 2⁻⁶
+    at least.
+    """
     if output.lowest is output.written:
         return True
     lowest = output.lowest
@@ -230,7 +242,7 @@ def _admits(output: Ends, rtol: float, atol: float) -> bool:
 
 
 def _upwards(number: float) -> float:
-    """Return the number rounded up to three digits; 0, infinity and NaN as they are."""
+    """Return the number, not negative, rounded up to three digits; infinity and NaN stay."""
     if number == 0 or not np.isfinite(number):
         return number
     nearest = float(f"{number:.2e}")
@@ -291,7 +303,8 @@ def _golden_tests(case: Case) -> CaseTests:
 
     Raises the exceptions that `golden_tests` handles: Unsupported if the engine has no answer,
     WrongCase and ValueError if the case is wrong or its data cannot be made, InvalidNode if the
-    engine refuses the node, MemoryError.
+    engine refuses the node, MemoryError. UnsoundArithmetic if this machine's arithmetic cannot be
+    relied on.
     """
     question = expected.question(case)
     if isinstance(case.expect, model.Rejected):
@@ -323,7 +336,7 @@ def _test(
     wants: Sequence[Want] = (),
     computed: NodeOutputs | None = None,
 ) -> Test:
-    """Return a test with `computed` outputs, or else those that the case states.
+    """Return a test with `computed` outputs, or if these are None those that the case states.
 
     Without `wants`, what is expected of each output, it has no outputs: the model is to be refused.
     """
@@ -362,9 +375,10 @@ def _kind(case: Case) -> AnswerKind:
 
 
 def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
-    """Return the test of an invalid model, and that of its legal twin.
+    """Return the test of an invalid model, and that of its legal twin, the same model made valid.
 
-    Raises WrongCase if the engine accepts the model, or the case contradicts itself.
+    Raises WrongCase if the engine accepts the model, or the case contradicts itself;
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
@@ -397,7 +411,8 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
     """Return the test of a legal twin.
 
     Raises ValueError if opcheck lacks the operator, if the outputs may come in any order, or if the
-    twin is wrong itself; InvalidNode if it is not legal.
+    twin is wrong itself; InvalidNode if it is not legal; UnsoundArithmetic if this machine's
+    arithmetic cannot be relied on.
     """
     computed = outputs(twin.task, twin.inputs)
     if computed is None:
@@ -412,7 +427,8 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
 def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     """Yield a test for each answer that an undecided text admits, as its author stated it.
 
-    Raises WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one.
+    Raises WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one,
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     assert isinstance(case.expect, model.AnyOf)
     admitted = expected.accepted_answers(case, question)
@@ -433,7 +449,10 @@ def _as_alternative(test: Test, case: Case, name: str) -> Test:
 
 
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
-    """Return the answers that the text admits, by its readings; none if the engine has none."""
+    """Return the answers that the text admits, one for each way to read what it leaves open.
+
+    Empty if the engine has no answer or refuses the node.
+    """
     try:
         with operators.judging():
             return engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
@@ -446,8 +465,10 @@ def _of_readings(
 ) -> Iterator[Test]:
     """Yield a test for each different answer that the text admits, by the readings it follows.
 
-    A reading by which the node is invalid gives a refusal; one whose outputs are not decided gives
-    none. Raises ValueError if a rounding stays uncertain.
+    A reading is a way to understand what the text leaves open. One by which the node is invalid
+    gives a test that expects a refusal; one whose outputs are not decided gives none. Raises
+    ValueError if a rounding stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot
+    be relied on.
     """
     written: list[tuple[Array, ...]] = []
     for reading in readings:
@@ -502,7 +523,12 @@ def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
 
 
 def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
-    """Return the rtol and atol of a test: those stated, or the tightest for its other bounds."""
+    """Return the rtol and atol of a test, for ONNX's runner.
+
+    Those that the case states, with an atol of `floor` at least, the error that is always right.
+    Else, for a bound or a tolerance in ULP, the tightest that admit it; both are 0 if only the
+    written values are right.
+    """
     stated = test.tolerance
     if stated is None or stated.ulp is not None:
         return as_rtol_and_atol(test.outputs)
@@ -510,7 +536,11 @@ def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
 
 
 def _tensors(test: Test) -> Iterator[tuple[str, str, Array]]:
-    """Yield the stem of each tensor's file, the tensor's name, and its values."""
+    """Yield the stem of each tensor's file, the tensor's name, and its values.
+
+    Inputs come first, then outputs, each with its lowest and highest values if the test has a
+    bound.
+    """
     for number, (spec, array) in enumerate(zip(test.task.inputs, test.inputs, strict=True)):
         yield f"input_{number}", spec.name, array
     for number, output in enumerate(test.outputs):

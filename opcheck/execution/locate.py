@@ -176,7 +176,11 @@ class Network:
         return {part: reason for part, reason in reasons.items() if reason}
 
     def _why_not(self, part: Part) -> str:
-        """Return why a node cannot be judged by itself, "" if it can."""
+        """Return why a node cannot be judged by itself, "" if it can.
+
+        Its operator is unknown or too new, has graphs, draws at random, or takes or gives no
+        tensors.
+        """
         operator = engine.operator_of(part.op)
         node = self.node(part)
         if operator is None:
@@ -237,7 +241,8 @@ class Network:
     def up_to(self, part: Part) -> "Network":
         """Return the model that gives only what a node reads, of which something is not `fixed`.
 
-        Raises what the class raises.
+        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
+        if they do not fit into memory, UsageError if a file of the weights has changed.
         """
         reads = [name for name in self.node(part).inputs if name not in self.fixed]
         data, names = self.whole.giving(reads, alone=True)
@@ -247,7 +252,11 @@ class Network:
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def turned(self) -> "Network":
-        """Return the model on the other data of a second run. Raises what the class raises."""
+        """Return the model on the other data of a second run.
+
+        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
+        if they do not fit into memory, UsageError if a file of the weights has changed.
+        """
         inputs = tuple(
             replace(spec, content=model.Given(array))
             for spec, array in zip(self.case.inputs, self.evaluation.question.second, strict=True)
@@ -408,9 +417,11 @@ def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
 def _on_data_of_second_run(
     network: Network, whole: EvaluatedCase, backend: model.BackendInfo
 ) -> Questions[tuple[Network, EvaluatedCase]]:
-    """Return the model on the other data and its result, if its values are wrong there too.
+    """Return the model on the other data and its result, if it has wrong or poorer values there.
 
-    Else `network` and `whole` as they are. Generator of the questions that judge it.
+    Else `network` and `whole` as they are. Generator of the questions that judge it. Raises
+    ValueError or MemoryError if the other data cannot be made, UsageError if a file of the weights
+    has changed.
     """
     turned = network.turned()
     other = yield from turned.evaluation.judge(backend)
@@ -458,7 +469,8 @@ def _first_together(
 
     If a node is wrong by itself, only what it reads is left to explain: its inputs may be wrong in
     the model as it is, where they are not outputs. None if nothing is left to explain. Generator of
-    questions.
+    questions. Raises ValueError or MemoryError if the data cannot be made anew, UsageError if a
+    file of the weights has changed.
     """
     if result.whole is None:
         return None
@@ -478,6 +490,7 @@ def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bo
     """Return True if a wrong node is right as a model of its own, where it is judged by its bound.
 
     Only a node with elements beyond what is allowed is asked; False for all others, and for None.
+    Generator of no question or one.
     """
     if wrong is None or wrong.wrong_alone or not search.gives(wrong.part):
         return False
@@ -628,7 +641,12 @@ class _Search:
     def _runs(
         self, parts: Sequence[Part], names: list[str], outcome: model.Produced
     ) -> list[_Tensors]:
-        """Return the tensors of each run that gave as many outputs as asked for, in order."""
+        """Return the tensors of each run that gave as many outputs as asked for, in order.
+
+        The first run is always there; `names` are those of its outputs, as many as it has. Tensors
+        that no run gave come from the constants, the data and, if a node reads others, the exact
+        integers.
+        """
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
         exact: Values = {}
@@ -656,13 +674,19 @@ class _Search:
         return runs
 
     def _is_new(self, part: Part, first: _Tensors, run: _Tensors) -> bool:
-        """Return True if this run shows more of a node than the `first` one."""
+        """Return True if this run shows more of a node than the `first` one.
+
+        It is the first, or on other data, or gave the node other inputs or outputs.
+        """
         if run is first or run.is_on_other_data:
             return True
         return _differs(self.network, part, first, run)
 
     def _judge_node(self, part: Part, run: _Tensors) -> None:
-        """Judge one node and add it to `judged`, with its causes if it is the first wrong one."""
+        """Judge one node on the tensors of a run, and add it to `judged`.
+
+        It gets its causes if it is wrong and none before it is: only the first wrong node is shown.
+        """
         node, evidence = _judge_node(self.network, part, run, self.backend)
         # Diagnosis takes long, and only the first wrong node is shown.
         is_first = not any(
@@ -676,8 +700,8 @@ class _Search:
     def together(self, network: Network) -> Questions[Part | None]:
         """Return the node from which on the answer is right, with all so far as outputs.
 
-        None if there is none, or if making an output of any other node does as much. Generator of
-        questions, by bisection.
+        None if there is none, or if making an output of any other node does as much. A reason why
+        none is found is put first into `notes`. Generator of questions, by bisection.
         """
         parts = [
             part
@@ -701,8 +725,8 @@ class _Search:
         """Return the place among `parts` by which, all up to it being outputs, the answer is right.
 
         It is their number if not even all of them help, -1 if the model is right without any: a
-        branch in place of an If may be enough. None if a question stays unanswered. Generator of
-        questions.
+        branch in place of an If may be enough. None, noted in `notes`, if a question stays
+        unanswered. Generator of questions.
         """
         low = -1 if network.branches else 0
         high = len(parts)
@@ -720,7 +744,7 @@ class _Search:
     def _is_right(self, network: Network, parts: Sequence[Part]) -> Questions[bool | None]:
         """Return True if the model is right with outputs of nodes as its own, None if unanswered.
 
-        Generator of one question.
+        What came instead of an answer is put first into `notes`. Generator of one question.
         """
         names = chain.from_iterable(part.outputs for part in parts)
         question = network.asking_for([name for name in names if name in self.given])
@@ -739,7 +763,10 @@ def _no_evidence(case: model.Case) -> None:
 
 
 def _how(outcome: model.Outcome, count: int = 0) -> str:
-    """Describe an outcome that is not the number of outputs asked for, which is `count`."""
+    """Describe an outcome that is not the number of outputs asked for, which is `count`.
+
+    A refusal is described by its own text, what is wrong in any case by its verdict and reason.
+    """
     if isinstance(outcome, model.Produced):
         return f"it gave another number than {count}"
     if verdict.needs_expected(outcome):
@@ -749,7 +776,10 @@ def _how(outcome: model.Outcome, count: int = 0) -> str:
 
 
 def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> bool:
-    """Return True if a later run gave a node other inputs or outputs."""
+    """Return True if a later run gave a node other inputs or outputs, in any bit.
+
+    Only tensors that the `first` run gave are compared; they must be in `later`.
+    """
     names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first.gave]
     return not same_answers(
         tuple(first.gave[name] for name in names), tuple(later[name] for name in names)
@@ -806,7 +836,10 @@ def _judge_node(
 
 
 def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
-    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones."""
+    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones.
+
+    Raises KeyError if one is missing in `run`.
+    """
     operands = [run[name] for name in network.node(part).inputs]
     while operands and operands[-1] is None:
         operands.pop()
@@ -816,7 +849,10 @@ def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
 def _engine_node(
     network: Network, part: Part, case: model.Case, operands: tuple[Any, ...]
 ) -> engine.Node:
-    """Return a node of the model as the engine computes it."""
+    """Return the node of a model, whose `case` and `operands` these are, for the engine.
+
+    Omitted inputs are None among `operands`. Nothing is computed yet.
+    """
     has_constants = any(name in network.constants for name in network.node(part).inputs)
     places = [output.place or 0 for output in case.outputs]
     return engine.Node(part.op, operands, case.attrs, places, has_constants, case.opset)

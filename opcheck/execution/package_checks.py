@@ -34,8 +34,8 @@ class Scope:
 def check_run(run: Run) -> BackendInfo:
     """Return the backend of a run.
 
-    Raises UsageError if the run is of several backends, incomplete, or of a suite of another
-    digest.
+    Raises UsageError if the run is of several backends or incomplete, or if its results are not the
+    suite of its header, by number and digest; those of a shard are not compared with it.
     """
     info, *others = run.header.backends
     if others:
@@ -48,7 +48,10 @@ def check_run(run: Run) -> BackendInfo:
 
 
 def _check_digest(run: Run) -> None:
-    """Raise UsageError unless the results are of the suite that the header names."""
+    """Raise UsageError unless the results are of the suite that the header names.
+
+    Their number, and the digest of their ids and cases in order, must be those of the header.
+    """
     in_order = sorted(run.records, key=lambda record: record.place)
     digests = [(record.case, record.digest) for record in in_order]
     suite = run.header.suite
@@ -81,7 +84,7 @@ def check_origin(info: BackendInfo, folder: Path) -> None:
 
 
 def declarations(info: BackendInfo) -> str:
-    """Return what a backend is declared to do, by which its answers are judged; "" if nothing."""
+    """Return what a backend declares, by which its answers are judged, in words; "" for nothing."""
     declarations = []
     if info.accumulate:
         declarations.append(f"computes in {', '.join(info.accumulate)}")

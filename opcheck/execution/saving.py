@@ -112,7 +112,11 @@ class Recording:
     folder: Path
 
     def __post_init__(self) -> None:
-        """Prepare the folder. Raises UsageError and Unwritable as the class says."""
+        """Make the folder, or empty it.
+
+        Raises UsageError unless there is one backend, if it reads its answers from this folder, or
+        if the folder holds anything else; Unwritable if it cannot be emptied.
+        """
         if len(self.backends) != 1:
             named = ", ".join(info.address for info in self.backends)
             message = f"the outputs of one backend can be saved, not of {len(self.backends)}"
@@ -147,8 +151,9 @@ class Recording:
             return cast(Found, end.value)
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
-        """Save the model and its inputs with the outputs, or with a status; see `_write_answer`.
+        """Save the model and its inputs with the outputs, or with a status in their place.
 
+        Refusals, missing support, and outcomes without an answer that can be saved have a status.
         The folder has the name of the case or, unless `at_its_opset`, of the case at the task's
         opset; an earlier one is replaced. There is no model if ONNX cannot state the task. Raises
         BackendUnavailable if a file cannot be written.

@@ -176,7 +176,11 @@ class CaseJudge:
             yield answers
 
     def _begin(self, take: Take) -> bool:
-        """Ask backends that have room; return True if `take` has no more cases, ever."""
+        """Ask backends that have room; return False if `take` gave no case for now.
+
+        True if it has no more cases, ever. Also if it was not called, because backends have no
+        room, or the next case must wait for memory or its oracle: then answers are under way.
+        """
         is_last = True
         for number, backend in enumerate(self.backends):
             while backend.has_room:
@@ -206,7 +210,10 @@ class CaseJudge:
         return not self._open or self._held + _size(self.cases[place]) <= _BYTES
 
     def _ask(self, place: int, number: int) -> None:
-        """Ask a backend about a case, once its oracle has answered; open the case before."""
+        """Ask a backend about a case, or have it wait for the case's oracle; open the case before.
+
+        An oracle is asked when the case is opened. `place` is the case's, `number` the backend's.
+        """
         if place not in self._open:
             case = self.cases[place]
             evaluation = CaseEvaluation(case)
@@ -229,7 +236,7 @@ class CaseJudge:
             self._driver.start(backend, questions, (place, number))
 
     def _end_of_oracle(self, place: int, reply: Reply) -> None:
-        """Take the answer of a case's oracle, and ask the backends that wait for it."""
+        """Keep the answer of a case's oracle, and ask the backends that wait for it."""
         opened = self._open[place]
         oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
         opened.evaluation.oracle_answer = OracleAnswer(oracle, reply.outcome)
@@ -240,7 +247,8 @@ class CaseJudge:
     def _end(self, place: int, number: int, rounds: list[EvaluatedCase]) -> Iterator[JudgedAnswer]:
         """Yield the result of a backend on a case; of all at the end if they are compared.
 
-        Closes the case with its last result.
+        The `rounds` are its repeats. Results that are to be compared are kept until the last
+        backend has answered. Closes the case with its last result.
         """
         opened = self._open[place]
         by_backend = {number: rounds}
@@ -271,7 +279,12 @@ class CaseJudge:
     def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """Return the result with its ledger's explanation; it is known if every repeat is."""
+        """Return the result of a backend on a case, with its ledger's explanation.
+
+        Several repeats, `rounds`, are combined to one. It is *known* only if the ledgers explain
+        each different failure of them; else the first that they do not explain is the result.
+        `place` and `number` are those of the case and of the backend.
+        """
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
             evaluated = ev.require_reproducible(evaluated)
@@ -296,7 +309,10 @@ class CaseJudge:
     def _explained(
         self, number: int, evaluation: CaseEvaluation, evaluated: EvaluatedCase
     ) -> LiveResult:
-        """Return the result of a backend as the user's ledger, or else a shipped one, has it."""
+        """Return the result of a backend as the user's ledgers have it, or else the shipped ones.
+
+        A listed failure becomes *known*. The result itself if no ledger says anything about it.
+        """
         info = self.backends[number].info
 
         def looks(name: str) -> bool:
@@ -336,8 +352,9 @@ class Scheduler(CaseJudge):
     ) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all are there.
 
-        `records` are those of the whole run, in order. Calls `searched` twice for each failure.
-        Raises KeyboardInterrupt if the user interrupts it.
+        `records` are those of the whole run, in order; their places there are the numbers. Calls
+        `searched` twice for each failure that is to be explained. Raises KeyboardInterrupt if the
+        user interrupts it.
         """
         changed: dict[int, Record] = {}
         count = len(self.backends)
@@ -362,7 +379,8 @@ class Scheduler(CaseJudge):
     def results(self, answers: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
         """Yield the results in order; `answers` come in any, those of early cases first.
 
-        Raises Defect if `answers` end before every result is there.
+        Each gets its causes in its turn. Sets `emitted`, the number of cases whose results were all
+        yielded. Raises Defect if `answers` end before every result is there.
         """
         waiting: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
@@ -379,7 +397,11 @@ class Scheduler(CaseJudge):
             self.emitted = place + 1
 
     def _take(self) -> Sequence[int] | None:
-        """Return the next case's place; none while it is far ahead of results, None at the end."""
+        """Return the place of the next case, in a sequence, and count it as taken.
+
+        Empty while it is too far ahead of the results, or the data of judged cases that wait for
+        their turn are too large; None at the end.
+        """
         if self._next == len(self.cases):
             return None
         if self._next >= self.emitted + AHEAD or self._waiting > _BYTES:
@@ -467,7 +489,8 @@ class JudgePool:
     def _received(self, end: "Connection[Any, Any]") -> Any:
         """Return what a process sends: answers, an error, or last what its backends left.
 
-        That it ended without a last message is returned as BackendUnavailable, not raised.
+        With the last message, the process counts as done, and the deaths of its workers as the
+        pools' own. That it ended without one is returned as BackendUnavailable, not raised.
         """
         try:
             received = pickle.loads(end.recv_bytes())
@@ -483,7 +506,7 @@ class JudgePool:
         return received
 
     def close(self) -> None:
-        """End the processes.
+        """End the processes, those that do not within some seconds by force.
 
         Raises BackendUnavailable if all was judged, and the last message of one is missing.
         """
@@ -514,7 +537,7 @@ class JudgePool:
     def _work(self, end: "Connection[Any, Any]", count: int) -> None:
         """Judge in this process, a copy of its parent that must not go on as that, and exit.
 
-        Errors are sent to the parent.
+        It is one of `count`, which share the memory. Errors are sent to the parent through `end`.
         """
         own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
@@ -532,9 +555,10 @@ class JudgePool:
             os._exit(0)
 
     def _judge(self, send: Callable[[object], None]) -> None:
-        """Judge cases on copies of the pools, and send the answers, some at a time.
+        """Judge cases on copies of the pools, and `send` the answers, some at a time.
 
-        The last message counts how their workers died. Raises what `CaseJudge.answers` raises.
+        The last message counts how their workers died. Raises Defect if opcheck's own part of an
+        adapter fails, BackendUnavailable if nothing can be judged in this process any more.
         """
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
@@ -558,7 +582,10 @@ class JudgePool:
         send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Take a few cases that no other process has; see `Take`."""
+        """Return the places of a few cases that no other process has, and mark them as taken.
+
+        An empty sequence while these are too far ahead of the results; None if none are left.
+        """
         with self._next.get_lock():
             place = self._next.value
             end = len(self._run.cases)
@@ -570,7 +597,10 @@ class JudgePool:
             return range(place, self._next.value)
 
     def _stored(self, answer: JudgedAnswer) -> JudgedAnswer:
-        """Return the answer as it is sent: without evidence that is not needed."""
+        """Return the answer as it is sent: its result as a record.
+
+        The wrong answer, and that of the oracle, go with it only if its cause is to be looked for.
+        """
         record = self._record(cast(LiveResult, answer.result))
         if answer.wrong and self._run.is_unexplained(record):
             return replace(answer, result=record)

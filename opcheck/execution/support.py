@@ -44,16 +44,18 @@ _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(
 def floors(text: str, asked: Asked) -> list[Floor]:
     """Return the floors that a text states, with commas between them.
 
-    Raises UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
+    A floor is a set of cells (a version with a dtype) that a user requires to be right. Raises
+    UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
     unknown dtype or an opset that is not known yet.
     """
     return each(partial(_floor, asked), map(str.strip, text.split(",")))
 
 
 def named_in(text: str) -> list[str]:
-    """Return the operators that floors name, as they are written; none if one means all.
+    """Return the operators that a text of floors names, as they are written.
 
-    Raises UsageError if no part of the text is a floor. Parts that are malformed make it none.
+    Empty if one part means all operators, or is malformed. Raises UsageError if no part is a floor,
+    such as `Softmax@13+:float32`.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
@@ -65,7 +67,7 @@ def named_in(text: str) -> list[str]:
 
 
 def _floor(asked: Asked, text: str) -> Floor:
-    """Return one floor, such as `Softmax@13+:float32`.
+    """Return one floor, the cells that must be right, such as `Softmax@13+:float32`.
 
     Raises UsageError if it is malformed, names an operator or a cell that is not in `asked`, an
     unknown dtype, or an opset above the newest.
@@ -110,7 +112,7 @@ def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
 def _is_in_force(op: model.OpVersion, opset_version: int, *, or_later: bool) -> bool:
     """Return True if this version of an operator is the one of an opset, or `or_later` a later one.
 
-    An opset of 0 is any.
+    An `opset_version` of 0 is any.
     """
     schema = opset.describe(op.domain, op.name, opset_version)
     begins = schema.op.since if schema else opset_version
@@ -124,8 +126,9 @@ _ENOUGH_CASES = 4
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Return each version and dtype of the operators, with cases that decide, one of each name.
 
-    These are literals with the rule `must`, of level smoke in any version and dtype, and some of
-    level core if those are few. A cell may have none.
+    These are literals with the rule `must`, at the first opset of their version: those of level
+    smoke in any version and dtype, and others of level core while a cell has fewer than four. A
+    cell may have none.
     """
     by_cell = _empty_cells(cases)
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
@@ -143,7 +146,7 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
-    """Return each version and dtype of the operators of cases, without a case."""
+    """Return a cell, still empty, for each version and allowed dtype of the operators of cases."""
     cells: dict[Cell, dict[str, Case]] = {}
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():
@@ -163,8 +166,8 @@ def _decides(case: Case) -> bool:
 def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Return the cases `must` by version and dtype, of the first input if unsaid.
 
-    Those whose answer another backend states say nothing of this one alone, and are left out, as
-    are cells that ask for refusals alone. Raises UsageError if no cell is left.
+    Cases whose answer another backend states say nothing of this one alone, and are left out. So
+    are cells all of whose cases expect a refusal. Raises UsageError if no cell is left.
     """
     by_cell = _by_cell(case for case in cases if case.rule == "must" and not case.expect.oracle)
     for cell in [*by_cell]:
@@ -213,9 +216,10 @@ def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
 
 
 def probed(settings: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
-    """Probe each cell of a backend in processes of its own; see `probe`.
+    """Probe each cell of a backend, by judging its models, in processes of its own.
 
-    Raises BackendUnavailable and UsageError if the backend cannot be used.
+    `counted` passes results on and shows the progress. Raises BackendUnavailable and UsageError if
+    the backend cannot be used, Defect if opcheck's own part of an adapter fails.
     """
     with started([settings, declaring(settings)], 1) as (backend, other):
         connect([backend])
@@ -230,7 +234,9 @@ def declaring(settings: BackendSettings) -> BackendSettings:
 def declared_by(settings: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
     """Yield once what a backend declares of each cell, in processes of its own.
 
-    The item is as `declared` returns it. Raises BackendUnavailable if no process can be started.
+    The item has True or False for each cell, and None where there is no case or no usable answer.
+    Raises BackendUnavailable if no process can be started, ValueError if a case's data cannot be
+    made.
     """
     with (
         guarded_folder() as here,
@@ -244,19 +250,21 @@ def probe(
 ) -> list[Support]:
     """Return the support of each cell, by judging all its models on `backend`.
 
-    `declaring` answers what it declares, see `declared`. `counted` passes results on and shows the
-    progress. Raises Defect if opcheck's own part of an adapter fails.
+    `declaring` is the backend whose answers are the declarations of `backend`. `counted` passes
+    results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails,
+    ValueError if a case's data cannot be made.
     """
     cases = [case for cases in asked.values() for case in cases]
     return support(asked, [*counted(Scheduler(cases, [backend]))], declared(asked, declaring))
 
 
 def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
-    """Return what a backend declares of each cell, by its first case.
+    """Return what a backend declares of each cell, by its first case: True if it supports it.
 
-    None where there is no case or no usable answer; once it crashes or is too slow, of all cells
-    that follow. `backend` is one of `opcheck.backends.connect`. Raises ValueError if a case's data
-    cannot be made.
+    None where there is no case or no usable answer; once it crashes, is too slow or takes too much
+    memory, of all cells that follow. `backend` answers with declarations, as those of
+    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made, Defect if
+    opcheck's own part of an adapter fails.
     """
     declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
@@ -279,7 +287,8 @@ def support(
 ) -> list[Support]:
     """Return the support of each cell by the `results` of one backend and its declarations.
 
-    Cases without a result are left out.
+    `declarations` has True or False, or None where the backend declares nothing. Cases without a
+    result are left out.
     """
     found = {one.case if isinstance(one, Record) else one.case.id: one for one in results}
     return [
@@ -295,11 +304,12 @@ def support(
 def _support(
     cell: Cell, declared: bool | None, pairs: Sequence[tuple[Case, LiveResult | Record]]
 ) -> Support:
-    # What no model can state is nothing that a backend has or lacks.
     """Return the support of one cell by its cases and their results, of which the worst counts.
 
-    Its verdict is None if no case has one that says anything of the backend.
+    Its verdict is None if no case has one that says anything of the backend. `declared` is what the
+    backend declares of the cell, None if nothing.
     """
+    # What no model can state is nothing that a backend has or lacks.
     judged = [(case, result) for case, result in pairs if not result.inexpressible or result.beyond]
     if not judged:
         return Support(cell, declared, None)

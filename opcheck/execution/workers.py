@@ -116,7 +116,8 @@ def connect(pools: Sequence[Pool]) -> None:
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """Call a function on every item; return the results in order.
 
-    Raises all its OpcheckErrors as one, see `as_one`, after the last item.
+    If it raises OpcheckErrors, raises one with the messages of all after the last item: of the
+    class of the first UsageError, or else of the first error. Any other exception ends it at once.
     """
     results: list[Result] = []
     failures: list[OpcheckError] = []
@@ -149,8 +150,9 @@ def consulted(
     """Connect the oracles of `cases`; the context is their pools by the names that the cases use.
 
     Any of `given`, the backends that the user names, may be an oracle. Of other backends, only
-    those that run no code which a file may name. Raises UsageError for those not allowed or
-    unknown, BackendUnavailable for those that cannot be used.
+    those that run no code which a file may name, and profiles of a trusted opcheck.toml. Raises
+    UsageError for those not allowed, not trusted or unknown and for a wrong opcheck.toml,
+    BackendUnavailable for those that cannot be used.
     """
     oracles = oracles_of(cases)
 
@@ -179,9 +181,11 @@ def consulted(
 
 
 def _require_harmless(address: str) -> None:
-    """Raise UsageError for an oracle of a case file that is code or unknown.
+    """Raise UsageError for an oracle of a case file that is code to run, or is unknown.
 
-    A profile whose file is trusted may be code; one whose file is not raises UntrustedCode.
+    An address is code if its kind is `cmd`, `onnx` or `py`, or if another package offers its kind
+    and it has a detail or options. A profile of opcheck.toml passes if it names no code or its file
+    is trusted, else it raises UntrustedCode. Raises CaseFileError for a wrong opcheck.toml.
     """
     profile = profiles(Path.cwd()).get(address)
     if profile:
@@ -192,7 +196,10 @@ def _require_harmless(address: str) -> None:
 
 
 def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
-    """Raise UsageError where backends are to be compared with each other, and there is only one."""
+    """Raise UsageError where backends are to be compared with each other, and there is only one.
+
+    `backends` is their number. Cases beyond opcheck do not count.
+    """
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]
     if alone and backends < 2:
@@ -204,7 +211,8 @@ def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     """Return facts that users' ledgers are checked against; `cases` are all that were read.
 
-    Raises CaseFileError for a wrong opcheck.toml.
+    Among them is a function that returns why an address names no backend here, None if it names
+    one. Raises CaseFileError for a wrong opcheck.toml.
     """
     known = profiles(Path.cwd())
 
@@ -269,9 +277,10 @@ class InProcess:
 
 @contextmanager
 def _staying() -> Iterator[None]:
-    """Turn `os._exit` into SystemExit: a kernel that ends this process with 0 ends it green.
+    """Turn `os._exit` into SystemExit until the block ends: a context manager, which yields None.
 
-    Processes that a kernel forks leave as they like.
+    A kernel that ends this process with 0 would end it green. Processes that a kernel forks leave
+    as they like.
     """
     leave = os._exit
     own_process = os.getpid()
@@ -381,7 +390,10 @@ def ask_once(question: Question) -> Questions[Reply]:
 
 
 def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome]) -> Found:
-    """Return the result of questions that are answered in this process."""
+    """Return the result of a generator of questions, which `answer` answers in this process.
+
+    Raises what `answer` or the generator raises.
+    """
     try:
         question = next(questions)
         while True:
@@ -415,7 +427,10 @@ def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) ->
 
 
 def machine() -> timing.Machine:
-    """Describe this machine."""
+    """Return a description of this machine: processor, cores, load and memory in bytes.
+
+    What is unknown is "".
+    """
     return timing.Machine(
         processor=processor_fields().get("model name") or platform.processor(),
         cores=interrupt.processors(),
@@ -462,7 +477,10 @@ def in_parallel(
 def _in_processes(
     work: Callable[[Item], Result], jobs: Sequence[Item], count: int
 ) -> Generator[Result]:
-    """Yield what `in_parallel` yields, from processes; raises BrokenExecutor if one dies."""
+    """Yield the result of `work` for each of `jobs`, as it comes, from at most `count` processes.
+
+    Raises what `work` raises, and BrokenExecutor if a process dies.
+    """
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
     with interrupt.processes(min(count, len(jobs)), "spawn", signal.signal, ignoring) as pool:

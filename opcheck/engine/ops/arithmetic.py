@@ -20,7 +20,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
     signature_of,
 )
-from opcheck.engine.rulings import maximum, minimum
+from opcheck.engine.rulings import flag, maximum, minimum
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array, Tensor
 
@@ -42,7 +42,7 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
     Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
     NotSupported for a negative `axis`.
     """
-    if not broadcast:
+    if not flag("broadcast", broadcast):
         reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}, and no broadcast")
         return B
     if B.size == 1:

@@ -34,7 +34,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR
+from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR, flag
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
@@ -488,6 +488,13 @@ def is_decided(x: Array, target: Target) -> Mask:
     return (dtype.bits == 8) | ((values >= low) & (values <= high))
 
 
+def saturation(saturate: int, dtype: DType) -> int:
+    """Return 1 if `saturate`, a flag, is set; it "only applies for float 8 conversion"."""
+    if dtype.kind != "minifloat" or dtype.bits != 8:
+        return saturate
+    return int(flag("saturate", saturate))
+
+
 #: From a tensor and what it is converted to, to the tensor in that type.
 CastFunction: TypeAlias = Callable[[Array, Target], Array]
 TEXT_OF_VERSION: Mapping[int, Text] = {
@@ -521,7 +528,7 @@ def cast_versions(
     """
     dtype = dtypes.named(to)
     assert dtype is not None  # The schema refuses what names no type.
-    return function(input, Target(dtype, saturate, round_mode, text))
+    return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
 @formula_builder(each=texts_of_versions(15, 19, 21, 23, 24, 25))
@@ -543,7 +550,7 @@ def cast_like_versions(
     """
     dtype = dtype_of(target_type)
     assert dtype is not None
-    return function(input, Target(dtype, saturate, round_mode, text))
+    return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
 def dtype_of(x: Array) -> DType | None:
@@ -1158,7 +1165,7 @@ def quantize_versions(
     may take out of range, and for too many NaN to list what they become.
     """
     dtype = dtype_of_output(output_dtype, y_zero_point)
-    saturates = 1 if dtype.bits < 8 else saturate
+    saturates = 1 if dtype.bits < 8 else saturation(saturate, dtype)
     out = Target(dtype, saturates, text=text.cast)
     divides = dtype_of_division(precision, y_scale)
     used_axis = axis if text.has_axis else None

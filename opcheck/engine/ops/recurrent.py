@@ -20,6 +20,7 @@ from opcheck import numbers as xp, opset
 from opcheck.engine.operators import (
     Formula,
     Operator,
+    check_one_of,
     check_shape,
     formula_builder,
     keywords,
@@ -28,7 +29,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops import activations as activation_operators, functions, unary
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import maximum, minimum
+from opcheck.engine.rulings import flag, maximum, minimum
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
@@ -565,9 +566,9 @@ def checked_attributes(layer: Layer, since: int, attributes: Attributes) -> Attr
     is_first_gru = layer.gates == 3 and since == 1
     if is_first_gru and attributes.direction == "foward":
         attributes = replace(attributes, direction="forward")
-    direction, layout = attributes.direction, attributes.layout
-    if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
-        raise InvalidNode(f"direction {direction!r}, layout {layout}")
+    check_one_of("direction", attributes.direction, "forward", "reverse", "bidirectional")
+    # "The shape format of inputs", of which there are two.
+    check_one_of("layout", attributes.layout, 0, 1)
     if attributes.clip is not None and not attributes.clip >= 0:
         raise_unspecified("a range without numbers")
     return attributes
@@ -855,8 +856,8 @@ def lstm(
 ) -> tuple[Tensor, ...]:
     """Return Y, Y_h and Y_c of an LSTM; `Tensors` and `run` have the shapes.
 
-    layer: the steps, which mutants change; since: the version. input_forget couples the input and
-    the forget gate unless it is 0: COUPLED_GATES. `output_sequence` decides nothing.
+    layer: the steps, which mutants change; since: the version. input_forget, a flag, couples the
+    input and the forget gate: COUPLED_GATES. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
@@ -874,7 +875,7 @@ def lstm(
         direction=direction,
         hidden_size=hidden_size,
         layout=layout,
-        flag=input_forget,
+        flag=int(flag("input_forget", input_forget)),
     )
     return run(layer, since, tensors, attributes)
 

@@ -112,8 +112,8 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 def _hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     """Return the choice, with an error that reaches all that are admitted along `axis`.
 
-    `axis`, one of `admitted`, is more than `chosen` has. An element is lost if an admitted one is.
-    The last rounding is among the errors.
+    `axis`, one of `admitted`, is more than `chosen` has. An element is lost (it may be an infinity
+    or NaN) if an admitted one is. The last rounding is among the errors.
     """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()
@@ -201,8 +201,8 @@ def _are_rounded_alike(parts: Sequence[Bounded]) -> bool:
 def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
     """Return `x` with constants around it, which have no error.
 
-    `widths` are as for `np.pad`. Raises ValueError for widths below 0 and for a wrong number of
-    them.
+    `widths` are the numbers of elements before and after: one integer for all, one pair, or a pair
+    for each axis. Raises ValueError for widths below 0 and for a wrong number of them.
     """
 
     def framed(part: Any, value: float) -> Any:
@@ -240,9 +240,10 @@ def zeros_like(x: Bounded) -> Bounded:
 def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     """Return `x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
-    Booleans are x ≠ 0, a `Truth` if some are unsure. Arithmetic goes on as expected of that type,
-    and in it if it `computes`. A value that an integer type cannot hold, NaN included, is lost: no
-    specification defines it.
+    Booleans are x ≠ 0, a `Truth` if some are unsure. What follows is computed as expected of a
+    tensor of that type, in float32 for 16 bits, or if it `computes`, in the type itself. A value
+    that an integer type cannot hold, NaN included, is lost: any may come, as no specification
+    defines it.
 
     Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat.
     """
@@ -272,7 +273,8 @@ def _to_boolean(x: Bounded) -> Any:
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
     """Return `x` without its fraction; what is beyond the type's range, or NaN, is lost.
 
-    `dtype` is an integer type. The values stay floats, and may be no integer next to a step.
+    Of a lost element any integer may come. `dtype` is an integer type. The values stay floats, and
+    may be no integer next to a step.
     """
     low, high = dtypes.limits(dtype)
     whole = trunc(x)
@@ -347,7 +349,7 @@ def cast_to_half(x: Bounded) -> Bounded:
 
 
 def _float_type(x: Bounded) -> dtypes.DType:
-    """Return the element type of the tensor that `x` stands for."""
+    """Return the element type of the tensor that `x` stands for; AssertionError if it has none."""
     dtype = dtypes.of(np.empty(0, x.dtype))
     assert dtype is not None
     return dtype
@@ -396,8 +398,9 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
     """Return the arithmetic of what follows a cast to the floating `dtype`.
 
     `old` is that of the number that is cast. A type of 16 bits is computed in itself if it
-    `computes`, else in float32, or in what `old` states for tensors of 16 bits. Wider types are
-    computed as expected of them, but in that if it is narrower, `computes`, and `old.everywhere`.
+    `computes`, else in float32, or in what `old` states for tensors of 16 bits. A wider type is
+    computed as expected of it; or in a 16-bit arithmetic of `old`, if it `computes` and
+    `old.everywhere` is set.
     """
     # Results that are rounded to a type of 16 bits, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF

@@ -300,7 +300,8 @@ class _OperatorFailures:
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
             self._choose_one_property_for_all(group)
-            self._choose_mutants_under_conditions(group)
+            for alike in self._with_one_exception(group):
+                self._choose_mutants_under_conditions(alike)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
@@ -424,6 +425,10 @@ class _OperatorFailures:
         best = max(places, key=weight, default="")
         explained = [result for result in left if best in self.uncontradicted[result.case.id]]
         questions = {self.questions[self.numbers[id(result.subject)]] for result in explained}
+        # An exception says more than a mutant that may fit it by chance.
+        is_raised = bool(explained) and explained[0].record.failure == "raised"
+        if is_raised and len(explained) < FEWEST:
+            return best, []
         # A mutant can fit a few of many failures by chance.
         if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
             return best, []
@@ -448,6 +453,16 @@ class _OperatorFailures:
                 continue
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
+
+    def _with_one_exception(
+        self, group: Sequence[DiagnosedResult]
+    ) -> Iterator[list[DiagnosedResult]]:
+        """Yield the failures of a kind, those with exceptions by their messages."""
+        by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
+        for result in group:
+            is_raised = result.record.failure == "raised"
+            by_exception[result.message if is_raised else ""].append(result)
+        yield from by_exception.values()
 
     def _choose_one_property_for_all(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose the one property that all failures of a kind have, if no exact cause has all.

@@ -320,15 +320,16 @@ class _OperatorFailures:
         """Return the chosen cause of a case, other mutants, and remarks, without repeats.
 
         Other mutants are those that fit, and that no passed case contradicts. A case without a
-        cause has remarks only, the first of which is its exception if it raised.
+        cause has remarks only; one that raised has its exception in place of the cause.
         """
         case = result.case.id
         remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
-        if case not in self.chosen:
-            if result.record.failure == "raised":
-                remarks.insert(0, Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}"))
+        if case in self.chosen:
+            cause = self.chosen[case]
+        elif result.record.failure == "raised":
+            cause = Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}")
+        else:
             return tuple(dict.fromkeys(remarks))
-        cause = self.chosen[case]
         others = [name for name in self.uncontradicted[case] if name != cause.mistake]
         fitting = [as_diagnosis(self.fitting[case][name]) for name in others]
         return tuple(dict.fromkeys([cause, *fitting, *remarks]))

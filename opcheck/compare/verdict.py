@@ -476,8 +476,9 @@ def judge_among(
 def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
     """Return the verdict on an answer with wrong types or declarations, None if they are right.
 
-    The case knows the number of outputs, and some of their dtypes. Wrong types are a warning under
-    the rule `should`.
+    The case knows the number of outputs, and some of their dtypes. Wrong types are a failure, or a
+    warning under the rule `should`. An answer that contradicts what the backend declares of it is a
+    failure, whatever the rule.
     """
     wrong = schema_violation(outcome.outputs, case.outputs)
     if wrong:

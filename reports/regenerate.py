@@ -42,7 +42,7 @@ from opcheck.analysis import RunPart  # noqa: E402
 from opcheck.errors import CaseFileError, UsageError  # noqa: E402
 from opcheck.model import Case, Run, Suite  # noqa: E402
 from opcheck.report import store, timings  # noqa: E402
-from reports import results, weights  # noqa: E402
+from reports import nodes, results, weights  # noqa: E402
 from reports.checks import all_checks  # noqa: E402
 from reports.page import Site  # noqa: E402
 from reports.published import (  # noqa: E402
@@ -154,7 +154,13 @@ def stored() -> Site:
     models = weights.read(HERE / "weights.json")
     old_links = json.loads((HERE / "anchors.json").read_text("utf-8"))
     return Site(
-        published(HERE), timings.read(BENCH), models, old_links, others(HERE), variants(HERE)
+        published(HERE),
+        timings.read(BENCH),
+        models,
+        old_links,
+        others(HERE),
+        variants(HERE),
+        nodes.read(HERE / "results" / "nodes.json.gz"),
     )
 
 

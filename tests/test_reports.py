@@ -161,7 +161,7 @@ def test_the_scoreboard_counts_cells_without_a_case_that_fails(op):
         types = {where for where, _, failure in plain if failure not in ("accepted", "raised")}
         types |= {where for where, _, failure in plain if failure == "raised" and silent[where] < 0}
         right = types - {where for where, verdict, _ in plain if verdict not in ("pass", "warn")}
-        told = f"{len(right)} of {len(types)}" if types else "–"
+        told = f"{len(right)}\u00a0of\u00a0{len(types)}" if types else "–"
         assert cell.strip(" [").partition("]")[0].rpartition(" · ")[2] == told, path
 
 

@@ -6,16 +6,15 @@ python docs/rulings.py
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
-from opcheck.engine import operator_of, rulings
+from opcheck.engine import operator_of
+from opcheck.engine.all_rulings import all_rulings
 from opcheck.engine.evaluate import each_answer
-from opcheck.engine.operators import every, judging
+from opcheck.engine.operators import judging
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.execution import expected
@@ -40,27 +39,6 @@ a node. The operators are those whose shipped cases meet the point.
 [Errata](errata.md) lists where ONNX contradicts its own text. Points of which no finite set of
 answers exists are *unsupported by opcheck*, with a reason of their own.
 """
-
-
-def rulings_of(module: ModuleType) -> Iterator[Ruling]:
-    """Yield the rulings that stand in a module, or in tuples there, in the module's order."""
-    for value in vars(module).values():
-        members = value if isinstance(value, tuple) else (value,)
-        for member in members:
-            if isinstance(member, Ruling):
-                yield member
-
-
-def all_rulings() -> tuple[Ruling, ...]:
-    """Return every ruling of the engine once, those that operators share first."""
-    list(every())  # which loads the files of all operators
-    modules = [rulings, *(m for name, m in sorted(sys.modules.items()) if _is_of_engine(name))]
-    found = dict.fromkeys(ruling for module in modules for ruling in rulings_of(module))
-    return tuple(found)
-
-
-def _is_of_engine(name: str) -> bool:
-    return name.startswith("opcheck.engine.")
 
 
 def of_all_axes(ruling: Ruling) -> Ruling:

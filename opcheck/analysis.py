@@ -280,6 +280,10 @@ WAYS: dict[Failure | None, str] = {
 }
 
 
+#: How the cause of an exception begins, before its type and message.
+RAISED = "your backend raised"
+
+
 class Cause(NamedTuple):
     """Failures with one diagnosis; not `explained` if it only says how they fail."""
 
@@ -312,7 +316,7 @@ def number_of(causes: Iterable[Cause]) -> int:
 def causes(results: Iterable[Record]) -> list[Cause]:
     """Group the failures of one backend by their first diagnosis, the most frequent first.
 
-    Those without a diagnosis come last, grouped by how they fail.
+    Those without a diagnosis come last, grouped by how they fail, or by the exception.
     """
     explained: dict[Diagnosis, list[Record]] = defaultdict(list)
     unexplained: dict[Diagnosis, list[Record]] = defaultdict(list)
@@ -320,6 +324,8 @@ def causes(results: Iterable[Record]) -> list[Cause]:
         first = result.diagnoses[0] if result.diagnoses else None
         if first and (first.mistake or first.counts):
             explained[first].append(result)
+        elif first and first.text.startswith(RAISED):
+            unexplained[first].append(result)
         else:
             way = WAYS.get(result.failure, str(result.verdict))
             unexplained[Diagnosis(None, f"not explained: {way}")].append(result)
@@ -452,6 +458,43 @@ def compare(old: Run, new: Run) -> Difference:
         failing=sum(is_red(was, old_red) and is_red(now, new_red) for was, now in of_same_case),
         unjudged={verdict: same[verdict] for verdict in UNJUDGED if same[verdict]},
     )
+
+
+def same_backends(old: Header, new: Header) -> dict[str, str]:
+    """Return addresses of OLD that have another name in NEW: an option more, or a profile's name.
+
+    A backend has one if what its address names without options is the same, and if no other
+    backend of either run is a candidate. Versions may differ: they are what is compared.
+    """
+    before = _places(old, besides=new)
+    after = _places(new, besides=old)
+    return {
+        addresses[0]: after[place][0]
+        for place, addresses in before.items()
+        if len(addresses) == len(after.get(place, ())) == 1
+    }
+
+
+def _places(header: Header, *, besides: Header) -> dict[tuple[str, str], list[str]]:
+    """Return the addresses that the other run lacks, by what they name without options."""
+    there = {info.address for info in besides.backends}
+    places: dict[tuple[str, str], list[str]] = {}
+    for info in header.backends:
+        if info.address not in there:
+            place = (info.of or info.address).partition("?")[0]
+            places.setdefault((info.kind, place), []).append(info.address)
+    return places
+
+
+def renamed(run: Run, names: Mapping[str, str]) -> Run:
+    """Return a run whose backends have other addresses, those of `names` by the ones they had."""
+    backends = tuple(
+        replace(info, address=names.get(info.address, info.address)) for info in run.header.backends
+    )
+    records = [
+        replace(record, backend=names.get(record.backend, record.backend)) for record in run.records
+    ]
+    return replace(run, header=replace(run.header, backends=backends), records=records)
 
 
 def _is_red(result: Record | None, red: Collection[Verdict]) -> bool:
@@ -615,7 +658,7 @@ def _looks(record: Record) -> set[str]:
     return {
         diagnosis.mistake or diagnosis.text
         for diagnosis in record.diagnoses
-        if diagnosis.mistake or not diagnosis.counts
+        if diagnosis.mistake or not (diagnosis.counts or diagnosis.text.startswith(RAISED))
     }
 
 

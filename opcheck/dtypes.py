@@ -205,6 +205,29 @@ def round_to(values: NDArray[np.float64], dtype: DType) -> NDArray[Any]:
         return values.astype(dtype.numpy)
 
 
+def nearest_integers(
+    values: NDArray[np.float64], rest: NDArray[np.float64] | None, dtype: DType
+) -> NDArray[Any]:
+    """Return `values` + `rest` as the nearest numbers of an integer `dtype`, ties to even.
+
+    That is an end of the type for what is beyond it, and 0 for NaN. rest: what float64 has no room
+    for, in the shape of `values`; None for nothing.
+    """
+    low, high = limits(dtype)
+
+    def nearest(value: float, lost: float) -> float:
+        if math.isnan(value):
+            return 0
+        if math.isinf(value):
+            return high if value > 0 else low
+        whole = round(value)
+        return min(max(whole + round(value - whole + lost), low), high)
+
+    rests = np.zeros(values.shape) if rest is None else rest
+    integers = map(nearest, values.reshape(-1).tolist(), rests.reshape(-1).tolist())
+    return np.array([*integers], dtype.numpy).reshape(values.shape)
+
+
 def half_ulp(values: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
     """Return half the distance between numbers of a floating `dtype` around each of `values`.
 

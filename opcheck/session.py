@@ -17,6 +17,7 @@ from opcheck.backends.address import DEFAULT
 from opcheck.backends.connect import of_object
 from opcheck.backends.isolation.cleanup import guarded_folder
 from opcheck.backends.isolation.pool import Pool
+from opcheck.diagnose import UNLIMITED, Allowance
 from opcheck.errors import Exit, OpcheckError, UsageError
 from opcheck.execution import scheduler, workers
 from opcheck.execution.workers import AskableBackend, InProcess, Limits
@@ -60,6 +61,8 @@ class Request:
     require_reproducible: bool = False
     #: Why the cases are fewer than they should be; then the run is incomplete.
     too_few: Sequence[str] = ()
+    #: Causes of failures are looked for as long as that takes.
+    explain_fully: bool = False
     #: Without them, the known defects of public backends count like any other failure.
     shipped_ledgers: bool = True
     gate: Gate = field(default_factory=Gate)
@@ -336,6 +339,7 @@ class LiveRun:
             gate=request.gate,
             times=request.repeat,
             reproducible=request.require_reproducible,
+            allowance=Allowance(UNLIMITED) if request.explain_fully else Allowance(),
             observe=self.observe,
         )
         # Not a generator: judging begins now.
@@ -345,18 +349,25 @@ class LiveRun:
             for result in results
         )
 
-    def end(self, records: Records, *, stopped: bool = False) -> tuple[Run, list[Record]]:
+    def end(
+        self,
+        records: Records,
+        *,
+        stopped: bool = False,
+        searched: Callable[[], None] = lambda: None,
+    ) -> tuple[Run, list[Record]]:
         """End the session; return the run, and the results whose causes changed at its end.
 
         Args:
             records: The results, in order.
             stopped: True if the user stopped the run.
+            searched: Called twice for each failure while causes are looked for.
         """
         every = records.light
         revised: dict[int, Record] = {}
         try:
             if not stopped:  # the causes that need all results take a while
-                revised = self._judging.with_causes(every)
+                revised = self._judging.with_causes(every, searched)
         except KeyboardInterrupt:
             stopped = True
         for number, record in revised.items():
@@ -378,8 +389,16 @@ class LiveRun:
         )
         if stopped and has_all and code:
             meaning += "; interrupted before all causes were found"
+        elif self._judging.untried and code:
+            meaning += f"; {self._untried()}"
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, records, ending), [revised[number] for number in sorted(revised)]
+
+    def _untried(self) -> str:
+        """Describe how many failures were not compared with every known mistake."""
+        count = self._judging.untried
+        failures = f"{count:,} failure{'' if count == 1 else 's'}"
+        return f"no time to compare {failures} with every known mistake (--explain full does)"
 
     def status(self, records: Records) -> tuple[Exit, str]:
         """Return the exit code that these results mean so far, and its meaning."""

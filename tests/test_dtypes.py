@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 from onnx import TensorProto, helper
 
 from opcheck import dtypes
-from opcheck.dtypes import BASIC, DTYPES, DType, half_ulp, round_to
+from opcheck.dtypes import BASIC, DTYPES, DType, half_ulp, nearest_integers, round_to
 
 FLOATS = [dtype for dtype in DTYPES.values() if dtype.kind == "float"]
 OF_16_BITS = [DTYPES["float16"], DTYPES["bfloat16"]]
@@ -148,6 +148,29 @@ def test_a_tensor_of_rank_0_keeps_its_rank() -> None:
 def test_what_an_integer_type_cannot_hold_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"is no value of {name}"):
         round_to(np.array([0.0, value]), DTYPES[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rest", "integer"),
+    [
+        ("int64", 2999999880.5, 0.0, 2999999880),
+        ("int64", 2999999881.5, 0.0, 2999999882),
+        ("int8", -2.75, 0.0, -3),
+        ("uint8", 0.25, 0.5, 1),
+        ("int64", 2.0**60, 1.0, 2**60 + 1),
+        ("int64", 2.0**63, -5.0, 2**63 - 5),
+        ("int64", 2.0**63, 0.0, 2**63 - 1),
+        ("uint64", -1.0, 0.0, 0),
+        ("uint64", math.inf, 0.0, 2**64 - 1),
+        ("int4", -math.inf, 0.0, -8),
+        ("int32", math.nan, 0.0, 0),
+    ],
+)
+def test_the_nearest_integer_of_a_type(name: str, value: float, rest: float, integer: int) -> None:
+    values = np.array([[value, 1.0]])
+    integers = nearest_integers(values, np.array([[rest, 0.0]]), DTYPES[name])
+    assert integers.dtype == DTYPES[name].numpy
+    assert [int(number) for number in integers[0]] == [integer, 1]
 
 
 def test_integer_types_hold_their_limits() -> None:

@@ -45,7 +45,12 @@ def test_the_source_distribution_builds_the_wheel_and_has_no_reports(tmp_path):
     with zipfile.ZipFile(wheel) as packed:
         names = {*packed.namelist()}
     # What the wheel of this checkout has, folder by folder.
-    folders = {"opcheck": ROOT / "opcheck", "opcheck/_cases": ROOT / "cases"}
+    folders = {
+        "opcheck": ROOT / "opcheck",
+        "opcheck/_cases": ROOT / "cases",
+        "opcheck/_examples": ROOT / "examples",
+    }
+    assert "opcheck/_workflows/opcheck.yml" in names
     for inside, folder in folders.items():
         shipped = (path for path in folder.rglob("*") if path.is_file())
         for path in (path for path in shipped if "__pycache__" not in path.parts):

@@ -2,7 +2,8 @@
 
 import re
 
-from docs.rulings import PAGE, all_rulings
+from docs.rulings import PAGE
+from opcheck.engine.all_rulings import all_rulings
 
 ROWS = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (.+?) \| ", PAGE.read_text("utf-8"), re.MULTILINE)
 

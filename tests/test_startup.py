@@ -1,12 +1,13 @@
 """What each command imports: `--help` must answer at once."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from opcheck.cli.group import COMMANDS
+from opcheck.cli.group import COMMANDS, COMPLETE_VARIABLE
 from opcheck.report import store
 from tests.report.made import record
 from tests.report.runs import run_of
@@ -49,10 +50,16 @@ for line in lines:
 """
 
 
-def after(*lines: str) -> list[set[str]]:
+def after(*lines: str, **environment: str) -> list[set[str]]:
     """The modules imported once each of these command lines has ended well, in one process."""
-    words = [sys.executable, "-c", PROGRAM, *lines]
-    found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *lines],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return [set(line.split()) for line in found.stdout.splitlines()]
 
 
@@ -61,6 +68,19 @@ def test_help_imports_nothing_heavy():
     found = dict(zip(lines, after(*lines), strict=True))
     assert "click" in found["--version"]
     assert {line: modules & HEAVY for line, modules in found.items() if modules & HEAVY} == {}
+
+
+@pytest.mark.parametrize("line", ["opcheck ", "opcheck run --op So", "opcheck run -b onnx"])
+def test_the_tab_key_imports_nothing_heavy(line: str):
+    asked = {
+        COMPLETE_VARIABLE: "bash_complete",
+        "COMP_LINE": line,
+        "COMP_LAST": line.split(" ")[-1],
+    }
+    [found] = after("", **asked)
+    assert "opcheck.cli.completion" in found
+    # Installed packages may offer backends.
+    assert found & HEAVY <= {"importlib.metadata"}
 
 
 @pytest.mark.gate

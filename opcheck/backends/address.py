@@ -172,6 +172,8 @@ class Profile:
     memory_limit: int | None = None
     #: What a worker of a cluster needs for it.
     resources: Mapping[str, float] = field(default_factory=dict)
+    #: The operators that it is for, as `opcheck.suite.scope` reads them; none stated means all.
+    operators: tuple[str, ...] = ()
     #: The file that states it, and the code that it names there.
     file: SettingsFile | None = field(default=None, compare=False)
     code: tuple[NamedCode, ...] = field(default=(), compare=False)

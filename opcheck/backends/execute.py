@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from sys import stderr
 from time import perf_counter
+from traceback import format_exception
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -21,13 +22,24 @@ from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
 from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question, Tensors
-from opcheck.model.question import Crashed, Declined, NotRun, OutOfMemory, Produced, Raised
+from opcheck.model.question import (
+    IN_TRACEBACK,
+    TRACEBACK,
+    Crashed,
+    Declined,
+    NotRun,
+    OutOfMemory,
+    Produced,
+    Raised,
+)
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
 #: A longer list without arrays is the numbers of one output.
 _MAX_OUTPUTS = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
+#: The last characters of a traceback that are printed.
+_MAX_TRACEBACK = 4000
 #: Errors that are no refusal of the data.
 _NEVER_A_REFUSAL = (Defect, WrongOperator, BackendUnavailable, ProcessDied, UnusableAnswer)
 _NOT_IMPLEMENTED = (NotExpressible, NotSupported, NotImplementedError)
@@ -93,7 +105,7 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
             raise
         seen.exit = _failure_of(error, backend)
         if alone and seen.exit.signal == "BaseException" and not seen.exit.documented:
-            _print_place(error)
+            _print_traceback(error)
     return seen
 
 
@@ -147,11 +159,17 @@ def _failure_of(error: BaseException, backend: Backend) -> CallFailure:
     return CallFailure(signal, _type_of(error), detail, documented)
 
 
-def _print_place(error: BaseException) -> None:
-    """Print where a user's Python code raised; it is shown with the failure."""
+def _print_traceback(error: BaseException) -> None:
+    """Print an exception's traceback, and where a user's Python code raised it.
+
+    Reports show the traceback with -vv, and the place with each failure.
+    """
     with suppress(BaseException):
         from opcheck.backends.connect import place_of
 
+        text = "".join(format_exception(error)).rstrip()[-_MAX_TRACEBACK:]
+        lines = [f"{IN_TRACEBACK}{line}" for line in text.split("\n")]
+        print(TRACEBACK, *lines, sep="\n", file=stderr)
         place = place_of(error)
         if place and "site-packages" not in place:
             print(f"raised at {place}", file=stderr)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, options
+from opcheck.cli import console, options, values
 from opcheck.cli.files import OutputCommand, OutputPath, check_files
 from opcheck.cli.options import BackendOptions, CaseOptions
 from opcheck.errors import Exit, Unwritable, UsageError, few, plural
@@ -183,6 +183,7 @@ _measuring_options = options.compose(
     click.option(
         "--base",
         metavar="ADDRESS",
+        shell_complete=values.backends,
         help="Backend that ratios are relative to.  [default: the first]",
     ),
     click.option(

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.core import Context, Parameter
+from click.shell_completion import CompletionItem
 
+from opcheck.cli import values
 from opcheck.cli.console import STANDARD, note
 from opcheck.errors import CaseFileError, Problem, UsageError, did_you_mean, writing
 from opcheck.report import FORMATS, why_no_report
@@ -75,6 +77,12 @@ class ReportFile(OutputPath):
             self.fail(f"no file: write {form}=PATH", param, ctx)
         return ReportTarget(form, Path(path))
 
+    def shell_complete(
+        self, ctx: Context, param: Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
+        """Complete the format, then the path."""
+        return values.reports(incomplete)
+
 
 def check_report_targets(
     targets: Sequence[ReportTarget], read_from: Iterable[Path], *, as_json: bool
@@ -113,7 +121,11 @@ class OutputCommand(click.Command):
             _set_aside(ctx, words, self._named_in(ctx, words))
             _clean(ctx)
             raise
-        _set_aside(ctx, words, ((one.type, ctx.params.get(str(one.name))) for one in self.params))
+        _set_aside(
+            ctx,
+            words,
+            ((parameter.type, ctx.params.get(str(parameter.name))) for parameter in self.params),
+        )
         return remaining
 
     def invoke(self, ctx: Context) -> Any:
@@ -219,16 +231,16 @@ def check_files(
         read_from: The files that the command reads.
         problems: Problems that are known already.
     """
-    found = [*problems]
+    messages = [*problems]
     named = [path for path in read_from if path not in (None, STANDARD)]
     for option, path in outputs:
         if not path:
             continue
         if reason := _why_not_writable(path, named):
-            found.append(f"{option}: {reason}")
+            messages.append(f"{option}: {reason}")
         named.append(path)
-    if found:
-        raise UsageError("\n".join(found))
+    if messages:
+        raise UsageError("\n".join(messages))
 
 
 def _why_not_writable(path: Path, named: Iterable[Path | None]) -> str | None:

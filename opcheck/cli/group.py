@@ -6,16 +6,20 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from opcheck import __version__, interrupt, own_memory
 from opcheck.errors import CaseFileError, Exit, OpcheckError, WrongOperator, did_you_mean
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 #: The module of each command, and its line, so that `--help` need not import it.
 COMMANDS = {
     "run": ("runs", "Judge backends by case files."),
+    "new": ("new", "Write files to begin with: a backend, a case file, or a gate."),
     "bench": ("bench", "Time backends against each other, on cases they answer correctly."),
     "locate": ("models", "Find the first node of a model that a backend computes wrongly."),
     "extract": ("models", "Write the nodes of a model as case files."),
@@ -27,13 +31,18 @@ COMMANDS = {
     "golden": ("package", "Write test data with right answers."),
     "list": ("list", "Show the cases that files expand to."),
     "show": ("show", "Show one case: its text, model, data and right answers."),
+    "explain": ("explain", "Say what a name means that opcheck prints."),
     "mutate": ("list", "Show which mutants the cases kill, and which survive."),
     "support": ("list", "Show which operators, versions and types backends have."),
     "backends": ("list", "Show the available backends."),
-    "doctor": ("doctor", "Look at versions, backends and the machine, and say what looks wrong."),
+    "doctor": ("doctor", "Look at versions, backends and the machine."),
     "trust": ("trust", "Accept the code that a settings file names."),
+    "completion": ("completion", "Print a script that completes command lines in a shell."),
     "schema": ("list", "Print the JSON Schema of case files or another format."),
 }
+
+#: The variable by which a shell asks for completions, as click names it.
+COMPLETE_VARIABLE = "_OPCHECK_COMPLETE"
 
 
 class Commands(click.Group):
@@ -59,9 +68,28 @@ class _Program(Commands):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        found = vars(importlib.import_module(f"opcheck.cli.{COMMANDS[name][0]}"))
+        names = vars(importlib.import_module(f"opcheck.cli.{COMMANDS[name][0]}"))
         # The command that a module is named after is `command` there.
-        return cast(click.Command, found["command" if name == COMMANDS[name][0] else name])
+        return cast(click.Command, names["command" if name == COMMANDS[name][0] else name])
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the program, or answer a shell that asks for completions."""
+        if COMPLETE_VARIABLE in os.environ:
+            from opcheck.cli.completion import register
+
+            register()
+        return super().main(*args, **settings)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
+        """Complete commands, without importing them, and options."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in `--help`, without importing them."""
@@ -124,9 +152,36 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
+#: What `opcheck` alone prints: the ways in, for somebody who has never used it.
+_GREETING = """\
+opcheck {version} tests whether a backend computes an operator as its specification says.
+
+A first look, at the engines that are installed here, in half a minute:
+  opcheck run --level smoke
+
+I write a backend:
+  opcheck new backend mine                        writes mine.py, which runs as it is
+  opcheck run --op Softmax,Hardmax -b py:mine     judges it
+
+I guard a backend in CI:
+  opcheck new gate --backend py:mine              writes settings and workflows
+
+I have a model, and doubt its answer:
+  opcheck run model.onnx -b onnxruntime           judges its outputs
+  opcheck locate model.onnx -b onnxruntime        names the first node that is wrong
+
+opcheck doctor says which backends can be used here, opcheck --help has all commands.
+"""
+
+
+@click.group(
+    cls=_Program,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="opcheck")
-def program() -> None:
+@click.pass_context
+def program(context: click.Context) -> None:
     """Does a backend compute an operator as its specification says?
 
     \b
@@ -136,8 +191,13 @@ def program() -> None:
     opcheck bench --op Softmax           how fast they are
     opcheck golden write -o golden       models, inputs and right answers as files
     opcheck list --op Hardmax -k nan     the cases that would run
+    opcheck new backend mine             a backend to begin with
     opcheck mutate my.yaml               which mutants survive my cases
 
     Exit codes: 0 conforms, 1 something failed, 2 wrong usage or case file, 3 slower than before,
     4 a backend or the output could not be used, 5 nothing was judged, 130 interrupted.
     """
+    if context.invoked_subcommand is None:
+        click.echo(_GREETING.format(version=__version__), nl=False)
+        # A script whose words are lost must not be green.
+        sys.exit(int(Exit.USAGE))

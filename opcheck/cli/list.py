@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, options
+from opcheck.cli import console, options, values
 from opcheck.cli.console import exit_with, note, print_records, stdout_console
 from opcheck.cli.options import CaseOptions, chosen_cases, format_option
 from opcheck.errors import Exit, OpcheckError, UsageError, did_you_mean, plural
@@ -280,7 +280,7 @@ class BackendsOptions:
 
 
 @click.command(name="backends")
-@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...")
+@click.argument("addresses", nargs=-1, metavar="[ADDRESS]...", shell_complete=values.backends)
 @options.config_option
 @click.option(
     "--timeout",
@@ -348,6 +348,7 @@ class SupportOptions:
 @click.option(
     "--require",
     metavar="CELLS",
+    shell_complete=values.operators,
     help="Cells that must be right in all core cases, as 'Conv, MatMul@13+, *:float32': an operator"
     " or all, at an opset (+ for later versions too), of a type.",
 )
@@ -421,8 +422,13 @@ def _cells_to_test(given: SupportOptions) -> "tuple[Asked, list[Floor]]":
     ops = given.ops
     if not ops and given.require is not None:
         ops = tuple(named_in(given.require))
+    scope = None if ops else options.scope_of(given.addresses)
+    if scope is not None and not given.paths:
+        ops = scope.operators
     cases, _ = chosen_cases(given.paths, Selection(ops=ops))
     cells = cells_of(cases) if given.paths else matrix(cases)
+    if scope is not None:
+        cells = {cell: asked for cell, asked in cells.items() if scope.has(cell.op, cell.dtype)}
     if given.require is None:
         return cells, []
     all_core = with_all_core(cells, cases)

@@ -296,7 +296,7 @@ def _write_case_files(
     for stem, in_file in files:
         folder.mkdir(parents=True, exist_ok=True)
         notes = [_note(extracted, with_share=with_share) for extracted in in_file]
-        reason = _refusal(folder / f"{stem}.yaml", [one.case for one in in_file], notes)
+        reason = _refusal(folder / f"{stem}.yaml", [extracted.case for extracted in in_file], notes)
         if not reason:
             written += in_file
         elif len(in_file) > 1:

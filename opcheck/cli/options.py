@@ -23,6 +23,7 @@ import click
 from click.core import Context, Parameter, ParameterSource
 
 from opcheck import budget, interrupt, own_memory
+from opcheck.cli import values
 from opcheck.cli.console import note
 from opcheck.cli.files import OutputPath
 from opcheck.errors import UsageError, did_you_mean, few, plural
@@ -31,6 +32,7 @@ from opcheck.report import plain_text
 if TYPE_CHECKING:
     from opcheck.model import Case, Level
     from opcheck.suite import Selection
+    from opcheck.suite.scope import Scope
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Options = TypeVar("Options")
@@ -167,6 +169,7 @@ op_option = click.option(
     metavar="NAME",
     multiple=True,
     callback=_operators,
+    shell_complete=values.operators,
     help="Only this operator, or those of a pattern: 'Softmax,Reduce*'.",
 )
 case_options = compose(
@@ -176,6 +179,7 @@ case_options = compose(
         "ids",
         metavar="ID",
         multiple=True,
+        shell_complete=values.cases,
         help="Only this case, or those of a pattern such as 'Softmax/*'.",
     ),
     click.option(
@@ -195,7 +199,12 @@ case_options = compose(
         help="Only this opset.",
     ),
     click.option(
-        "--dtype", "dtypes", metavar="TEXT", multiple=True, help="Only this element type."
+        "--dtype",
+        "dtypes",
+        metavar="TEXT",
+        multiple=True,
+        shell_complete=values.dtypes,
+        help="Only this element type.",
     ),
     click.option(
         "--level",
@@ -322,6 +331,7 @@ backends_option = compose(
         "addresses",
         metavar="ADDRESS",
         multiple=True,
+        shell_complete=values.backends,
         help="Backend to test; repeatable (see `opcheck backends`).",
     ),
     config_option,
@@ -333,6 +343,7 @@ _one_backend_option = compose(
         "addresses",
         metavar="ADDRESS",
         multiple=True,
+        shell_complete=values.backends,
         required=True,
         help="The backend.",
     ),
@@ -464,6 +475,31 @@ def _hint_at_timed(op: str, timed: "Sequence[str]") -> str:
     misspelt = None if op in operators("") else did_you_mean(op, timed)
     others = "for another operator, pass a case file with a list `bench`"
     return misspelt or f"there are bench cases of {', '.join(timed)}; {others}"
+
+
+def scope_of(addresses: Sequence[str]) -> "Scope | None":
+    """Return what the backends are for, by their profiles; None if one of them is for everything.
+
+    Raises UsageError for a part of a profile's `operators` that names nothing.
+    """
+    from opcheck.backends.address import DEFAULT, profiles
+    from opcheck.suite.scope import Scope
+
+    known = profiles(Path.cwd())
+    stated = [
+        known[address].operators if address in known else () for address in addresses or DEFAULT
+    ]
+    return Scope(part for parts in stated for part in parts) if all(stated) else None
+
+
+def within_scope(
+    cases: "Sequence[Case]", scope: "Scope", addresses: Sequence[str]
+) -> "tuple[Case, ...]":
+    """Return the cases in the scope of the backends at `addresses`; print how many there are."""
+    kept = scope.of(cases)
+    names = plain_text.one_line(", ".join(addresses))
+    note(f"scope of {names}: {plural(len(kept), 'case')}; all others are left out")
+    return kept
 
 
 def note_hidden_files(paths: Sequence[Path]) -> None:

@@ -5,10 +5,10 @@ import os
 import select
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.console import STANDARD, note, progress, stdout_console
 from opcheck.cli.files import ReportTarget, lock, read_runs
+from opcheck.cli.kept import in_ci
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
@@ -50,11 +51,21 @@ class _Output:
 
     def __init__(self, header: Header, *, pausing: bool) -> None:
         self.red = reds_of(header)
+        self.pausing = pausing
         self.bar = progress(pausing=pausing)
         self.task = self.bar.add_task("judging", total=header.results)
 
     def is_shown(self, result: LiveResult | Record) -> bool:
         return is_failure(result, self.red)
+
+    @contextmanager
+    def searching(self, records: Records) -> Iterator[Callable[[], None]]:
+        """Show a bar while causes are looked for; give the function that it counts calls of."""
+        failures = sum(self.is_shown(record) for record in records.light)
+        bar = progress(pausing=self.pausing)
+        task = bar.add_task("looking for causes", total=2 * failures)
+        with bar:
+            yield partial(bar.advance, task)
 
 
 class JsonOutput(_Output):
@@ -112,7 +123,8 @@ class PrettyOutput(_Output):
         """Print a failure in full, now: a run may be long, or end with the whole process."""
         if self.pretty.is_due(result):
             self.bar.stop()
-            summary.show_failure(self.pretty.console, result)
+            is_whole = self.pretty.shows_everything
+            summary.show_failure(self.pretty.console, result, traceback=is_whole)
             self.bar.start()
 
     def is_shown(self, result: LiveResult | Record) -> bool:
@@ -278,7 +290,7 @@ class Ledgers:
         if self.updated is None:
             return None
         path = self.updated.resolve()
-        return next((one for one in self.gate.ledgers if one.path.resolve() == path), None)
+        return next((ledger for ledger in self.gate.ledgers if ledger.path.resolve() == path), None)
 
     def check(
         self, backends: Sequence[BackendInfo], cases: Sequence[Case]
@@ -351,14 +363,14 @@ class Ledgers:
         target = self.target
         entries = target.fields.known if target else ()
         listed = {op for entry in entries for place in entry.where or () for op in place.ops}
-        judged = {record.op.name for record in records}
+        of_run = {record.op.name for record in records}
         return update_ledger(
             ledger=target,
             records=records,
-            cases=facts.all_cases(listed | judged),
+            cases=facts.all_cases(listed | of_run),
             red={record.case for record in records if is_red(record, red)},
             version=backend.version,
-            add=os.environ.get("CI", "").lower() in ("", "0", "false"),
+            add=not in_ci(),
             prune=self.prune,
         )
 

@@ -108,11 +108,11 @@ def write(given: GoldenWriteOptions) -> None:
         jobs = given.jobs or interrupt.processors()
         written = write_cases(folder, cases, description, jobs, force=given.force, counted=each)
     _show_written(written)
-    _show_left_out([one for one in written.left_out if not one.wrong])
-    mistakes = [one for one in written.left_out if one.wrong]
-    for one in mistakes:
-        click.echo(f"WRONG {one.case}\n  {one.what}: {one_line(one.reason)}")
-    wrong = len({one.case for one in mistakes})
+    _show_left_out([part for part in written.left_out if not part.wrong])
+    mistakes = [part for part in written.left_out if part.wrong]
+    for part in mistakes:
+        click.echo(f"WRONG {part.case}\n  {part.what}: {one_line(part.reason)}")
+    wrong = len({part.case for part in mistakes})
     count = len(written.cases)
     if not count and not wrong:
         console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({description})")
@@ -161,8 +161,8 @@ def _show_left_out(left_out: "Sequence[LeftOut]") -> None:
     if not left_out:
         return
     click.echo(f"left out, listed in full in the manifest: {len(left_out):,}")
-    for one in left_out[:_LEFT_OUT_SHOWN]:
-        click.echo(f"  {one.what}: {one.case}: {one_line(one.reason)}")
+    for part in left_out[:_LEFT_OUT_SHOWN]:
+        click.echo(f"  {part.what}: {part.case}: {one_line(part.reason)}")
     if len(left_out) > _LEFT_OUT_SHOWN:
         click.echo(f"  and {len(left_out) - _LEFT_OUT_SHOWN:,} more")
     click.echo()
@@ -220,7 +220,7 @@ def pack(given: PackOptions) -> None:
         raise UsageError(f"{folder} holds no outputs of {info}: run with --save-outputs {folder}")
     check_foreign(folder, folders.ANSWER_FILE.fullmatch)
     files = {_RUN: run_path}
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+    for path in sorted(item for item in folder.rglob("*") if item.is_file()):
         files[f"{_OUTPUTS}/{path.relative_to(folder).as_posix()}"] = path
     with writing(given.out), zipfile.ZipFile(given.out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, path in files.items():
@@ -277,7 +277,7 @@ def verify(given: VerifyOptions) -> None:
         findings = _judged_again(run, scope.known, outputs)
     for line in findings.wrong:
         click.echo(line)
-    verdicts = Counter(without_ledgers(one, as_found=True).verdict for one in run.records)
+    verdicts = Counter(without_ledgers(record, as_found=True).verdict for record in run.records)
     click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common()))
     counts = f"{plural(findings.confirmed, 'verdict')} confirmed, {findings.alone:,} as handed in"
     click.echo(f"{counts}; {len(run.records):,} of the {plural(scope.total, 'case')} here")
@@ -349,7 +349,7 @@ def _judged_again(run: "Run", known: "Sequence[Case]", outputs: Path) -> _Findin
     from opcheck.analysis import without_ledgers
     from opcheck.model import Verdict
 
-    old = {one.case: without_ledgers(one, as_found=True) for one in run.records}
+    old = {record.case: without_ledgers(record, as_found=True) for record in run.records}
     lasting = (Verdict.CRASH, Verdict.TIMEOUT, Verdict.OOM, Verdict.UNSTABLE)
     findings = _Findings()
     results = api.run(known, [f"saved:{outputs}"], shipped_ledgers=False) if known else ()
@@ -383,8 +383,8 @@ def _unpack(package: Path, place: Path) -> None:
         if package.exists() and not package.is_file():
             raise ValueError("it is not a file")
         with zipfile.ZipFile(package) as file:
-            names = [one.filename for one in file.infolist() if one.filename != _SUMS]
-            if sum(one.file_size for one in file.infolist()) > _MOST:
+            names = [entry.filename for entry in file.infolist() if entry.filename != _SUMS]
+            if sum(entry.file_size for entry in file.infolist()) > _MOST:
                 raise ValueError(f"unpacked it has more than {_MOST:,} bytes")
             lines = (line.partition("  ") for line in file.read(_SUMS).decode().splitlines())
             sums = {name: digest for digest, _, name in lines}

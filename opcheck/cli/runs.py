@@ -3,8 +3,8 @@
 import gc
 import re
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from opcheck import interrupt
-from opcheck.cli import console, options
+from opcheck.cli import console, kept, options
 from opcheck.cli.console import STANDARD
 from opcheck.cli.files import (
     OutputCommand,
@@ -29,23 +29,26 @@ from opcheck.cli.options import (
     ModelOptions,
     PrettyOptions,
 )
-from opcheck.errors import Exit, UsageError
+from opcheck.errors import Exit, UsageError, did_you_mean
 from opcheck.report import FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
+#: In place of a RUN that is not named: the last run of this folder.
+LAST = Path("the last run")
+
 if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, Ledgers
-    from opcheck.model import Ending
+    from opcheck.model import Ending, Record, Run
     from opcheck.session import Session
 
 
 def _shard(value: str) -> tuple[int, int]:
     """Read `2/5`, the second of five shards, as two numbers."""
-    found = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,6})/([1-9]\d{0,5})", value, re.ASCII)
+    if not match:
         raise click.BadParameter(f"{value!r} is not a shard; write for example 2/5")
-    number = int(found[1])
-    total = int(found[2])
+    number = int(match[1])
+    total = int(match[2])
     if not 1 <= number <= total:
         raise click.BadParameter(f"{value!r}: the first of {total} is 1/{total}")
     return number, total
@@ -79,6 +82,7 @@ class RunOptions:
     known: tuple[Path, ...]
     update_known: Path | None
     prune_known: bool
+    explain: str
     save_outputs: Path | None
     reports: tuple[ReportTarget, ...]
     exitfirst: bool
@@ -109,9 +113,12 @@ _filter_options = options.compose(
         "--lf",
         "--last-failed",
         "last_failed",
-        metavar="RUN",
+        metavar="[RUN]",
         type=options.PATH,
-        help="Only cases that failed in this stored run, on one of the tested backends.",
+        is_flag=False,
+        flag_value=str(LAST),
+        help="Only cases that failed in this stored run, on one of the tested backends; without RUN"
+        " in the last run of this folder.",
     ),
     click.option(
         "--shard",
@@ -187,6 +194,13 @@ _ledger_options = options.compose(
 )
 _output_options = options.compose(
     click.option(
+        "--explain",
+        type=click.Choice(["short", "full"]),
+        default="short",
+        help="full: look for causes of failures as long as it takes; otherwise for a minute, or as"
+        " long as the run takes if that is longer.",
+    ),
+    click.option(
         "--save-outputs",
         metavar="DIR",
         type=OutputPath(_holds_saved_outputs),
@@ -242,6 +256,7 @@ def run(given: RunOptions) -> NoReturn:
     opcheck run model.onnx --dim batch=4 -b mine      a model, on generated inputs
     opcheck run --report json=run.jsonl           save the run, for `opcheck report run.jsonl`
     opcheck run --last-failed run.jsonl           only what failed in it
+    opcheck run --lf                              only what failed in the last run here
     opcheck run --shard 2/5                       the second of five shares, about equally long
     opcheck run -b mine --update-known mine.yaml  write down what fails now
     opcheck run -b mine --known mine.yaml         pass only if exactly these cases fail, as listed
@@ -257,6 +272,8 @@ def run(given: RunOptions) -> NoReturn:
 
     options.use_config(given.backends.config)
     given.model.apply_limits()
+    if given.last_failed == LAST:
+        given = replace(given, last_failed=kept.last_run("--last-failed"))
     case_filter = CaseFilter(
         expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
     )
@@ -305,18 +322,25 @@ def _judge_and_report(
     # Backends start while the ledgers and the cases are read. A ledger of the user's own is
     # checked against all cases there are, and so is a stored run.
     selection = given.cases.selection
+    scope = options.scope_of(given.backends.addresses)
+    needed = selection
+    if scope is not None and not (selection.ops or selection.ids):
+        needed = replace(selection, ops=scope.operators)
     needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
     interrupt.safe_place()
     all_cases = load_all(
         given.cases.paths,
         given.model.dims,
-        selection=EVERYTHING if needs_all_cases else selection,
+        selection=EVERYTHING if needs_all_cases else needed,
         inputs=given.model.inputs,
     )
     options.note_hidden_files(given.cases.paths)
     gc.freeze()  # Cases stay to the end: the collector need not look through them.
     cases = choose(all_cases, selection)
     description = str(selection) if cases else selection.why_empty(all_cases)
+    if scope is not None:
+        cases = options.within_scope(cases, scope, given.backends.addresses)
+        description += f", scope of {', '.join(given.backends.addresses)}"
     interrupt.safe_place()
     case_filter.check_count(cases, description)
     session.connect(cases)
@@ -338,6 +362,7 @@ def _judge_and_report(
         strict=given.strict,
         require_supported=given.require_supported,
         require_reproducible=given.require_reproducible,
+        explain_fully=given.explain == "full",
     )
     facts, ledger_backend = ledgers.check(session.infos, all_cases)
     run = LiveRun(session, request)
@@ -353,13 +378,42 @@ def _judge_and_report(
     else:
         output = PrettyOutput(run.header, quiet=given.pretty.quiet, verbose=given.pretty.verbose)
     records, stopped = judge_and_show(run, output, reports, given.max_failures)
-    whole, revised = run.end(records, stopped=stopped)
+    with output.searching(records) as searched:
+        whole, revised = run.end(records, stopped=stopped, searched=searched)
     # Whatever may fail comes before the exit code is printed.
     unwritten = ledgers.update(whole, facts, ledger_backend)
     ending = reports.finish(whole, unwritten, revised)
+    if scope is None and not given.pretty.quiet:
+        _propose_scopes(whole.records, given.backends.addresses)
     output.finish(whole.records, ending, revised)
     reports.show(whole)
+    kept.keep(replace(whole, ending=ending))
     return ending
+
+
+#: A scope is proposed to a backend that has at most this share of so many operators or more.
+_PARTIAL, _MANY_OPERATORS = 0.5, 20
+
+
+def _propose_scopes(records: "Iterable[Record]", addresses: Sequence[str]) -> None:
+    """Print the operators that a backend has, for its profile, if it lacks most of those asked."""
+    from opcheck.model import Verdict
+
+    asked: dict[str, set[str]] = {address: set() for address in addresses}
+    answered: dict[str, set[str]] = {address: set() for address in addresses}
+    for record in records:
+        if record.backend not in asked:
+            continue
+        asked[record.backend].add(record.op.name)
+        if record.verdict not in (Verdict.UNSUPPORTED, Verdict.NOT_RUN):
+            answered[record.backend].add(record.op.name)
+    for address, names in answered.items():
+        total = len(asked[address])
+        if not names or total < _MANY_OPERATORS or len(names) > _PARTIAL * total:
+            continue
+        listed = ", ".join(f'"{name}"' for name in sorted(names))
+        counts = f"{one_line(address)} answers {len(names)} of {total} operators"
+        console.note(f"{counts}; its profile can leave the others out: operators = [{listed}]")
 
 
 #: What a saved benchmark begins with.
@@ -377,7 +431,7 @@ class ReportOptions:
 
 
 @click.command(name="report", cls=OutputCommand)
-@click.argument("path", type=options.PATH, metavar="RUN")
+@click.argument("path", type=options.PATH, metavar="[RUN]", default=LAST)
 @options.format_option(
     *FORMATS,
     show_default=True,
@@ -389,10 +443,12 @@ class ReportOptions:
 def report(given: ReportOptions) -> NoReturn:
     """Show a stored run, as `opcheck run` did or in another format.
 
-    RUN is a file that `opcheck run --report json=RUN` wrote; `-` is standard input. Nothing is run
-    or judged again. A benchmark that `opcheck bench --save` wrote can be shown, too.
+    RUN is a file that `opcheck run --report json=RUN` wrote; `-` is standard input; without it the
+    last run of this folder is shown, of which opcheck keeps five. Nothing is run or judged again. A
+    benchmark that `opcheck bench --save` wrote can be shown, too.
 
     \b
+    opcheck report                             the last run of this folder
     opcheck report run.jsonl                   every failure, and the tables
     opcheck report run.jsonl -q -o run.txt     the tables, in a file
     opcheck report run.jsonl --format html -o run.html    a page to read and to share
@@ -407,6 +463,8 @@ def report(given: ReportOptions) -> NoReturn:
     has_pretty_options = bool(given.pretty.quiet or given.pretty.verbose)
     if has_pretty_options and given.format != "pretty":
         raise UsageError(f"-q and -v are for --format pretty, not for {given.format}")
+    if given.path == LAST:
+        given = replace(given, path=kept.last_run("opcheck report"))
     check_files([(f"-o {given.out}", given.out)], [given.path])
     if _is_benchmark(given.path):
         if has_pretty_options:
@@ -456,6 +514,18 @@ def _show_benchmark(path: Path, form: str, out: Path | None) -> Exit:
     return Exit.CONFORMS if is_timed else Exit.NOTHING_JUDGED
 
 
+def _names(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """Return the names of backends in NEW by those in OLD."""
+    names: dict[str, str] = {}
+    for value in values:
+        # An option in an address has = too: the name in NEW is what follows the last one.
+        old, _, new = value.rpartition("=")
+        if not old or not new:
+            raise click.BadParameter(f"write OLD=NEW, not {value!r}", ctx, param)
+        names[old] = new
+    return names
+
+
 @dataclass(frozen=True, kw_only=True)
 class DiffOptions:
     """Options of `opcheck diff`."""
@@ -463,6 +533,7 @@ class DiffOptions:
     old_path: Path
     new_path: Path
     common: bool
+    names: dict[str, str]
     format: str
     out: Path | None
     verbose: bool
@@ -476,6 +547,14 @@ class DiffOptions:
     is_flag=True,
     help="Compare only what both runs cover, where NEW covers less than OLD.",
 )
+@click.option(
+    "--as",
+    "names",
+    metavar="OLD=NEW",
+    multiple=True,
+    callback=_names,
+    help="Compare this backend of OLD with that of NEW, as 'py:mine=mine'. Repeatable.",
+)
 @options.format_option("markdown", help="markdown: a page for pull requests.")
 @options.out_option
 @click.option("-v", "--verbose", is_flag=True, help="Print every change, however many there are.")
@@ -483,7 +562,8 @@ class DiffOptions:
 def diff(given: DiffOptions) -> NoReturn:
     """Show what changed from one stored run to another: a gate that lets old failures pass.
 
-    Results are compared by case and by the address of the backend. A regression is a result that
+    Results are compared by case and by the address of the backend; one whose address has other
+    options in NEW, or is a profile there, is found by what it names. A regression is a result that
     became red, is no longer supported or no longer run, or is missing in NEW though the run covers
     it. Other results of an edited case are not compared.
 
@@ -509,6 +589,7 @@ def diff(given: DiffOptions) -> NoReturn:
         raise UsageError(f"{old_path} and {new_path} are one file: nothing can have changed")
     if hours_apart(old.header, new.header) < 0:
         console.note(f"{new_path} began before {old_path}: are OLD and NEW swapped?")
+    old = _with_names_of_new(old, new, given.names)
     difference = compare(old, new)
     if given.format == "pretty":
         with console.console_to(given.out) as to:
@@ -518,6 +599,31 @@ def diff(given: DiffOptions) -> NoReturn:
         console.write_lines(given.out, page)
     code, _ = diff_status(old, new, difference, common=given.common)
     console.exit_with(code)
+
+
+def _with_names_of_new(old: "Run", new: "Run", names: Mapping[str, str]) -> "Run":
+    """Return the old run with the addresses that its backends have in NEW, and print which changed.
+
+    Raises UsageError for names of no backend. Ends the program if the runs share no backend:
+    everything would be a regression.
+    """
+    from opcheck.analysis import renamed, same_backends
+
+    there = [info.address for info in old.header.backends]
+    here = [info.address for info in new.header.backends]
+    for run, known, wanted in (("OLD", there, names.keys()), ("NEW", here, names.values())):
+        for name in wanted:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"it has {', '.join(map(one_line, known))}"
+                raise UsageError(f"--as: {run} has no backend {name!r}", hint)
+    others = {**same_backends(old.header, new.header), **names}
+    for was, now in others.items():
+        console.note(f"{one_line(was)} of OLD is compared with {one_line(now)} of NEW")
+    if not {others.get(address, address) for address in there} & {*here}:
+        both = f"OLD has {', '.join(there)}, and NEW {', '.join(here)}"
+        message = f"nothing could be compared: {one_line(both)} (--as OLD=NEW names two as one)"
+        console.print_and_exit(Exit.NOTHING_JUDGED, message)
+    return renamed(old, others)
 
 
 def _check_distinct(paths: Sequence[Path]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from opcheck.cli import options
+from opcheck.cli import options, values
 from opcheck.cli.console import note, stdout_console
 from opcheck.cli.options import chosen_cases
 from opcheck.errors import UsageError, few
@@ -25,7 +25,7 @@ class ShowOptions:
 
 
 @click.command(name="show")
-@click.argument("case")
+@click.argument("case", shell_complete=values.cases)
 @options.paths_argument
 @options.dim_option
 @click.option("--full", is_flag=True, help="Show large tensors and long texts whole.")
@@ -43,6 +43,11 @@ def command(given: ShowOptions) -> None:
 
     Exit codes: 0 shown, 2 there is no such case, or a case file is invalid.
     """
+    show_cases(given)
+
+
+def show_cases(given: ShowOptions) -> None:
+    """Print the cases that are meant; raise UsageError for none, or for too many."""
     from opcheck.execution.show import shown
     from opcheck.report import shown as report
     from opcheck.suite import Selection

@@ -69,11 +69,11 @@ def _change(folder: Path, *, is_forgotten: bool) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no such folder")
     problems = Problems()
-    found = nearest_settings(folder, problems)
+    settings = nearest_settings(folder, problems)
     problems.raise_if_any()
-    if not found:
+    if not settings:
         raise UsageError(f"no settings of opcheck in {folder.resolve()} or above")
-    table, file = found
+    table, file = settings
     if is_forgotten:
         known = forget(file.path)
         print_and_exit(
@@ -81,10 +81,10 @@ def _change(folder: Path, *, is_forgotten: bool) -> None:
         )
     profiles = profiles_of(table, file, problems)
     problems.raise_if_any()
-    code = [one for profile in profiles.values() for one in profile.code]
-    for one in code:
-        place = f"{file.shown}:{one.mark.line}:{one.mark.column}"
-        click.echo(f"{place}: {one.key}: {shortened(one.value)}")
+    code = [part for profile in profiles.values() for part in profile.code]
+    for part in code:
+        place = f"{file.shown}:{part.mark.line}:{part.mark.column}"
+        click.echo(f"{place}: {part.key}: {shortened(part.value)}")
     if not code:
         print_and_exit(Exit.CONFORMS, f"{file.path} names no code: there is nothing to accept")
     known = is_accepted(file)

@@ -14,8 +14,8 @@ import numpy as np
 
 from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
-from opcheck.dtypes import DType, half_ulp, round_to
-from opcheck.engine import Room, Tier
+from opcheck.dtypes import DType, half_ulp, nearest_integers, round_to
+from opcheck.engine import Expected, Room, Tier
 from opcheck.engine.orders import other_orders
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -61,10 +61,13 @@ class ByElement(NamedTuple):
 
 
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
-    """Judge `got`, in `dtype` and the shape of `want.values`; `declared` tiers bring no remark.
+    """Judge `got`, in `dtype` and the shape of `want.values`, by the tiers of its bound.
 
-    `want` has a bound, and float64 values. `got` may have any byte order. The tiers are tried in
-    order, each of which the elements that the first finds wrong must fit; see `Decision`.
+    A tier is an arithmetic that an implementation may use. They are tried in order, until all
+    elements that the first one finds wrong fit one; if none does, the findings are those of the
+    tier with the fewest wrong elements, see `Decision`. `declared` are the names of 16-bit types in
+    which the backend says it computes: their tiers bring no remark. `want` has a bound, and float64
+    values. `got` may have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -79,7 +82,7 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     def decision(
         tier: Tier, findings: Findings, *, shown: Tier, fits: bool, apart: bool
     ) -> Decision:
-        """Return the decision for a tier; the shares to draw are those of `shown`."""
+        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
 
         def shares() -> list[tuple[Places, Floats]]:
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
@@ -125,10 +128,11 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
-    """Return True if `got`, as in `examine`, is right by the least error that the bound allows.
+    """Return True if `got` is right by the least error that the bound allows, known at once.
 
-    The bound itself, which takes much longer, is not computed. After False, `got` may be right: so
-    for values that were rounded, for integers and booleans, and where an element is NaN.
+    `got` is in `dtype`, the shape of `want.values` and native byte order. The bound itself, which
+    takes much longer, is not computed. After False, `got` may be right: so for values that were
+    rounded, for integers and booleans, and where an element is NaN.
     """
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
@@ -144,11 +148,15 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
 
 
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
-    """Judge elements that are `wrong` by a stated tolerance by the floor and the range rules.
+    """Excuse elements that are `wrong` by a stated tolerance, by the floor and the range rules.
 
-    `want` has float64 values; `got` any byte order; masks and shares their shape. Returns the
-    remark of the tier that admits most, "" without a bound, and each element's share of the floor:
-    0 if a range rule excuses it, infinite if no rule does. Signs of zeros are not judged.
+    Returns the remark of the tier that excuses most of them, "" without a bound, and a share of
+    each element: its error as a part of `want.floor`, up to which any error is right; 0 if a result
+    out of the arithmetic's range explains it; infinite if nothing does, as for a zero of the wrong
+    sign. `want` has float64 values; `got` any byte order; `wrong` and the shares have their shape.
+
+    Raises what the formula raises where a tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     got = elements.native(got)
     actual = elements.wide(got)
@@ -178,7 +186,7 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 
 
 def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dtype: DType) -> None:
-    """Add the elements of an output, judged by one tier, to its `findings`, in place.
+    """Add the elements of an output, judged by one tier of its bound, to its `findings`, in place.
 
     These get the numbers of wrong and of unjudged elements, and the largest ULP distance of floats.
     """
@@ -206,9 +214,14 @@ def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dty
 def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False) -> ByElement:
     """Judge every element by one tier, and if not `alone` next to its group.
 
-    `got`, and the arrays that are returned, have the shape of `want.values`. Integers and booleans
-    have the share 0 or an infinite one. NaN is right for NaN, an infinity for the same one, and
-    anything for an infinity or NaN that is unknown.
+    Returns each element's share of its allowed error, where above 1 is wrong, and that error; `got`
+    and both have the shape of `want.values`. Elements of a group, such as a row, share an error:
+    they must agree about it. Integers and booleans have the share 0 or an infinite one; only of a
+    whole model they are unjudged, where several are right. NaN is right for NaN, an infinity for
+    the same one, and anything for an infinity or NaN that is unknown.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     nothing = np.zeros(y.shape, np.bool_)
@@ -236,10 +249,12 @@ def _errors(want: Want, got: Array) -> Floats:
 
 
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements whose allowed error, `slack`, is about as large as they are, or unknown.
+    """Mask elements whose allowed error, `slack`, is half of them or more, or unknown.
 
-    That is half of them or more. Elements no larger than twice the floor, infinities and NaN are
-    judged; of a whole model an element counts as large as those around it: see `_sizes`.
+    `slack` lacks the error that elements of a group share, which is added. Infinities and NaN are
+    judged, unless unknown, and so are elements no larger than twice the floor, below which numbers
+    may become 0. Of a whole model an element counts as large as the root mean square of those
+    around its size, and is judged if its allowed error is no larger than twice the floor.
     """
     y = want.values
     size = np.abs(y)
@@ -257,9 +272,17 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
-    """Judge floats; right are those that fit, lost ones, and equal infinities and NaN.
+    """Judge floats by one tier, and if not `alone` next to their group.
 
-    Elements that share an error are judged next to their group too, unless `alone`.
+    Returns each element's share of its allowed error, where above 1 is wrong, and that error; both
+    and `got` have the shape of `want.values`. Right is a number to which some value within the
+    allowed error rounds, NaN for NaN, the same infinity, and anything for an infinity or NaN that
+    is unknown. So an infinity is right for a finite value if a value within a *finite* allowed
+    error rounds to it, unless the tier has a remark. NaN and other infinities are right for a
+    finite value only if the element is lost: an intermediate result may have left the range.
+
+    Raises what the formula raises where the tier is evaluated for the first time, such as
+    NotSupported beyond a budget.
     """
     y = want.values
     room = want.expected.room(tier)
@@ -302,9 +325,10 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
 
 
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
-    """Mask elements no further below and above their values than this, as `dtype` rounds it.
+    """Mask elements no further below and above their values than `slacks`, as `dtype` rounds it.
 
-    A tie may be broken either way only within the allowed error. False for NaN.
+    `slacks` are the allowed errors below and above. A tie may be broken either way only within the
+    allowed error. False for NaN.
     """
     rest = 0.0 if want.rest is None else want.rest
     below, above = slacks
@@ -324,11 +348,11 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
 
 
 def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements of which a poorer arithmetic, unless declared, leaves nothing by overflow.
+    """Mask elements of which a 16-bit arithmetic, unless declared, leaves nothing by overflow.
 
-    `slack` is the allowed error, at least half of the element. It does not excuse these: the 0 that
-    a quotient by an infinite sum becomes is wrong. What overflows in some order alone is right as
-    far as roundings explain it. All False for other tiers.
+    They are lost, and `slack`, the allowed error, is at least half of the element. It does not
+    excuse these: the 0 that a quotient by an infinite sum becomes is wrong. What overflows in some
+    order alone is right as far as roundings explain it. All False for other tiers.
     """
     if room.lost is None or not tier.is_poorer:
         return np.zeros(y.shape, np.bool_)
@@ -336,11 +360,11 @@ def _vague_by_overflow(y: Floats, slack: Floats, room: Room, tier: Tier) -> Mask
 
 
 def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements that result if an intermediate result leaves the range.
+    """Mask elements of `actual` that an intermediate result out of the range explains.
 
-    For a tier about range these are 0, infinite or NaN; in an expected or declared arithmetic that
-    flushes, infinite or NaN; in others none. `actual` is in float64. What lies outside of the
-    operator's range is none of them.
+    They are lost in the tier and came as 0, infinite or NaN, if the tier is `ranged`; as infinite
+    or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. `actual`
+    is in float64. What lies outside of the operator's own range is not explained.
     """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
@@ -385,7 +409,8 @@ def _fits_integers(y: Floats, got: Array, room: Room) -> Mask:
     """Mask integers and booleans that are right.
 
     These are whole numbers from y less the allowed error, rounded up, to y plus it, rounded down;
-    elements that are lost; and those that `room.admitted` lists, where NaN is equal to NaN.
+    elements that are lost, of which any value may come; and those that `room.admitted` lists, where
+    NaN is equal to NaN.
     """
     low = np.ceil(y - room.own)
     high = np.floor(y + room.own)
@@ -405,9 +430,9 @@ def _next_to_their_group(
 ) -> Floats:
     """Return each element's share of its own error next to the common one; 0 for those left out.
 
-    All arrays, and the result, have the shape of the output. Left out are elements that are not in
-    `part`, being wrong by themselves, those near the floor or allowed half of their size, and all
-    if groups differ in size.
+    All arrays, and the result, have the shape of the output. `part` masks the elements that are
+    right by themselves. Left out are all others, those so small that they may become 0 or allowed
+    half of their size, and all if groups differ in size.
     """
     rows_of = shared.rows(y.shape)
     if rows_of is None:
@@ -439,12 +464,15 @@ def _next_to_their_group(
 def ends(want: Want, written: Array) -> tuple[Array, Array]:
     """Return the lowest and the highest right value of each element, in the output's dtype.
 
-    They are those of the first tier, within the operator's range. `written` is the value rounded;
-    if it is infinite or NaN, so are both ends.
+    They are those of the expected arithmetic, within the operator's range. `written` is the value
+    rounded; if it is infinite or NaN, so are both ends. An integer that may be any number has the
+    ends of its type. Raises what the formula raises where its bound is computed for the first time.
     """
     bound = want.expected
     finite = np.isfinite(elements.wide(written))
     room = bound.room(bound.tiers()[0])
+    if bound.dtype.kind == "int":
+        return _ends_of_integers(bound, room)
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
@@ -453,6 +481,19 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
 
     below, above = _slacks(bound.values, room.own, room)
     return end(-below), end(above)
+
+
+def _ends_of_integers(bound: Expected, room: Room) -> tuple[Array, Array]:
+    """Return the lowest and the highest right value of each integer; of an index its own value."""
+    if room.admitted is not None:
+        return bound.rounded(), bound.rounded()
+    below = np.ceil(bound.values - room.own)
+    above = np.floor(bound.values + room.own)
+    if room.lost is not None:
+        below = np.where(room.lost, -np.inf, below)
+        above = np.where(room.lost, np.inf, above)
+    lowest = nearest_integers(below, None, bound.dtype)
+    return lowest, nearest_integers(above, None, bound.dtype)
 
 
 #: The fewest elements whose scatter is judged.
@@ -508,16 +549,18 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter, by the sound formulation that explains them best.
 
-    It has no message if a formulation explains them. Otherwise the message has how many times as
-    far they scatter, and what factors look rounded to; for a whole model, a reason.
+    A formulation is a way to write the operator that an implementation may follow. The result has
+    no message if one explains the errors, nor if leaving out a model's casts does, which is its
+    remark then. Otherwise the message has how many times as far they scatter, and what factors look
+    rounded to; for a whole model, a reason. That the data are random is not checked.
 
-    Args:
-        want: The expected output.
-        got: The output, in the shape of `want.values`; infinities and NaN do not count.
-        part: A mask of the output's shape, if only some elements count.
+    Args: want: The expected output, which has a bound. got: The output, in the shape of
+    `want.values`; infinities and NaN do not count. part: A mask of the output's shape, if only some
+    elements count.
 
-    Returns:
-        None if no formulation has a deviation to compare with, or if too few elements count.
+    Returns: None if no formulation has a deviation to compare with, or if too few elements count.
+
+    A formulation that raises NotSupported is left out; other errors of a formula are raised.
     """
     least: _Off | None = None
     for formulation in _scatters(want, got, part=part):
@@ -546,7 +589,11 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
 
 
 def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
-    """Return the remark of a tier that leaves casts out of a model and explains errors, or ""."""
+    """Return a remark if a model's errors are explained by leaving out its casts to 16 bits, or "".
+
+    `part` masks the elements that count, None for all. "" too for what is not a model. An
+    evaluation that raises NotSupported explains nothing; other errors of a formula are raised.
+    """
     without = [tier for tier in want.expected.tiers() if tier.arithmetic.keeps_casts]
     if not without:
         return ""
@@ -561,7 +608,7 @@ def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
 def _explanation_in_model(
     want: Want, got: Array, part: Mask | None, off: "_Off", ratios: Mapping[float, float]
 ) -> tuple[str, bool]:
-    """Describe the scatter of a model's output, and return True if a narrower type explains it.
+    """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
     `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
     Nothing explains a few elements that stand alone, or errors of an eighth of the output's size.
@@ -587,7 +634,8 @@ def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
     The theory takes roundings for independent, which those of equal or periodic terms are not.
-    False too if that takes too long, or if an order gives NaN.
+    False too if that takes too long, or if an order gives NaN. Raises what the node's formula
+    raises, but for NotSupported.
     """
     bound = want.expected
     try:
@@ -666,11 +714,16 @@ class _Off(NamedTuple):
 def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> float | None:
     """Return the root mean square of each error over its expected deviation.
 
-    That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower;
-    None for too few elements, or without a theory of them. Of a model's output it is at least a
+    That is about 1 for the expected arithmetic, in any order, and hundreds for anything narrower; 1
+    if the rounding to the output's dtype explains it alone. Of a model's output it is at least a
     tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
-    the nearest counts. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for
-    none; `part` as in `scattering`.
+    the nearest counts.
+
+    None for fewer than 100 elements that count, unless `want` is of a whole model, and without a
+    theory of the errors. Whether the data are random, as the theory assumes, is the caller's to
+    know. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for none; `part`
+    masks the elements that count, None for all. A formulation that raises NotSupported is left out;
+    other errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)
@@ -680,7 +733,8 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
     """Yield the scatter by each sound formulation, as long as there are enough elements.
 
     100 must count, except of a whole model, where one is enough. The ratio is 1, and the only one,
-    if the last rounding alone explains the errors. Arguments are as in `scatter`.
+    if the last rounding alone explains the errors. `cut` is the unit roundoff of numbers to which
+    inputs were rounded, 0 for none; `part` masks the elements that count, None for all.
     """
     bound = want.expected
     y = want.values

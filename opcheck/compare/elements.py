@@ -244,9 +244,12 @@ class ElementTolerance(NamedTuple):
     def shares(self, wanted: Array, got: Array) -> tuple[Floats, int | None]:
         """Return each element's share, and the largest ULP distance, None for dtypes without ULP.
 
-        `wanted` may be float64 for a floating dtype, and is rounded to it once. 0 is for a right
-        answer, an infinity for one to which no error is allowed; the distance is `UNORDERED` if one
-        of a pair is NaN. The module's docstring has the rules for NaN, infinities and zeros.
+        A share is the error as a part of the allowed one, above 1 for a wrong element: 0 for a
+        right answer, an infinity where no error is allowed. NaN is right for NaN alone, an infinity
+        for the same one; NaN, infinities and numbers outside of the operator's range are wrong for
+        a finite number. `wanted` may be float64 for a floating dtype, and is rounded to it once.
+        The distance is `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64
+        that an integer or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:
@@ -264,7 +267,7 @@ class ElementTolerance(NamedTuple):
 
         One of "exact", "NaN", a zero with its sign, the operator's range if `got` is outside, "±3
         ULP" and "±0.001", which rtol and atol allow. A complex or NaN `got` is not compared with
-        the range.
+        the range. Raises ValueError for a wanted float64 that an integer or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         if self.dtype.kind == "string":
@@ -463,10 +466,10 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
     """Judge numbers drawn at random, of the dtype and shape that `draw` has, by its distribution.
 
     By the quantiles of the distribution, each element falls into one of 256 bins that are as
-    likely; docs/verdicts.md says what they must fulfil. Where few values can be drawn, as 0 and 1,
-    one value fills several bins, and the element is put into any of them. Of n elements a part of
-    more or less than p then lies in the first bins with a probability of at most exp(−n·D), where D
-    is the relative entropy of the part and p (Chernoff's inequality).
+    likely. Where few values can be drawn, as 0 and 1, one value fills several bins, and the element
+    is put into any of them. Of n elements a part of more or less than p then lies in the first bins
+    with a probability of at most exp(−n·D), where D is the relative entropy of the part and p
+    (Chernoff's inequality). `used` is above 1 where that is below 1e-10 of a right answer.
 
     `got` is in the machine's byte order. An element outside of the range by more than 4 ULP, or
     NaN, is impossible; so is, of a distribution of two values, any other one. Of a constant
@@ -524,8 +527,9 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
 def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
     """Return the share of the part of elements in the first bins that is farthest off, in words.
 
-    `bins` has the bin of each element, 0 to 255, and at least one; `unsure` masks those that were
-    put into one of several. `whose` begins the words. Shares are as in `_used`.
+    Above 1, a right answer would be so with a probability below 1e-10. `bins` has the bin of each
+    element, 0 to 255, and at least one; `unsure` masks those that were put into one of several.
+    `whose` begins the words.
     """
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.
@@ -539,9 +543,9 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
 def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
     """Yield for three distances the share, and words, of the pairs on one side of the middle.
 
-    Each pair is as likely to be there as not. `upper` masks the elements, in C order of `shape`,
-    above the middle. Pairs lie 1, a row and half of all elements apart; a distance as large as the
-    whole, or 0, is left out.
+    Each pair is as likely to be there as not; a share above 1 is no chance. `upper` masks the
+    elements, in C order of `shape`, above the middle. Pairs lie 1, a row and half of all elements
+    apart; a distance as large as the whole, or 0, is left out.
     """
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:

@@ -24,7 +24,7 @@ from opcheck.compare.elements import (
     Places,
     Want,
 )
-from opcheck.dtypes import DType, half_ulp, identical, of, round_to
+from opcheck.dtypes import DType, half_ulp, identical, nearest_integers, of, round_to
 from opcheck.engine import Drawn, Expected, operator_of
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
@@ -79,18 +79,20 @@ def compare(
     """Judge one output by `tolerance`, or if that is None by its own bound, or else exactly.
 
     `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
-    each wrong element is shown with the input's. `declared` arithmetic needs no warning. `used` is
-    at most 1 for a pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype
-    that is none of ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are
-    problems and no errors. An empty output of the right dtype and shape is right, and so is any of
+    each wrong element is shown with the input's. `declared` are the names of 16-bit types in which
+    the backend says it computes; they bring no warning. `used` of the result is at most 1 for a
+    pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype that is none of
+    ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are problems of the
+    result, not exceptions. An empty output of the right dtype and shape is right, and so is any of
     a `random` one.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
-    what the operator's formula raises.
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     if tolerance is not None:
         elements.check(tolerance)
+        want = _in_whole_numbers(want)
     if isinstance(got, Foreign):
         return failed(want, "type", f"{got.description}, want a tensor")
     got = got.view(np.ndarray)
@@ -112,6 +114,36 @@ def compare(
     if want.others:
         got = _as_first_reading(want, got, dtype, tolerance, declared)
     return _compare_values(want, values, got, dtype, tolerance, like, declared)
+
+
+def _in_whole_numbers(want: Want) -> Want:
+    """Return an integer output with the whole numbers that its computed values stand for.
+
+    Where several integers are right, a bound has their middle, which a tolerance cannot be about if
+    it lies between two integers. The other readings follow too; other outputs stay as they are.
+    """
+    others = tuple((name, _in_whole_numbers(other)) for name, other in want.others)
+    if not _stands_for_integers(want):
+        return replace(want, others=others) if others else want
+    return replace(want, values=in_its_dtype(want), rest=None, others=others)
+
+
+def _stands_for_integers(want: Want) -> bool:
+    """Return True for an integer output with a bound whose values are floats."""
+    is_integer = want.dtype is not None and want.dtype.kind == "int"
+    return is_integer and want.bound is not None and want.values.dtype.kind == "f"
+
+
+def _pardoned_integers(want: Want, dtype: DType) -> Floats | None:
+    """Return 0 for integers for which any number is right and infinity for others, flat.
+
+    Such are those that their type cannot hold. None if there are none, and for other outputs.
+    Raises what the operator's formula raises.
+    """
+    if want.bound is None or dtype.kind != "int":
+        return None
+    lost = want.bound.room(want.bound.tiers()[0]).lost
+    return None if lost is None else np.where(lost.reshape(-1), 0.0, np.inf)
 
 
 def _values_in(dtype: DType, want: Want) -> Array:
@@ -138,7 +170,9 @@ def _compare_values(
     """Judge an output of the right type and shape, whose wanted `values` are in its dtype.
 
     By its distribution, if it is drawn; by the bound, if there is no tolerance; else by the
-    tolerance, None for exactly. Other arguments are as in `compare`.
+    tolerance, None for exactly. `like` is an input or None, shown next to wrong elements;
+    `declared` are the names of 16-bit types that need no warning. Raises ValueError for a value
+    that an integer dtype lacks, and whatever the formula raises for a bound.
     """
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
@@ -160,11 +194,13 @@ def _apart_from_open_elements(
     like: Array | None,
     declared: Names,
 ) -> Comparison:
-    """Judge a model's output without the elements that depend on a reading.
+    """Judge a model's output without the elements that depend on a reading of the text.
 
     Each node of a model may follow another reading, so that more values than those known may come.
-    The elements count as unjudged; with more than half of all, the output is undecided. Arguments,
-    and what is raised, as in `compare`.
+    The elements count as unjudged; with more than half of all, the output is undecided. `tolerance`
+    is None for the bound, `like` an input or None, `declared` names 16-bit types that need no
+    warning. Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and
+    what the formula raises for a bound.
     """
     first = _rounded_to(want, dtype)
     is_open = np.zeros(got.shape, np.bool_)
@@ -185,8 +221,10 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    What is left of a difference is wrong by every reading. It is a copy, in the dtype and shape of
-    `got`.
+    A reading is a way to understand what the text leaves open. What is left of a difference is
+    wrong by every reading. It is a copy, in the dtype and shape of `got`. Raises ValueError for a
+    value that an integer or boolean dtype lacks, and what the formula raises where a bound is
+    computed for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -198,10 +236,16 @@ def _as_first_reading(
 
 
 def _rounded_to(want: Want, dtype: DType) -> Array:
-    """Return the wanted values in `dtype`, rounded once if it is floating, else cast."""
+    """Return the wanted values in `dtype`, rounded once if it is floating, else cast.
+
+    A cast wraps around and cuts fractions off, as NumPy's does. Of several integers that are right,
+    the value is one in their middle.
+    """
     values = want.values
     if dtype.kind == "float":
         return elements.once_rounded(values, dtype)
+    if _stands_for_integers(want):
+        return in_its_dtype(want)
     return values.astype(dtype.numpy, copy=False)
 
 
@@ -210,13 +254,15 @@ def _wrong_elements(
 ) -> Mask:
     """Mask elements that are wrong by `want` alone, in the shape of `got`.
 
-    By its bound if there is one and no tolerance, else by the tolerance, None for exactly.
+    By its bound if there is one and no tolerance, else by the tolerance, None for exactly. Raises
+    ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
+    formula raises where a bound is computed for the first time, such as NotSupported.
     """
     if want.bound is not None and tolerance is None:
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
     else:
         judge = ElementTolerance(dtype, tolerance or EXACT, want.low, want.high)
-        findings = _findings(judge, want.values, got, None)
+        findings = _findings(judge, want.values, got, _pardoned_integers(want, dtype))
     if findings.wrong is None:
         return np.zeros(got.shape, np.bool_)
     return findings.wrong.reshape(got.shape)
@@ -266,14 +312,19 @@ def _by_tolerance(
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules.
 
-    Wrong elements of a floating output may be excused by these rules: see `bounded.pardon`. If all
-    are, but only in a poorer arithmetic, the problem is "precision", else "values" if any is wrong.
+    A wrong element of a floating output is excused if its error is at most the want's floor, or if
+    an intermediate result out of range explains it. If all are, but only in a poorer arithmetic,
+    the problem is "precision", else "values" if any is wrong. Integers for which any number is
+    right are right under any tolerance.
+
+    Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
+    operator's formula raises where a bound is computed for the first time, such as NotSupported.
     """
     judge = ElementTolerance(dtype, tolerance, want.low, want.high)
-    pardoned: Floats | None = None
+    pardoned = _pardoned_integers(want, dtype)
     problem: ComparisonProblem = "values"
     remark = ""
-    findings = _findings(judge, want.values, got, None)
+    findings = _findings(judge, want.values, got, pardoned)
     may_pardon = want.floor and dtype.kind == "float" and not tolerance.strict
     if findings.wrong is not None and may_pardon:
         wrong = findings.wrong.reshape(want.values.shape)
@@ -305,9 +356,11 @@ def _nothing(got: Array, dtype: DType) -> Findings:
 def _findings(
     judge: ElementTolerance, wanted: Array, got: Array, pardoned: Floats | None
 ) -> Findings:
-    """Judge all elements by a tolerance; shares are at most those `pardoned`, None for no pardon.
+    """Judge all elements by a tolerance, and return the findings.
 
-    `wanted` and `got` have one shape, in any byte order.
+    An element is wrong if its share, its error as a part of the allowed one, is above 1. Shares are
+    at most those `pardoned`, None for no pardon. `wanted` and `got` have one shape, in any byte
+    order. Raises ValueError for a wanted value that an integer or boolean dtype lacks.
     """
     findings = _nothing(got, judge.dtype)
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
@@ -328,8 +381,10 @@ def _pieces(
 ) -> Iterator[tuple[Places, Floats, int | None]]:
     """Yield elements' places and shares, and the largest distance of each piece.
 
-    The distance is None for dtypes without ULP. Shares are at most those `pardoned`, a flat array,
-    or None for no pardon. Nothing is yielded of an empty output.
+    A share is an error as a part of the allowed one; the distance is in ULP, None for dtypes
+    without. Shares are at most those `pardoned`, a flat array, or None for no pardon. Nothing is
+    yielded of an empty output. Raises ValueError for a wanted value that an integer or boolean
+    dtype lacks.
     """
     for start, pieces in elements.chunks(wanted, got):
         shares, furthest = judge.shares(*pieces)
@@ -340,10 +395,12 @@ def _pieces(
 
 
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
-    """Judge by the bound as `_by_bound`, but undecided for a model that the engine has wrong too.
+    """Judge by the bound and the scatter of errors, but undecided if the engine is wrong, too.
 
-    That is its plain answer, in the tensors' types: if that has a problem, no element of the output
-    counts as wrong, and all as unjudged.
+    Only for a model: if its plain answer by the engine, in the tensors' types, has a problem, no
+    element of the output counts as wrong, and all as unjudged. `named` are the names of 16-bit
+    types that the backend declares. What is computed for the first time raises what the operator's
+    formula raises.
     """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
@@ -361,10 +418,11 @@ _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
 
-    The problem is "values" if no tier fits, "undecided" if more than half of the elements are
-    unjudged, "precision" for a tier or a scatter that needs a remark, and None otherwise. `named`
-    is the arithmetic that the backend declares. Raises what `bounded.examine` raises: what the
-    formula does.
+    The problem is "values" if no tier (an arithmetic that is allowed) fits, or if a model scatters
+    as nothing explains; "undecided" if more than half of the elements are unjudged; "precision" for
+    a tier or a scatter that needs a remark, and None otherwise. `want` has a bound. `named` are the
+    names of 16-bit types that the backend declares. What is computed for the first time raises what
+    the operator's formula raises, such as NotSupported beyond a budget.
     """
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
@@ -402,7 +460,12 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
 def _why_it_does_not_fit(
     want: Want, decision: bounded.Decision, spread: bounded.Scattering | None
 ) -> str:
-    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add."""
+    """Return a remark on values that fit no tier of the bound; "" if there is nothing to add.
+
+    It joins what applies: elements of a row disagree about its sum; they are too far off even for
+    the nearest tier, a poorer arithmetic; the message of `spread`, how errors scatter, None if
+    unknown.
+    """
     reasons = []
     if decision.apart:
         reasons.append(ROWS_DISAGREE)
@@ -418,9 +481,10 @@ def _problem_of_model(
 ) -> ComparisonProblem:
     """Return the problem of a model's output that fits its bound, but scatters too far.
 
-    Elements within a bound that decides them are right; the others alone can be wrong. So it is
-    "precision" if a narrower type explains the scatter, or else that of the unjudged elements,
-    unless the deciding tier has a remark; otherwise "values".
+    It is "precision" if a narrower type explains how far `spread` says that errors lie from the
+    right values. Elements within a bound that decides them are right; only the unjudged ones can be
+    wrong. So it is "values" if nothing explains their scatter, or if the bound is that of a poorer
+    arithmetic; else "precision". Raises what the model's formula raises, but for NotSupported.
     """
     if spread.explained:
         return "precision"
@@ -432,8 +496,8 @@ def _problem_of_model(
 def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) -> _Opinion:
     """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
 
-    The problem is "precision" if `spread` has a message. A `spread` of None judges nothing. A right
-    model's remark has its scatter.
+    `spread` says how errors scatter; None judges nothing. The problem is "precision" if it has a
+    message. A right model's remark has its scatter; others have "".
     """
     if spread is None:
         return None, ""
@@ -446,10 +510,12 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
-    """Return how errors scatter; None for integers, and for data of which no theory is known.
+    """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    That is known of `drawn` data, and of `given` data where honest orders of computing scatter as
-    it says, which is tried if the errors scatter too far.
+    It judges data drawn at random (`want.drawn`). Others of the case's own (`want.given`) it judges
+    only if their errors scatter too far, and if honest orders of computing scatter as it says; of
+    these elements, not those that may leave the range. Raises what the operator's formula raises,
+    but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
@@ -500,9 +566,9 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
 
 
 def _wide(want: Want) -> Want:
-    """Return `want` with float64 values, and the dtype to which they were rounded.
+    """Return `want` with float64 values, and in `rounded` the dtype to which its bound rounds.
 
-    `want` itself if its values are float64.
+    That is None without a bound. `want` itself if its values are float64.
     """
     if want.values.dtype == np.float64:
         return want
@@ -515,7 +581,9 @@ def _compared(
 ) -> Comparison:
     """Return the comparison that reports `findings`, without a problem.
 
-    Of wrong elements it has their place, the worst, and what draws a picture of all by `shares()`.
+    `findings` are the wrong elements of `got` and the largest share. If any is wrong, the
+    comparison has their place, the worst with the elements of `like`, an input or None, and draws a
+    picture of all by `shares()` when asked.
     """
     comparison = Comparison(
         want.name,
@@ -551,7 +619,11 @@ def _mismatch(
     shape.
     """
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
-    wanted = elements.once_rounded(elements.native(want.values.flat[[place]]), dtype)
+    wanted = elements.native(want.values.flat[[place]])
+    if dtype.kind == "int" and wanted.dtype.kind == "f":
+        # The middle of several integers that are right.
+        wanted = nearest_integers(wanted, None, dtype)
+    wanted = elements.once_rounded(wanted, dtype)
     actual = elements.native(got.flat[[place]])
     ulp: int | None = None
     if dtype.kind == "float":
@@ -564,11 +636,13 @@ def _mismatch(
 
 
 def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) -> Want:
-    """Expect these values; a rounded answer may be off by the floor under any stated tolerance.
+    """Return these values as expected; a rounded answer may be off by a floor besides.
 
-    `dtype` None admits any dtype that can hold them. The range and the floor are those of the
-    operator, if the engine has it; the floor is for floating outputs that an operator rounds, else
-    0.
+    Errors up to the floor are right under any stated tolerance that is not strict: twice the
+    smallest normal number of float64 for that, of float32 for other floating outputs that an
+    operator rounds, else 0. `dtype` None admits any dtype that can hold the values. The range is
+    that of the engine's operator, if there is one. Raises WrongOperator if the file of the
+    operator's formula is wrong.
     """
     operator = operator_of(op)
     if operator is None:
@@ -580,8 +654,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 
 
 def in_its_dtype(want: Want) -> Array:
-    """Return the stated values in their dtype, rounded once if it is floating; others as they are.
+    """Return the values in their dtype, rounded once if it is floating; others as they are.
 
+    Of several integers that are right, that is one in their middle; see `dtypes.nearest_integers`.
     Raises ValueError if no dtype is stated and the values are float64, which may be of any.
     """
     dtype = want.dtype or of(want.values)
@@ -589,6 +664,8 @@ def in_its_dtype(want: Want) -> Array:
         raise ValueError(f"{want.name}: only the backend's answer tells its dtype: state it")
     if dtype is not None and dtype.kind == "complex":
         return want.values.astype(dtype.numpy)
+    if dtype is not None and _stands_for_integers(want):
+        return nearest_integers(want.values, want.rest, dtype)
     if dtype is None or dtype.kind not in ("float", "minifloat"):
         return want.values
     return elements.once_rounded(want.values, dtype)
@@ -597,7 +674,8 @@ def in_its_dtype(want: Want) -> Array:
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
     """Expect the result of the engine's exact mode, with its error bound if it has one.
 
-    A plain array is exact. Of numbers drawn at random the medians are the values.
+    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
+    WrongOperator if the file of the operator's formula is wrong.
     """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
@@ -615,13 +693,18 @@ def compare_outputs(
     like: Array | None = None,
     declared: Names = (),
 ) -> Comparisons:
-    """Judge all outputs of a node as `compare` does, or the first missing or extra one.
+    """Judge all outputs of a node one by one, or the first missing or extra one.
 
-    A sequence has a comparison for each tensor, or one if its form or length is wrong. A wrong
-    number of outputs is one comparison, with the problem "count". Outputs that may come in any
-    order are compared in that of the answer.
+    They are judged by `tolerance`, None for their own bounds, or else exactly. A sequence has a
+    comparison for each tensor, or one if its form or length is wrong. A wrong number of outputs is
+    one comparison, with the problem "count". Outputs that may come in any order are compared in
+    that of the answer. The last of several outputs drawn at random is wrong if they contradict each
+    other. `like` is an input to show next to wrong elements, or None; `declared` names the 16-bit
+    types in which the backend says it computes, which need no warning.
 
-    Raises ValueError and whatever else `compare` raises.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
+    values that the wanted dtype cannot hold. A bound that is computed for the first time raises
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     if tolerance is not None:
         elements.check(tolerance)
@@ -645,9 +728,10 @@ def compare_outputs(
 
 
 def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comparisons:
-    """Return `comparisons`, the last as wrong if several drawn outputs contradict each other.
+    """Return `comparisons`, the last as wrong if outputs drawn at random contradict each other.
 
-    They stay as they are if one has a problem already, or if outputs are not drawn together.
+    They stay as they are if one has a problem already, if there is one output, and if outputs are
+    not drawn together.
     """
     draw = wants[0].distribution if len(wants) > 1 else None
     if draw is None or draw.related is None or any(one.problem for one in comparisons):
@@ -664,9 +748,11 @@ def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comp
 def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
     """Describe how much further one answer scatters than another to the same data, or "".
 
-    Both are right for some arithmetic. An answer that scatters `bounded.DRIFT` times as far as the
-    other, and further than the expected arithmetic explains, comes of no arithmetic at all. The
-    first such output is described. Outputs whose scatter is not known are left out.
+    Scatter is the size of errors next to that which the expected arithmetic explains. Both are
+    right for some arithmetic. An answer that scatters 10 times as far as the other, and further
+    than right answers may, comes of no arithmetic at all. The first such output is described.
+    Outputs whose scatter is not known are left out. Raises what the operator's formula raises, but
+    for NotSupported.
     """
     for want, *answers in zip(wants, one, other, strict=False):
         scatters = [_scatter(want, answer) for answer in answers]
@@ -681,10 +767,13 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
 
 
 def _scatter(want: Want, got: Array | Foreign) -> float | None:
-    """Return how far the errors of an output scatter, next to what is expected of them.
+    """Return how far the errors of an output scatter, in parts of what is expected of them.
 
-    None without a bound or a theory of the errors, for integers and booleans, another shape, and
-    what is not a tensor.
+    About 1 is expected; of several sound formulations the nearest counts. None without a bound or a
+    theory of the errors, for data that are not random (`want.drawn` is False), for fewer than 100
+    elements unless of a whole model, for integers and booleans, another shape, and what is not a
+    tensor. A formulation that raises NotSupported is left out; other errors of the operator's
+    formula are raised.
     """
     if want.bound is None or not want.drawn or isinstance(got, Foreign):
         return None
@@ -705,8 +794,9 @@ def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = 
 def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Foreign) -> bool:
     """Return True if an output equals the wanted one bit by bit, or fits the least of its bound.
 
-    `tolerance` is not used but to leave the bound out. False for all that `are_plainly_right`
-    lists.
+    The bound is left out if there is a `tolerance`, which is not used otherwise. False for empty
+    outputs, what is no tensor, those in any order or with several readings, those of unknown dtype
+    and those in another byte order.
     """
     if isinstance(got, Foreign) or want.form != "tensor" or want.any_order is not None:
         return False
@@ -726,7 +816,7 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
 
 
 def _in_order_of(got: Outputs, wants: Wants) -> Wants:
-    """Return `wants` in the order of the last of `got` where any order is right.
+    """Return `wants` with their elements in the order of `got` where any order is right.
 
     The last output has the indices, along the axis `any_order`, or the rows that are put in order.
     The `wants` as they are if any order is not right, or if that output is not a tensor of the
@@ -752,7 +842,9 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
 
     Constants are 0, the ends of the operator's range and the middle of the expected values. At some
     element they must be off by a quarter of the largest one. Outputs that are random, empty, not
-    real numbers, or that have infinities or NaN are left out.
+    real numbers, or that have infinities or NaN are left out, and those with integers of which any
+    is right. Raises ValueError for a wanted value that an integer dtype lacks, and what the
+    operator's formula raises.
     """
     if tolerance is None:
         return None
@@ -768,12 +860,17 @@ def _admitted_constant(want: Want, tolerance: Tolerance) -> np.float64 | None:
     """Return a constant far from some element that the tolerance admits for all, or None.
 
     It is off there by more than a quarter of the largest element. None also of outputs that are
-    random, empty, not real numbers, or that have infinities or NaN.
+    random, empty, not real numbers, or that have infinities or NaN, or integers of which any is
+    right. Raises ValueError for a wanted value that an integer dtype lacks, and what the operator's
+    formula raises.
     """
+    want = _in_whole_numbers(want)
     dtype = want.dtype or of(want.values)
     if want.random or not want.values.size or dtype is None:
         return None
     if dtype.kind not in ("float", "int", "minifloat"):
+        return None
+    if _pardoned_integers(want, dtype) is not None:
         return None
     wanted = want.values.reshape(-1)
     values = wanted.astype(np.float64)
@@ -803,10 +900,11 @@ def _admits(judge: ElementTolerance, wanted: Array, answer: np.float64) -> bool:
 
 
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
-    """Return the parts of one output to compare, or a comparison if its form decides.
+    """Return the parts of one output to compare, or a comparison where its form decides.
 
-    A tensor is one part, a sequence has as many as `want`. The form decides if it or the length is
-    wrong, of a sequence of no tensors, and of an optional output without a value.
+    A tensor is one part, and a sequence has as many as `want`. The form decides where it or the
+    length of a sequence is wrong, where a sequence has no tensors, and where an optional has no
+    value.
     """
     message = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":
@@ -942,7 +1040,8 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
     """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`.
 
     Rows of cells are the last axis, and all others go downwards, up to 64 cells each way; an empty
-    output has none. Floats have counts by ULP; see `_ulps`.
+    output has none. Of floats, the picture also counts elements by the bits of their distance in
+    ULP, and those next to a NaN apart.
     """
     # The last axis to the right, all others downwards.
     columns = got.shape[-1] if got.shape else 1
@@ -960,7 +1059,7 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
 
 
 def _letter(share: float) -> str:
-    """Return the letter of a share: "." for 0, and the next letter for each doubling.
+    """Return the letter of a share of the allowed error: "." for 0, and the next for each doubling.
 
     "z" is for shares above 1/2 up to 1, "A" to "Y" for larger ones and "Z" for an infinite one.
     """

@@ -87,13 +87,16 @@ def judge(
 ) -> Judgement:
     """Return the verdict on `outcome`; `tolerance` None means the bounds of the answers.
 
-    One answer or refusal of `admitted`, which is not empty, must be right. `like` and `declared`
-    are as in `compare`; `twin` is the outcome of a refused model's legal twin, None if it has none.
-    A process that died after other cases has the verdict on the same question asked `alone`, if
-    that is a failure, an error or unstable.
+    One answer or refusal of `admitted`, which is not empty, must be right. Under the rule `should`,
+    a failure or error is a warning. `like` is an input to show next to wrong elements; `declared`
+    names 16-bit types in which the backend says it computes. `twin` is the outcome of a refused
+    model's legal twin, the same model made valid; None if it has none. A process that died after
+    other cases has the verdict on the same question asked `alone`, if that is a failure, an error
+    or unstable.
 
-    Raises ValueError as `compare` does, for a bad tolerance or values that their dtype cannot hold.
-    A bound that is computed for the first time raises what the operator's formula raises.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
+    values that the wanted dtype cannot hold. A bound that is computed for the first time raises
+    what the operator's formula raises, such as NotSupported beyond a budget.
     """
     refusals = [one for one in admitted if isinstance(one, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
@@ -132,10 +135,13 @@ def _judge_answer(
     like: Array | None,
     declared: Collection[str],
 ) -> Judgement:
-    """Return the verdict on outputs, of which some are admitted; arguments as in `judge`.
+    """Return the verdict on outputs, of which one admitted answer must be right.
 
-    A second answer to the same data is judged too. A right answer that contradicts what the backend
-    declared of it fails. Raises what `judge` raises.
+    `tolerance` is None for the bounds of the answers; `like` is an input to show next to wrong
+    elements or None, and `declared` names 16-bit types that need no warning. A second answer to the
+    same data is judged too. A right answer that contradicts the dtypes or shapes that the backend
+    declared fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted values
+    that the wanted dtype cannot hold, and what a formula raises for a bound.
     """
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     names = [str(answer.name) for answer in admitted]
@@ -220,9 +226,10 @@ def without_own_text(
 def _beyond_the_text(
     declared: question.Declared, stated: question.Declared, output: Array | question.Foreign
 ) -> question.Declared:
-    """Return what is declared of an output without what `stated` has of it; see `without_own_text`.
+    """Return what is declared of an output without what `stated`, the model's text, has of it.
 
-    As it is if either has no shape, if their ranks differ, or if the output is not a tensor.
+    Equal sizes become None; without a shape if the rank is the model's but not the output's. As it
+    is if either has no shape, if their ranks differ, or if the output is not a tensor.
     """
     if declared.shape is None or stated.shape is None or isinstance(output, question.Foreign):
         return declared
@@ -251,8 +258,10 @@ def needs_expected(outcome: question.Outcome) -> TypeGuard[question.Produced | q
 def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
     """Return the verdict on an outcome that does not depend on the expected answer.
 
-    Of an exception after the first answer it is "unstable". Other answers and refusals are not for
-    this function: see `needs_expected`.
+    That is the verdict of the same name for an outcome that was not run, crashed, timed out, had
+    too little memory, or was declined ("unsupported"). An exception after the first answer, and
+    answers that contradict each other, are "unstable". An answer that cannot be used is an error,
+    or a warning under the rule `should`. Not for outcomes of which `needs_expected` is True.
     """
     match outcome:
         case question.NotRun(reason):
@@ -279,7 +288,8 @@ def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
 def judge_without_oracle(rule: Rule, outcome: question.Outcome, why: str) -> Judgement:
     """Return "not run", for this reason `why`, unless the outcome fails whatever the answer is.
 
-    It is "not run" too if the backend declined the case.
+    It is "not run" too if the backend declined the case. A crash, a time limit, too little memory,
+    contradictions and an unusable answer keep their verdicts.
     """
     if needs_expected(outcome) or isinstance(outcome, question.Declined):
         return Judgement(Verdict.NOT_RUN, why)
@@ -304,8 +314,8 @@ def _judge_outputs(
 
     The first answer without a problem passes. Otherwise that of the nearest answer counts: "bad
     case" if it is undecided but for the arithmetic, a warning if all that is wrong is the
-    arithmetic, else a failure. `names` are those of all answers and refusals that are admitted.
-    There is at least one attempt.
+    arithmetic, else a failure, or a warning under the rule `should`. `names` are those of all
+    answers and refusals that are admitted. There is at least one attempt.
     """
     for comparisons, name in attempts:
         if not any(comparison.problem for comparison in comparisons):
@@ -327,7 +337,7 @@ def _judge_outputs(
 def failure(broken: Sequence[Comparison]) -> Failure | None:
     """Return the first way in which outputs fail, other than by a poorer arithmetic.
 
-    Raises IndexError if there is none.
+    Problems "precision" and "undecided" are skipped. Raises IndexError if there is no other.
     """
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
@@ -341,7 +351,7 @@ def _judge_refusal(
     It is an error if no refusal is admitted, or if the twin is refused too; a failure if the twin's
     outputs are wrong in number, type, dtype or shape; a pass without a twin, and unsupported with
     one that the backend declined. A twin that crashes or is unstable decides itself. Its values are
-    not judged.
+    not judged. Under the rule `should`, an error or a failure is a warning.
     """
     if not refusals:
         message = f"raised on a legal model: {raised}"
@@ -373,7 +383,10 @@ def _judge_refusal(
 def downgrade_should(
     rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """Return this judgement, or a warning in place of its verdict if the rule is `should`."""
+    """Return a judgement of `verdict`, or of a warning in its place if the rule is `should`.
+
+    `kind` is how it fails, None for no failure.
+    """
     if rule == "should":
         verdict = Verdict.WARN
     return Judgement(verdict, reason, kind, comparisons=comparisons)
@@ -385,7 +398,10 @@ def _is_structural(comparison: Comparison) -> bool:
 
 
 def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, int, int]:
-    """Return how far outputs are from an answer: wrong forms count first, then wrong outputs."""
+    """Return how far outputs are from an answer, as a key: the nearest one is the least.
+
+    The numbers of outputs of a wrong form, of outputs with wrong values, and of wrong elements.
+    """
     comparisons, _ = attempt
     values = [comparison for comparison in comparisons if comparison.problem == "values"]
     structural = sum(map(_is_structural, comparisons))
@@ -422,12 +438,14 @@ def judge_among(
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
     merely differ; if more than half of the backends agree, the others differ from these.
 
-    Two answers agree if each is within the case's tolerance of the other, None for exactly. Its
-    outputs give the number of tensors and their dtypes, if known. To refuse what others answer is
-    to differ; to refuse what no backend answers is an error. A single answer is not judged. `like`
-    is as in `judge`.
+    Two answers agree if each is within the case's tolerance of the other, None for exactly. The
+    case's outputs give the number of tensors and their dtypes, if known. To refuse what others
+    answer is to differ; to refuse what no backend answers is an error. Under the rule `should`,
+    either is a warning. A single answer is not judged. `like` is an input to show next to elements
+    that differ, or None.
 
-    Raises ValueError for a tolerance that is negative, not finite or of both kinds.
+    Raises ValueError for a tolerance that is negative, not finite or of both kinds, WrongOperator
+    if the file of the operator's formula is wrong.
     """
     judgements: dict[str, Judgement] = {}
     answers: dict[str, tuple[Array, ...]] = {}
@@ -456,7 +474,8 @@ def judge_among(
 def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
     """Return the verdict on an answer with wrong types or declarations, None if they are right.
 
-    The case knows the number of outputs, and some of their dtypes.
+    The case knows the number of outputs, and some of their dtypes. Wrong types are a warning under
+    the rule `should`.
     """
     wrong = schema_violation(outcome.outputs, case.outputs)
     if wrong:
@@ -471,17 +490,19 @@ def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
 def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
     """Return a backend's outputs as the ones that others are expected to give.
 
-    Raises ValueError if there are not as many as the case has.
+    Raises ValueError if there are not as many as the case has, WrongOperator if the file of the
+    operator's formula is wrong.
     """
     pairs = zip(case.outputs, got, strict=True)
     return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
 
 
-def check_self_consistent(case: Case, outcome: question.Outcome) -> question.Outcome:
+def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance.
 
-    As it is if it is no answer, has no second one, or breaks the schema. Raises ValueError for a
-    tolerance that is negative, not finite or of both kinds.
+    An outcome without outputs or a second answer, and outputs of a wrong number or type, are
+    returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
+    kinds, WrongOperator if the file of the operator's formula is wrong.
     """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome
@@ -520,9 +541,10 @@ class _Meeting:
     def judgement(self, name: str) -> Judgement:
         """Return the verdict on one backend of the meeting, by its name.
 
-        An error if it refuses and no backend answers; not run if it is alone; "differ" if it
-        refuses or answers otherwise than the majority or, without one, than any other; a bad case
-        if the tolerance admits a constant; else a pass.
+        An error if it refuses and no backend answers; not run if it is alone. A pass, or a bad case
+        where the tolerance admits a constant, if it agrees with the majority; without one, if it
+        agrees with all others and none refuses. Otherwise it differs. Under the rule `should`, an
+        error or a difference is a warning.
         """
         if not self.wants:
             reason = f"raised, and nobody answers: {self.refusals[name]}"
@@ -568,7 +590,11 @@ class _Meeting:
         return not _broken(self.compared[one, other]) and not _broken(self.compared[other, one])
 
     def _differing(self, name: str, others: Sequence[str], unlike: tuple[str, ...]) -> Judgement:
-        """Return the verdict on an answer that some `others` do not share or refuse to give."""
+        """Return the verdict on an answer that some `others` do not share or refuse to give.
+
+        `unlike` are those of `others` that answer otherwise. The verdict is "differ", or a warning
+        under the rule `should`.
+        """
         reasons = []
         compared: Comparisons = ()
         kind: Failure | None = "accepted"

@@ -4,5 +4,6 @@
 `attribution` chooses a cause for each failure: a mutant, or one of the `rules` on facts of cases.
 """
 
+from opcheck.diagnose.allowance import UNLIMITED, Allowance
 from opcheck.diagnose.attribution import PARTICULARS, DiagnosedResult, attribute_causes
 from opcheck.diagnose.suspects import Evidence, Suspects, looks_like, names_of

@@ -6,11 +6,13 @@ facts that their cases share and others do not, which `rules` finds.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from opcheck.analysis import UNJUDGED, WAYS
+from opcheck import interrupt
+from opcheck.analysis import RAISED, UNJUDGED, WAYS
+from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.rules import FEWEST, Condition, Feature, features, invalid, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
@@ -40,8 +42,9 @@ _CONTRADICTIONS = {
 }
 #: Length to which a message is compared.
 _LONGEST = 4000
-#: Length to which a message is shown.
+#: Length to which a message is shown, and that of an exception.
 _SHOWN = 60
+_SHOWN_EXCEPTION = 160
 #: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
 _LEAST_PART = 4
 
@@ -58,12 +61,19 @@ class DiagnosedResult:
     def _ours(self) -> re.Match[str]:
         return not_none(_OURS.match(self.record.reason))
 
+    @property
+    def own_message(self) -> str:
+        """The backend's own message: of an exception, its type and text."""
+        return self.record.reason[self._ours.end() :][:_LONGEST]
+
     @cached_property
     def message(self) -> str:
-        """The message without particulars; for an accepted model, why it is invalid."""
+        """The message without particulars; for an accepted model, why it is invalid.
+
+        "" for failures with values, whose messages are opcheck's own.
+        """
         if self.record.failure in _WITH_MESSAGE:
-            own = self.record.reason[self._ours.end() :][:_LONGEST]
-            return " ".join(PARTICULARS.sub("*", own).split())
+            return " ".join(PARTICULARS.sub("*", self.own_message).split())
         if self.record.failure == "accepted":
             return invalid(self.case)
         return ""
@@ -82,7 +92,13 @@ class DiagnosedResult:
         return legal_twin(self.case) if self.record.refused else None
 
     def rules_out(self, failure: Failure | None, message: str) -> bool:
-        """Return True if the case, by its result, does not fail in this way."""
+        """Return True if the case, by its result, does not fail in this way.
+
+        `failure` is how others fail, with this `message`. If they accept an invalid model, only a
+        case that is invalid for the same reason and was refused rules that out. A case that fails
+        otherwise, with an answer, rules out failures without an answer and a wrong number of
+        outputs.
+        """
         own_failure = self.record.failure
         refused = self.record.refused
         passed = self.record.verdict in (Verdict.PASS, Verdict.UNEXPECTED_PASS)
@@ -94,16 +110,40 @@ class DiagnosedResult:
         return passed or (answered and failure in _WITHOUT_VALUES)
 
 
+def _count_nothing() -> None:
+    """Do nothing."""
+
+
 def attribute_causes(
-    results: Sequence[DiagnosedResult], suspects: Suspects
+    results: Sequence[DiagnosedResult],
+    suspects: Suspects,
+    searched: Callable[[], None] = _count_nothing,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return the final diagnoses of each case that is to be explained, its cause first."""
+    """Return the final diagnoses of each case that is to be explained, its cause first.
+
+    Calls `searched` twice for each of them. Unrecognized failures that were not compared with
+    every mutant, for want of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user
+    interrupts it.
+    """
+    with suspects.allowance.searching():
+        return _attributed(results, suspects, searched)
+
+
+def _attributed(
+    results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
+) -> dict[str, tuple[Diagnosis, ...]]:
+    """Return the diagnoses of each case to be explained, within the allowance of `suspects`.
+
+    Cases whose mutant was found are taken out of `suspects.untried`. Raises KeyboardInterrupt if
+    the user interrupts it.
+    """
     judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
         by_operator[result.case.op.domain, result.case.op.name].append(result)
+    exceptions = _exceptions(judged)
     operators = [
-        _OperatorFailures(of_operator, suspects)
+        _OperatorFailures(of_operator, suspects, exceptions, searched)
         for of_operator in by_operator.values()
         if any(one.unexplained for one in of_operator)
     ]
@@ -114,15 +154,46 @@ def attribute_causes(
             standing.update(mutants)
     diagnoses: dict[str, tuple[Diagnosis, ...]] = {}
     for operator in operators:
+        interrupt.safe_place()
         diagnoses.update(operator.explained(standing))
+    recognized = {case for case, found in diagnoses.items() if any(one.mistake for one in found)}
+    suspects.untried -= recognized
     return diagnoses
 
 
-class _OperatorFailures:
-    """The results of one operator, whose failures get their causes in several turns."""
+def _exceptions(results: Iterable[DiagnosedResult]) -> dict[str, str]:
+    """Return the exceptions of `results` in words, by their messages without particulars.
 
-    def __init__(self, results: Sequence[DiagnosedResult], suspects: Suspects) -> None:
+    The words, cut to 160 letters, have the particulars if all exceptions of that message have the
+    same.
+    """
+    whole: dict[str, set[str]] = defaultdict(set)
+    for result in results:
+        if result.record.failure == "raised":
+            whole[result.message].add(" ".join(result.own_message.split()))
+    return {
+        message: _cut(only.pop() if len(only) == 1 else message, _SHOWN_EXCEPTION)
+        for message, only in whole.items()
+    }
+
+
+class _OperatorFailures:
+    """The results of one operator, whose failures get their causes in several turns.
+
+    `exceptions` are the words for messages of exceptions; `searched` is called twice for each
+    failure that is to be explained.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[DiagnosedResult],
+        suspects: Suspects,
+        exceptions: Mapping[str, str],
+        searched: Callable[[], None],
+    ) -> None:
         self.suspects = suspects
+        self.searched = searched
+        self.exceptions = exceptions
         self.results = results
         also_accepted = [result.accepted for result in results if result.accepted]
         # Of the others, the answers are wrong, but the models were accepted.
@@ -148,23 +219,26 @@ class _OperatorFailures:
         for result in self.tried:
             self.fitting[result.case.id] = suspects.fitting(result.case, result.record.diagnoses)
         #: Names of those of them that no pass contradicts.
-        self.uncontradicted = {
-            result.case.id: self._uncontradicted(result) for result in self.failing
-        }
+        self.uncontradicted: dict[str, list[str]] = {}
+        for result in self.failing:
+            interrupt.safe_place()
+            self.uncontradicted[result.case.id] = self._uncontradicted(result)
+            searched()
         #: The cause of each case that has one.
         self.chosen: dict[str, Diagnosis] = {}
 
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
-        """Return mutants that no pass of the same kernel contradicts.
+        """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
 
-        For a refusal no pass of any kernel may, if it must hold `everywhere`.
+        A kernel is a version with a type. For a refusal no pass of any kernel may, if it must hold
+        `everywhere`. A mutant that there is no time to check is left out.
         """
         cells = [cell_of(result.case)]
         if result.record.failure == "raised" and everywhere:
             cells = [*self.cells]
         names = []
         for name, mutant in self.fitting[result.case.id].items():
-            if not any(self.suspects.against(mutant, cell, 1) for cell in cells):
+            if not any(self.suspects.is_contradicted(mutant, cell) for cell in cells):
                 names.append(name)
         return names
 
@@ -175,7 +249,10 @@ class _OperatorFailures:
 
     @cached_property
     def questions(self) -> list[tuple[object, ...]]:
-        """The question of each case, whatever its type and opset."""
+        """A key for the question of each case, whatever its type and opset.
+
+        The keys are in the order of `cases`.
+        """
         return [
             (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
             for case in self.cases
@@ -214,30 +291,38 @@ class _OperatorFailures:
         # 7. Patterns of the numbers.
         self._choose_patterns()
         for result in self.failing:
+            self.searched()
             yield result.case.id, self._diagnoses_of(result)
 
     def _diagnoses_of(self, result: DiagnosedResult) -> tuple[Diagnosis, ...]:
         """Return the chosen cause of a case, other mutants, and remarks, without repeats.
 
         Other mutants are those that fit, and that no passed case contradicts. A case without a
-        cause has remarks only.
+        cause has remarks only, the first of which is its exception if it raised.
         """
         case = result.case.id
         remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
         if case not in self.chosen:
+            if result.record.failure == "raised":
+                remarks.insert(0, Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}"))
             return tuple(dict.fromkeys(remarks))
-        fitting = [as_diagnosis(self.fitting[case][name]) for name in self.uncontradicted[case]]
-        return tuple(dict.fromkeys([self.chosen[case], *fitting, *remarks]))
+        cause = self.chosen[case]
+        others = [name for name in self.uncontradicted[case] if name != cause.mistake]
+        fitting = [as_diagnosis(self.fitting[case][name]) for name in others]
+        return tuple(dict.fromkeys([cause, *fitting, *remarks]))
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
         return [result for result in group if result.case.id not in self.chosen]
 
     def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
-        """Make a diagnosis the cause of these results."""
+        """Make a diagnosis the cause of these results, in `chosen`, in place of an earlier one."""
         self.chosen.update((result.case.id, diagnosis) for result in results)
 
     def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:
-        """Choose the causes of unstable results by how their messages begin."""
+        """Choose the causes of unstable results by how their messages begin, in `chosen`.
+
+        Those that begin otherwise stay without a cause.
+        """
         for start, text in _CONTRADICTIONS.items():
             alike = [result for result in unstable if result.message.startswith(start)]
             self._choose(Diagnosis(None, text, (len(alike), len(unstable), 0, 0)), alike)
@@ -245,7 +330,13 @@ class _OperatorFailures:
     def _cover(
         self, group: Sequence[DiagnosedResult], standing: Counter[str], *, with_rules: bool
     ) -> None:
-        """Repeatedly choose the cause that explains most of the rest of a group."""
+        """Choose the causes of a group, in place, the one that explains most of the rest first.
+
+        Candidates are mutants that no pass contradicts, unless they may fit by chance (in fewer
+        than three questions, and fewer than a quarter of the rest), and, if `with_rules`, a rule
+        that explains more. `standing`, the number of cases that each mutant explains over all
+        operators, breaks ties. What none explains stays without a cause.
+        """
         while True:
             left = self._without_cause(group)
             if not left:
@@ -258,16 +349,48 @@ class _OperatorFailures:
                 diagnosis, by_rule = rule
                 self._choose(diagnosis, by_rule)
             elif explained:
-                self._choose(as_diagnosis(self.fitting[explained[0].case.id][best]), explained)
+                mutant = self.fitting[explained[0].case.id][best]
+                self._choose_mutant(as_diagnosis(mutant), explained)
             else:
                 return
+
+    def _choose_mutant(self, diagnosis: Diagnosis, results: Sequence[DiagnosedResult]) -> None:
+        """Make a mutant's diagnosis the cause of these results, in `chosen`.
+
+        Of those that raised, its text begins with their exception.
+        """
+        by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
+        for result in results:
+            is_raised = result.record.failure == "raised"
+            by_exception[self.exceptions[result.message] if is_raised else ""].append(result)
+        for exception, alike in by_exception.items():
+            text = f"{RAISED} {exception}; {diagnosis.text}" if exception else diagnosis.text
+            self._choose(replace(diagnosis, text=text), alike)
+
+    def _way(self, group: Sequence[DiagnosedResult], message: str) -> str:
+        """Describe how a group fails, as the beginning of a sentence.
+
+        `message` is what all of it share, "" for several. Of exceptions, the most frequent is
+        named, and how many others there are.
+        """
+        failure = group[0].record.failure
+        if failure != "raised":
+            return f"{WAYS[failure]}{_shown(message)}"
+        messages = Counter(result.message for result in group)
+        ((most_frequent, _),) = messages.most_common(1)
+        text = f"{RAISED} {self.exceptions[most_frequent]}"
+        if len(messages) > 1:
+            text += f" (or another of {len(messages):,} messages)"
+        return f"{text},"
 
     def _best_mutant(
         self, left: Sequence[DiagnosedResult], standing: Counter[str]
     ) -> tuple[str, list[DiagnosedResult]]:
-        """Return the mutant that explains the most of those left, and these.
+        """Return the name of the mutant that explains the most of those left, and these results.
 
-        None of them if it may fit by chance.
+        "" if none explains any. Ties go to the mutant with the larger `standing`, the number of
+        cases that it explains over all operators. No result if it may fit by chance: if these are
+        fewer than three questions, and fewer than a quarter of those left.
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
@@ -286,17 +409,33 @@ class _OperatorFailures:
         return best, explained
 
     def _try_chosen_mutants(self) -> None:
-        """Try the mutants that explain other failures, and pairs of them, on the rest."""
+        """Try the mutants that explain other failures, and pairs of them, on the rest.
+
+        Adds those that fit to `fitting`, and to `uncontradicted` if no pass contradicts them.
+        Failures that there is no time for are noted in `suspects.untried`.
+        """
         chosen = {diagnosis.mistake for diagnosis in self.chosen.values()}
         known: dict[str, Mutant] = {}
         for fitting in self.fitting.values():
             known.update((name, mutant) for name, mutant in fitting.items() if name in chosen)
         for result in self._without_cause(self.tried):
-            self.fitting[result.case.id].update(self.suspects.refit(result.case, [*known.values()]))
+            interrupt.safe_place()
+            try:
+                fits = self.suspects.refit(result.case, [*known.values()])
+            except NoTimeLeft:
+                self.suspects.untried.add(result.case.id)
+                continue
+            self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose mutants that passes contradict, but only in cases unlike those that failed."""
+        """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
+
+        For each mutant that fits failures without a cause, the most frequent first, a condition is
+        sought that at least three of them meet, and no pass that contradicts the mutant. Those that
+        meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, no
+        condition is needed.
+        """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(group):
             for name in self.fitting[result.case.id]:
@@ -310,9 +449,13 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
-            contradicting = [
-                case for cell in self.cells for case in self.suspects.against(mutant, cell)
-            ]
+            try:
+                contradicting = [
+                    case for cell in self.cells for case in self.suspects.against(mutant, cell)
+                ]
+            except NoTimeLeft:
+                self.suspects.untried.update(result.case.id for result in results)
+                return
             condition = self._condition(results, self._bits(contradicting), results, few=False)
             if condition:
                 text = as_diagnosis(mutant).text
@@ -320,10 +463,13 @@ class _OperatorFailures:
                 if condition.text:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
-                self._choose(diagnosis, self._under(condition, results))
+                self._choose_mutant(diagnosis, self._under(condition, results))
 
     def _choose_patterns(self) -> None:
-        """Choose patterns of wrong values where nothing else explains them."""
+        """Choose patterns of wrong values, in `chosen`, where nothing else explains them.
+
+        A pattern needs at least three failures.
+        """
         wrong = [result for result in self.failing if result.record.failure == "values"]
         by_pattern: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(wrong):
@@ -336,7 +482,11 @@ class _OperatorFailures:
     def _rule(
         self, left: list[DiagnosedResult], group: Sequence[DiagnosedResult]
     ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
-        """Return the rule that covers the most of those left, and these."""
+        """Return the rule that covers the most of those left, and these; None if there is none.
+
+        A rule says under which condition cases of the `group`, which fail in one way, do so. It
+        holds for no case that does not.
+        """
         failure = left[0].record.failure
         message = left[0].message
         if any(result.message != message for result in group):
@@ -351,8 +501,9 @@ class _OperatorFailures:
         condition = self._condition(left, others, group)
         if condition is None:
             return None
-        text = f"{WAYS[failure]}{_shown(message)}{_where(condition)}"
-        return Diagnosis(None, text, condition.counts), self._under(condition, left)
+        explained = self._under(condition, left)
+        text = f"{self._way(explained, message)}{_where(condition)}"
+        return Diagnosis(None, text, condition.counts), explained
 
     def _rule_of_accepted(
         self,
@@ -361,7 +512,12 @@ class _OperatorFailures:
         group: Sequence[DiagnosedResult],
         others: int,
     ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
-        """Return as `_rule` does for invalid models that are accepted; `others` were refused."""
+        """Return the rule by which invalid models are accepted, and the results that it explains.
+
+        Without a condition that distinguishes them from `others`, the bits of cases that were
+        refused, it explains all of those left. None if the models are invalid for different
+        reasons, so that the `message` is "".
+        """
         if not message:
             return None
         condition = self._condition(left, others, group) if others else None
@@ -386,7 +542,9 @@ class _OperatorFailures:
     ) -> Condition | None:
         """Return the condition that holds for the most of those left, and none of the `others`.
 
-        The whole `group` fails in this way; `few` as in `rules.rule`.
+        `others` are bits of cases. The whole `group` fails in this way. If `few`, facts that
+        kernels branch on may rest on few different questions. None if fewer than three of those
+        left meet any.
         """
         return rule(
             self.features,
@@ -398,7 +556,10 @@ class _OperatorFailures:
         )
 
     def _bits(self, cases: Iterable[Case]) -> int:
-        """Return a set of cases, as `rules` has them."""
+        """Return a set of cases as an integer: bit n is set for the n-th of `self.cases`.
+
+        Raises KeyError for a case that is not among them.
+        """
         return sum(1 << number for number in {self.numbers[id(case)] for case in cases})
 
     def _under(
@@ -417,16 +578,20 @@ def _where(condition: Condition) -> str:
 
 def _shown(message: str) -> str:
     """Return a message in brackets, cut, to be appended; "" for none."""
+    return f" ({_cut(message, _SHOWN)})" if message else ""
+
+
+def _cut(message: str, longest: int) -> str:
+    """Return a message, cut to so many letters, with "?" in place of those that do not print."""
     printable = "".join(letter if letter.isprintable() else "?" for letter in message)
-    if not printable:
-        return ""
-    if len(printable) > _SHOWN:
-        printable = f"{printable[:_SHOWN]} …"
-    return f" ({printable})"
+    return f"{printable[:longest]} …" if len(printable) > longest else printable
 
 
 def legal_twin(case: Case) -> Case | None:
-    """Return the legal twin of a case that admits a refusal, at the opset of the case."""
+    """Return the legal twin of a case that admits a refusal, at the opset of the case.
+
+    That is the same model made valid; None for a case without one.
+    """
     rejected = case.expect.rejection
     legal = rejected.legal if rejected else None
     return replace(legal, opset=case.opset) if legal else None

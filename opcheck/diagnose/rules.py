@@ -44,13 +44,20 @@ class Feature(NamedTuple):
 
 
 def invalid(case: Case) -> str:
-    """Return why a model must be refused, without numbers; "" for a legal model."""
+    """Return why a model must be refused, "" for a legal model.
+
+    Integers, and lists of them, are "#" in it, so that equal reasons have one text.
+    """
     expect = case.expect
     return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", expect.reason) if isinstance(expect, Rejected) else ""
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
-    """Return features that distinguish `cases` of one operator, by rank."""
+    """Return features that distinguish `cases` of one operator, the likeliest causes first.
+
+    Each holds for other cases; of several that hold for the same ones, the likeliest is there.
+    Those that hold for all cases are left out.
+    """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
     for number, case in enumerate(cases):
@@ -89,7 +96,8 @@ def _rank_of_condition(condition: _Numbered) -> int:
 def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[_Numbered]:
     """Yield a fact, or the limits on a size, and its values if kernels branch on them.
 
-    `sizes` are those of the cases with the fact, by number; None for a fact that is no size.
+    Items are the words, the rank, and the numbers of the cases. `sizes` are those of the cases with
+    the fact, by number; None for a fact that is no size.
     """
     numbers = {number: size for number, size in sizes.items() if size is not None}
     if not numbers:
@@ -109,7 +117,10 @@ def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[
 
 
 def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
-    """Yield facts about the node: its version, and which of `attrs` and inputs it has."""
+    """Yield facts about the node: why it is invalid, its version, its attributes and inputs.
+
+    Which of `attrs` and of the inputs a case has, and which it leaves out, are facts.
+    """
     reason = invalid(case)
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
@@ -121,7 +132,10 @@ def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
 
 
 def _of_inputs(case: Case) -> Iterator[_Fact]:
-    """Yield facts about the shapes, types and values of inputs."""
+    """Yield facts about the shapes, types and values of inputs.
+
+    A fact has words, a rank by how likely it is a cause, and a size or None.
+    """
     for spec in case.inputs:
         label = "the input" if len(case.inputs) == 1 else f"input {spec.name}"
         shape = spec.shape
@@ -139,7 +153,7 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
 
 
 def _of_outputs(case: Case) -> Iterator[_Fact]:
-    """Yield the types of outputs."""
+    """Yield the types of outputs, as facts; those that the case does not state are left out."""
     for spec in case.outputs:
         if spec.dtype:
             label = "the output" if len(case.outputs) == 1 else f"output {spec.name}"
@@ -147,7 +161,11 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
 
 
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
-    """Yield facts about one input, in words that follow its name."""
+    """Yield facts about one input, in words that follow its name.
+
+    Its type, if it is a constant, axes of length 0 and 1, and NaN and infinities among the values
+    that the case states.
+    """
     yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
     for length in (0, 1):
@@ -166,7 +184,11 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 
 def _of_values(case: Case) -> Iterator[_Fact]:
-    """Yield facts about the values of attributes, other than tensors."""
+    """Yield facts about the values of attributes, other than tensors.
+
+    A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
+    sizes count next to attributes that are axes.
+    """
     for name, value in case.attrs.items():
         if isinstance(value, np.ndarray):
             continue
@@ -185,7 +207,11 @@ def _of_values(case: Case) -> Iterator[_Fact]:
 
 
 def _of_value(value: Any) -> Iterator[tuple[str, int]]:
-    """Yield facts about an attribute's value, in words that follow its name, with their ranks."""
+    """Yield facts about an attribute's value, in words that follow its name, with their ranks.
+
+    Signs, integers beyond 32 bits, texts and floats themselves, and zeros and unequal numbers of a
+    list.
+    """
     is_list = isinstance(value, tuple)
     values = value if is_list else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
@@ -203,7 +229,10 @@ def _of_value(value: Any) -> Iterator[tuple[str, int]]:
 
 
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
-    """Yield facts about axes of an input of this shape, and about the sizes that they divide."""
+    """Yield facts about axes of an input of this shape, and about the sizes that they divide.
+
+    Of axes that are out of range, only that.
+    """
     rank = len(shape)
     if any(abs(axis) > rank for axis in axes):
         yield f"`{name}` is beyond the rank", PLAIN, None
@@ -246,7 +275,9 @@ def rule(
 
     Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts are
     tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
-    facts that kernels branch on may rest on a `few` of them.
+    facts that kernels branch on may rest on few of them if `few` is True. Without `others`, the
+    condition has no fact. None if fewer than three failing cases meet any, or if each may arise by
+    chance.
     """
     candidates: list[Terms] = []
     if others:
@@ -283,9 +314,9 @@ def _best_terms(
     questions: Sequence[Hashable],
     few: bool,
 ) -> Terms | None:
-    """Return the facts that explain the most of `failing` and hold for none of the `others`.
+    """Return the facts, one or two, that explain the most of `failing` and none of the `others`.
 
-    None if each such rule may arise by chance.
+    None if no fact does so for three cases or more, or if each such rule may arise by chance.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -304,7 +335,7 @@ def _best_terms(
 
 
 def _holds(terms: Terms, cases: int) -> int:
-    """Return those of `cases` for which all terms hold."""
+    """Return those of `cases`, which are bits, for which all terms hold; all without a term."""
     for term in terms:
         cases &= term.holds
     return cases
@@ -316,7 +347,10 @@ def _weight(terms: Terms, failing: int) -> float:
 
 
 def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
-    """Return the first of the terms that explain the most, None without any."""
+    """Return the terms that explain the most `failing` cases, None without any candidate.
+
+    Each term after the first must explain a quarter more. The first of equal ones is returned.
+    """
     best: Terms | None = None
     most = -1.0
     for terms in candidates:
@@ -328,7 +362,10 @@ def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
 
 
 def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
-    """Return single features and pairs that hold for no others, by how much they explain."""
+    """Return single features and pairs that hold for no `others`, by how much they explain.
+
+    In a pair, a limit on a size must hold for all failing cases.
+    """
     # In a pair, a limit must hold for all failures; a fact that is enough needs no other.
     useful = [
         feature
@@ -348,7 +385,11 @@ def _consistent(features: Sequence[Feature], failing: int, others: int) -> Itera
 def _may_be_chance(
     terms: Terms, failing: int, others: int, tried: int, questions: Sequence[Hashable]
 ) -> bool:
-    """Return True if a rule, of `tried` features, rests on too few different questions."""
+    """Return True if a rule, of `tried` features, rests on too few different questions.
+
+    So it does with fewer than three, or if one of all such rules would hold by chance with a
+    probability above 1/10.
+    """
 
     def count(cases: int) -> int:
         """Count the different questions of these cases."""

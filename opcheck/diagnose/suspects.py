@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product, starmap
@@ -17,6 +17,7 @@ from opcheck.backends import as_outputs, same_answers
 from opcheck.compare import Want, are_plainly_right, compare_outputs
 from opcheck.compare.elements import Floats, distance, wide
 from opcheck.compare.outputs import Outputs, computed_want
+from opcheck.diagnose.allowance import UNLIMITED, WHILE_RUNNING, Allowance, NoTimeLeft
 from opcheck.dtypes import BASIC, DTYPES, DType, is_real, limits, of, round_to
 from opcheck.engine import Drawn, Node, dtype_of, dtypes_of, leading, operator_of
 from opcheck.engine.mutants import Mutant, causes_of
@@ -51,7 +52,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 #: How far these parts may differ.
 _OFF_OF_QUANTILE = 0.1
 #: An invalid model is accepted, with an answer that no mutant gives.
-NOT_CHECKED = Diagnosis("not_checked", "as if it was not checked whether the model is valid")
+NOT_CHECKED = Diagnosis("not_checked", "it was not checked whether the model is valid")
 
 #: A test of a mutant by a failure or a pass.
 _Test: TypeAlias = "Callable[[Mutant, Evidence], bool]"
@@ -77,47 +78,76 @@ class _CellHistory:
 
 
 def names_of(op: OpVersion) -> set[str]:
-    """Return the names of all diagnoses for an operator; empty where no mutant is known."""
+    """Return the names that a diagnosis of an operator may have; empty where no mutant is known.
+
+    They are those of its mutants, former ones too, of faults, of pairs of these, and `not_checked`.
+    """
     names = {name for mutant in causes_of(op) for name in mutant.names}
     pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
     return names and {*names, *pairs, *FAULTS, str(NOT_CHECKED.mistake)}
 
 
+@dataclass(eq=False)
+class _Trials:
+    """Tries mutants on evidence, within an allowance."""
+
+    allowance: Allowance = field(default_factory=partial(Allowance, UNLIMITED))
+    #: Why mutants raised, by name.
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def holds(self, test: _Test, mutant: Mutant, evidence: Evidence) -> bool:
+        """Return the result of a test of a mutant by a failure or a pass.
+
+        False for a mutant that raises, which is noted in `broken`. Raises NoTimeLeft if the time
+        for causes is used up.
+        """
+        self.allowance.check()
+        try:
+            return test(mutant, evidence)
+        # A mutant that fails on a node must not end a run.
+        except Exception as error:
+            self.broken[mutant.name] = f"{type(error).__name__}: {error}"
+            return False
+
+    def fitting(self, mutants: Iterable[Mutant], evidence: Evidence) -> list[Mutant]:
+        """Return the mutants that reproduce a failure; those that raise are noted in `broken`.
+
+        Raises NoTimeLeft if the time for causes is used up.
+        """
+        return [mutant for mutant in mutants if self.holds(reproduces, mutant, evidence)]
+
+
 def looks_like(name: str, evidence: Evidence) -> bool:
-    """Return True if a mutant of this name, or of this former name, reproduces a failure."""
+    """Return True if a mutant of this name, or of this former name, reproduces a failure.
+
+    It may do so next to a fault, and two mutants may together, of the name `one+other`.
+    `not_checked` fits an answer to a model that must be refused. Time is not limited; a mutant that
+    raises reproduces nothing.
+    """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
     parts = {*name.split("+")}
     mutants = [
         mutant for mutant in causes_of(evidence.node.op) if not parts.isdisjoint(mutant.names)
     ]
-    fitting = _fitting(evidence, mutants, {})
-    pairs = (both(*pair) for pair in combinations(mutants, 2))
-    fitting += [pair for pair in pairs if _holds(reproduces, pair, evidence, {})]
+    trials = _Trials()
+    fitting = _fitting(evidence, mutants, trials)
+    fitting += trials.fitting(starmap(both, combinations(mutants, 2)), evidence)
     names = {known for mutant in fitting for known in mutant.names}
     return any(name in (known, known.partition("+")[0]) for known in names)
 
 
-def _holds(test: _Test, mutant: Mutant, evidence: Evidence, broken: dict[str, str]) -> bool:
-    """Return the result of a test; False for a mutant that raises, noted by name in `broken`."""
-    try:
-        return test(mutant, evidence)
-    # A mutant that fails on a node must not end a run.
-    except Exception as error:
-        broken[mutant.name] = f"{type(error).__name__}: {error}"
-        return False
-
-
-def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, str]) -> list[Mutant]:
+def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> list[Mutant]:
     """Return mutants that give the answer; else faults such as a poorer arithmetic.
 
-    A fault that fits alone is added if no mutant does, float32 in any case. Mutants combined with
-    faults are tried only if nothing else fits, and none on inputs beyond `_LARGEST`. A mutant that
-    raises is noted by name in `broken`.
+    A fault is a mistake that any operator can have, in the type of the output or of the
+    computation. One that fits alone is added if no mutant does, float32 in any case. Mutants
+    combined with faults, which take longest, are tried only if nothing else fits. No mutant is
+    tried on inputs beyond 1 MiB. Mutants that raise are noted in `trials`. Raises NoTimeLeft.
     """
     tried = mutants if evidence.nbytes <= _LARGEST else ()
-    fitting = [mutant for mutant in tried if _holds(reproduces, mutant, evidence, broken)]
-    views = _views_to_try(evidence)
+    fitting = trials.fitting(tried, evidence)
+    views = _views_to_try(evidence, trials)
     names = {mutant.name for mutant in fitting}
     for view in views:
         # float32 in place of float64 is always added: it may be all that is wrong.
@@ -125,7 +155,7 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], broken: dict[str, st
         if view.explains and view.fault.name not in names and is_needed:
             fitting.append(view.fault.beside())
     if not fitting:
-        fitting = _fitting_with_faults(views, tried, broken)
+        fitting = _fitting_with_faults(views, tried, trials, evidence.distant)
     return [*{mutant.name: mutant for mutant in fitting}.values()]
 
 
@@ -137,13 +167,18 @@ class _View(NamedTuple):
     explains: bool
 
 
-def _views_to_try(evidence: Evidence) -> list[_View]:
-    """Return the views of an answer, of poorer arithmetics down to the widest that explains it."""
+def _views_to_try(evidence: Evidence, trials: _Trials) -> list[_View]:
+    """Return the views of an answer, of poorer arithmetics down to the widest that explains it.
+
+    A view is the answer as it would be without a fault; the fault explains it if it is right then.
+    Raises NoTimeLeft.
+    """
     views: list[_View] = []
     right: DType | None = None
     for fault, view in evidence.views():
         if right not in (None, fault.dtype):
             break
+        trials.allowance.check()
         explains = False
         if view.admitted and not evidence.is_beyond(fault.dtype):
             explains = _is_right(view)
@@ -154,28 +189,55 @@ def _views_to_try(evidence: Evidence) -> list[_View]:
 
 
 def _fitting_with_faults(
-    views: Sequence[_View], tried: Sequence[Mutant], broken: dict[str, str]
+    views: Sequence[_View], tried: Sequence[Mutant], trials: _Trials, distant: Set[str]
 ) -> list[Mutant]:
-    """Return mutants that give the answer beside a fault in the first fault's dtype."""
+    """Return mutants combined with a fault, if both together give the answer.
+
+    Faults are those in the dtype of the first view. Mutants of the names `distant` are tried only
+    where numbers are cut: a poorer arithmetic alone cannot explain their distance. Empty without
+    `views`. Raises NoTimeLeft.
+    """
+    first = [view for view in views if view.fault.dtype == views[0].fault.dtype]
+    is_cut = len({view.evidence for view in first}) > 1
+    candidates = [mutant for mutant in tried if is_cut or mutant.name not in distant]
     fitting: list[Mutant] = []
     by_evidence: dict[Evidence, list[Mutant]] = {}
-    for fault, evidence, _ in views:
-        if fault.dtype != views[0].fault.dtype:
-            continue
+    for fault, evidence, _ in first:
         if evidence not in by_evidence:
-            by_evidence[evidence] = [
-                mutant for mutant in tried if _holds(reproduces, mutant, evidence, broken)
-            ]
+            by_evidence[evidence] = trials.fitting(candidates, evidence)
         fitting += map(fault.beside, by_evidence[evidence])
     return fitting
+
+
+def _that_may_explain(evidence: Evidence) -> tuple[Mutant, ...]:
+    """Return the mutants that may explain a failure: of an exception, mistakes of refusing alone.
+
+    `evidence.got` is None for an exception. Any misreading may lead to a value that is refused
+    then, but an exception of a type that its adapter raises by accident shows no misreading.
+    """
+    mutants = causes_of(evidence.node.op)
+    if evidence.got is None:
+        return tuple(mutant for mutant in mutants if mutant.is_refusal)
+    return mutants
 
 
 class Suspects:
     """Diagnoses of one backend; its results must come in a fixed order."""
 
-    def __init__(self, recall: Callable[[Case], Evidence | None]) -> None:
-        #: Returns the evidence of a case that passed, or None.
+    def __init__(
+        self, recall: Callable[[Case], Evidence | None], allowance: Allowance | None = None
+    ) -> None:
+        """Begin without results.
+
+        Args:
+            recall: Returns the evidence of a case that passed, or None.
+            allowance: The time that may be spent; None for any.
+        """
         self._recall = recall
+        self.allowance = allowance or Allowance(UNLIMITED)
+        self._trials = _Trials(self.allowance)
+        #: Cases whose failures were not compared with every mutant, for want of time.
+        self.untried: set[str] = set()
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._cells: dict[Cell, _CellHistory] = defaultdict(_CellHistory)
@@ -190,7 +252,6 @@ class Suspects:
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
         self._resemblances: dict[str, str] = {}
-        self._broken: dict[str, str] = {}
         self._again = _AGAIN
 
     def passed(self, case: Case) -> None:
@@ -202,10 +263,32 @@ class Suspects:
         self._new[refuses].append(case)
 
     def diagnose(self, evidence: Evidence, case: str = "") -> tuple[Diagnosis, ...]:
-        """Return the mutants that reproduce a failure, or else a pattern of its numbers."""
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
+
+        Mutants that a pass in the same version and dtype contradicts are left out; the one that
+        explains the most failures up to now comes first. Without any, it is `not_checked` for an
+        answer to a model that must be refused. Mutants that raised are reported at the end, each
+        once.
+
+        What fits the `case`, an id or "", is remembered. Without time, the mutants are missing, and
+        the case is noted in `untried`.
+        """
+        with self.allowance.searching(WHILE_RUNNING):
+            return self._diagnose(evidence, case)
+
+    def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
+        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
+
+        Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
+        the case in `untried` if there is no time left.
+        """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
-        fits = self._fits_of(evidence, cell, case)
+        try:
+            fits = self._fits_of(evidence, cell, case)
+        except NoTimeLeft:
+            self.untried.add(case)
+            fits = []
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -215,7 +298,7 @@ class Suspects:
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
         explained = self._explained[op.domain, op.name]
-        uncontradicted = [mutant for mutant in fits if not self.against(mutant, cell, enough=1)]
+        uncontradicted = [mutant for mutant in fits if not self.is_contradicted(mutant, cell)]
         explained.update(mutant.name for mutant in uncontradicted)
         uncontradicted.sort(key=lambda mutant: -explained[mutant.name])
         diagnoses = [as_diagnosis(mutant) for mutant in uncontradicted]
@@ -227,11 +310,14 @@ class Suspects:
         return (*diagnoses, *self._reports_of_broken())
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
-        """Return the mutants that give an answer.
+        """Return the mutants that give an answer; none after too many attempts in vain.
 
-        After many failures of a cell, those that explained one before are tried first.
+        After many failures of a version and dtype, those that explained one before are tried first,
+        and all only if none fits. Counts the failure in the `cell`, and notes a `case` on which all
+        were tried in vain. Raises NoTimeLeft.
         """
         op = evidence.node.op
+        mutants = _that_may_explain(evidence)
         history = self._cells[cell]
         history.failures += 1
         first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
@@ -239,27 +325,31 @@ class Suspects:
         if history.failures > tries:
             explained = self._explained[op.domain, op.name]
             parts = {part for name in explained for part in name.split("+")}
-            before = [mutant for mutant in causes_of(op) if mutant.name in parts]
-            fits = _fitting(evidence, before, self._broken)
+            before = [mutant for mutant in mutants if mutant.name in parts]
+            fits = _fitting(evidence, before, self._trials)
             if fits:
                 return fits
             history.in_vain += 1
         if history.in_vain > tries:
             return []
-        fits = _fitting(evidence, causes_of(op), self._broken)
+        fits = _fitting(evidence, mutants, self._trials)
         if not fits:
             self._vain.add(case)
         return fits
 
     def _reports_of_broken(self) -> list[Diagnosis]:
-        """Report mutants that raised, each once."""
-        broken = self._broken
-        self._broken = {}
+        """Return a remark on each mutant that raised since the last call, and forget them."""
+        broken = dict(self._trials.broken)
+        self._trials.broken.clear()
         message = "a mistake of opcheck's own could not be tried"
         return [Diagnosis(None, f"{message}: {name}: {how}") for name, how in broken.items()]
 
     def fitting(self, case: Case, diagnoses: Iterable[Diagnosis]) -> dict[str, Mutant]:
-        """Return the mutants that give the answer to a case, after its first diagnosis."""
+        """Return the mutants that give the answer to a case, by name, in the order of all mutants.
+
+        They are those found when the case was diagnosed, contradicted or not; if that was not here,
+        or found none, those that its `diagnoses` name.
+        """
         known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)
         if not fits:
@@ -278,12 +368,32 @@ class Suspects:
         return {mutant.name: mutant for mutant in sorted(fits, key=place)}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
-        """Return the pattern of an answer's numbers, after its first diagnosis."""
+        """Return the pattern of an answer's numbers, "" for none.
+
+        It is the one found when the case was diagnosed; if that was not here, the first of its
+        `diagnoses` without a mutant.
+        """
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
+    def is_contradicted(self, mutant: Mutant, cell: Cell) -> bool:
+        """Return True if a pass of a version and dtype contradicts a mutant.
+
+        A pass does so if the mutant would have failed there. True, too, without time to find that
+        out: what was not checked is not named.
+        """
+        try:
+            return bool(self.against(mutant, cell, enough=1))
+        except NoTimeLeft:
+            return True
+
     def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
-        """Return the passes of a version and dtype that contradict a mutant, or `enough`."""
+        """Return the passes of a version and dtype that contradict a mutant.
+
+        All of them if `enough` is None; else the search ends at that number. Each pass is tried
+        once for each mutant; those with large data are not. The list is this object's own, and
+        grows. Raises NoTimeLeft.
+        """
         for test, cases in self._new.items():
             for case in cases:
                 self._cells[cell_of(case)].passes.append((case, test))
@@ -293,21 +403,30 @@ class Suspects:
         for case, test in history.passes[history.tried[mutant.name] :]:
             if enough is not None and len(against) >= enough:
                 break
-            history.tried[mutant.name] += 1
             evidence = self._evidence_of_pass(case)
-            if evidence and _holds(test, mutant, evidence, self._broken):
+            contradicts_it = evidence is not None and self._trials.holds(test, mutant, evidence)
+            history.tried[mutant.name] += 1
+            if contradicts_it:
                 against.append(case)
         return against
 
     def _evidence_of_pass(self, case: Case) -> Evidence | None:
-        """Return the evidence of a pass, made once; None for large data."""
+        """Return the evidence of a pass, made once; None for more than 16 KiB of inputs.
+
+        None too where no single answer is known to be right.
+        """
         if id(case) not in self._recalled:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return mutants that reproduce a kept failure: `known` ones, pairs of them, or any."""
+        """Return mutants that reproduce a kept failure, by name: `known` ones, pairs, or any.
+
+        The first of these three of which one fits decides. All mutants are tried on some failures
+        only, and not where they were tried in vain before. Empty if none fits, or the failure was
+        not kept. Raises NoTimeLeft.
+        """
         evidence = self._failed.get(case.id)
         if evidence is None:
             return {}
@@ -315,18 +434,16 @@ class Suspects:
         if is_new:
             self._again -= 1
         pairs = [both(*pair) for pair in combinations(known, 2)]
-        every = causes_of(case.op) if is_new and self._again >= 0 else ()
+        every = _that_may_explain(evidence) if is_new and self._again >= 0 else ()
         for tried in (known, pairs, every):
-            fits = [
-                mutant for mutant in tried if _holds(reproduces, mutant, evidence, self._broken)
-            ]
+            fits = self._trials.fitting(tried, evidence)
             if fits:
                 return {mutant.name: mutant for mutant in fits}
         return {}
 
 
 def cell_of(case: Case) -> Cell:
-    """Return the version and the type, for which kernels are written."""
+    """Return the version and the type, for which kernels are written; "" for a type unknown."""
     given = {spec.name: spec for spec in case.inputs}
     lead = leading(case.op, [given.get(slot) for slot in case.slots] or case.inputs)
     dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)
@@ -335,11 +452,16 @@ def cell_of(case: Case) -> Cell:
 
 def as_diagnosis(mutant: Mutant) -> Diagnosis:
     """Return the diagnosis of a failure that a mutant reproduces."""
-    return Diagnosis(mutant.name, f"as if {mutant.text}")
+    return Diagnosis(mutant.name, mutant.text)
 
 
 def _is_right(rounded: Evidence) -> bool:
-    """Return True if the answer passes with infinity or 0 where sums of powers leave the range."""
+    """Return True if the answer in `rounded`, a view without a fault, passes there.
+
+    An infinity or 0 passes where values leave the range of the fault's type. An element that is off
+    by more than a quarter of the largest decides without a bound; a bound that is computed for the
+    first time raises what the operator's formula raises. The answer is not a refusal.
+    """
     assert rounded.got is not None
     if any(map(_is_far, rounded.nearest, rounded.got)):
         return False
@@ -373,7 +495,11 @@ def _is_off(right: Floats, got: Floats, times: int) -> Any:
 
 
 def _fits(comparison: Comparison, rounded: Evidence, place: int) -> bool:
-    """Return True if an output passes, but for infinity and 0 where values leave the range."""
+    """Return True if the output at `place` passes, by its comparison.
+
+    If the arithmetic's range alone explains it, it passes only if all other elements than
+    infinities, NaN and 0 are equal to the right ones.
+    """
     right = rounded.nearest[place]
     got = (rounded.got or ())[place]
     if comparison.tier != "range" or right is None or isinstance(got, Foreign):
@@ -413,7 +539,7 @@ class Fault(NamedTuple):
 
     @property
     def text(self) -> str:
-        """A sentence that fits after "as if"."""
+        """A sentence without its full stop: what was done instead."""
         if self.kind == "output":
             return f"the output was {self.dtype} whatever the input"
         text = f"it was computed in {self.dtype}"
@@ -422,7 +548,10 @@ class Fault(NamedTuple):
         return text
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
-        """Return the fault as a mutant, combined with another one if given."""
+        """Return the fault as a mutant, combined with `mutant` if one is given.
+
+        The combination bears the names of both, as in `mutant+computed_in_float32`.
+        """
         if mutant is None:
             text = self.text
             if self.kind == "computed":
@@ -433,7 +562,11 @@ class Fault(NamedTuple):
         return Mutant(name, text, partial(self._spoilt, mutant.answer), aliases=tuple(aliases))
 
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
-        """Return an answer with the fault."""
+        """Return the outputs that `answer` gives to a node, with the fault.
+
+        A fault of the computation leaves them as they are if the first input is not floating, or
+        has no more digits than the fault's type.
+        """
         own = None if node.lead is None else of(node.lead)
         if self.kind == "output":
             return [np.asarray(output).astype(self.dtype.numpy) for output in answer(node)]
@@ -443,7 +576,10 @@ class Fault(NamedTuple):
         return [output.astype(own.numpy) for output in outputs]
 
     def narrowed(self, node: Node) -> Node:
-        """Return the node with its inputs in the type."""
+        """Return the node with its floating inputs in the fault's type; made once for each node.
+
+        If the fault is saturation, they are clipped to the largest finite number.
+        """
 
         def made() -> Node:
             narrow = self.dtype.numpy
@@ -456,7 +592,10 @@ class Fault(NamedTuple):
         return node.variant(self.name, made)
 
     def restored(self, got: Array) -> Array:
-        """Return an output in the type, infinite again where it was cut."""
+        """Return an output in the fault's type.
+
+        If the fault is saturation, the largest number and its negative become infinite.
+        """
         narrow = got.astype(self.dtype.numpy)
         if self.kind != "saturated":
             return narrow
@@ -464,6 +603,10 @@ class Fault(NamedTuple):
         return np.where(largest, np.copysign(np.inf, narrow), narrow).astype(narrow.dtype)
 
     def _bounded(self, array: Array) -> Array:
+        """Return an array of the fault's type clipped to finite numbers, if the fault saturates.
+
+        Any other is returned as it is.
+        """
         if self.kind != "saturated" or array.dtype != self.dtype.numpy:
             return array
         low, high = (array.dtype.type(end) for end in limits(self.dtype))
@@ -471,7 +614,11 @@ class Fault(NamedTuple):
 
 
 def both(one: Mutant, other: Mutant) -> Mutant:
-    """Combine two mutants; where both spoil an element, the second wins."""
+    """Return two mutants as one; where both spoil an element, the second wins.
+
+    If one gives another shape than the right one, the answer is that of the second alone. Its names
+    are all pairs `one+other`.
+    """
 
     def spoilt(node: Node) -> Sequence[Any]:
         outputs = []
@@ -491,7 +638,11 @@ FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), 
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
-    """Return the mutant or fault of this name, or the combination that it names; else None."""
+    """Return the mutant or fault of this name, or the combination that it names.
+
+    A name is one of `mutants`, of a fault, or several with "+" between them. None if a part is
+    unknown.
+    """
     combined: Mutant | None = None
     for part in name.split("+"):
         mutant = mutants.get(part)
@@ -514,13 +665,21 @@ class Evidence:
     admitted: Sequence[Sequence[Want]] = ()
     tolerance: Tolerance | None = None
 
+    @cached_property
+    def distant(self) -> set[str]:
+        """Names of mutants, tried so far, whose answers no poorer arithmetic makes of this one."""
+        return set()
+
     @property
     def nbytes(self) -> int:
         """Size of the inputs in bytes."""
         return sum(array.nbytes for array in self.node.inputs if array is not None)
 
     def is_right(self, outputs: Outputs) -> bool:
-        """Return True if other outputs would have passed."""
+        """Return True if other outputs would have passed; some admitted answer decides.
+
+        A bound that is computed for the first time raises what the operator's formula raises.
+        """
         return any(
             are_plainly_right(wants, outputs, self.tolerance)
             or all(
@@ -530,7 +689,11 @@ class Evidence:
         )
 
     def passes(self, place: int, output: Output) -> bool:
-        """Return True if an output at this place would have passed, whatever the others are."""
+        """Return True if an output at this place would have passed, whatever the others are.
+
+        False if nothing is admitted there. A bound that is computed for the first time raises what
+        the operator's formula raises.
+        """
         for want in self._wants(place):
             (comparison,) = compare_outputs([want], [output], self.tolerance)
             if comparison.problem is None:
@@ -538,7 +701,11 @@ class Evidence:
         return False
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
-        """Mask elements that may differ so much between two correct implementations; or False."""
+        """Mask elements that may differ so much between two correct implementations.
+
+        That is by twice the error that the output's bound allows. False, instead of a mask, if
+        there is not exactly one bound.
+        """
         bounds = [want.bound for want in self._wants(place)]
         if len(bounds) != 1 or bounds[0] is None:
             return False
@@ -546,7 +713,13 @@ class Evidence:
             return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
 
     def is_far_from(self, place: int, plain: Any) -> bool:
-        """Return True if the answer is another than this, however that was rounded."""
+        """Return True if the output at `place` cannot be `plain`, however that was rounded.
+
+        `plain` is a mutant's output in plain arithmetic. So it is if the distance of an element is
+        more than half of the digits of the largest (in 16 bits, than nearly all), is no small part
+        of that of the right value from `plain`, and is beyond twice the bound. False for outputs
+        that pass, and for what is not floating or has another shape than the right one.
+        """
         got = (self.got or ())[place]
         right = self.nearest[place]
         if place in self.passing or right is None or not isinstance(got, np.ndarray):
@@ -569,7 +742,10 @@ class Evidence:
 
     @cached_property
     def passing(self) -> frozenset[int]:
-        """The places of the outputs that pass, where others do not."""
+        """The places of the outputs that pass, where others do not.
+
+        Empty for a single output, and if all pass.
+        """
         got = self.got or ()
         if len(got) == 1:
             return frozenset()
@@ -582,6 +758,11 @@ class Evidence:
         return [self._nearest(place, got) for place, got in enumerate(self.got or ())]
 
     def _nearest(self, place: int, got: Output) -> Array | None:
+        """Return the right values of an output nearest to `got`, rounded to its dtype.
+
+        Of several admitted answers, those at the smallest largest distance. None if `got` is not
+        floating, and without right numbers of its shape.
+        """
         dtype = None if isinstance(got, Foreign) else of(got)
         if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
             return None
@@ -598,7 +779,10 @@ class Evidence:
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
-        """Largest distance of each output in ULP, and its place; 0 if unknown."""
+        """Largest distance of each output from the nearest right values in ULP, and its place.
+
+        Both are 0 if unknown: for what is not floating, has another shape, or has no element.
+        """
         farthest = []
         for got, right in zip(self.got or (), self.nearest, strict=True):
             if right is None or isinstance(got, Foreign) or not got.size:
@@ -609,7 +793,11 @@ class Evidence:
         return farthest
 
     def narrower_types(self) -> list[DType]:
-        """Return narrower types, the widest first, for outputs of the input's floating type."""
+        """Return narrower types that may explain the answer, the widest first.
+
+        They are types of the operator whose unit roundoff is at most 256 times the largest error.
+        None unless all outputs are of the first input's floating type.
+        """
         lead = self.node.lead
         own = None if lead is None else of(lead)
         if own is None or own.kind != "float" or not self.got:
@@ -623,7 +811,10 @@ class Evidence:
 
     @cached_property
     def _coarseness(self) -> float:
-        """The largest relative error; infinite if unknown, and much less if all are alike."""
+        """The largest relative error of wrong elements; infinite if there is none or it is unknown.
+
+        If all errors are alike, they are no roundings, and it is 2¹⁶ times less.
+        """
         by_output = [np.zeros(0)]
         for right, got in zip(self.nearest, self.got or (), strict=True):
             if right is not None and isinstance(got, np.ndarray):
@@ -640,7 +831,12 @@ class Evidence:
         return math.ldexp(largest, -2 * _FINER) if are_alike else largest
 
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
-        """Yield the answer as it would be without each fault, the likeliest first."""
+        """Yield faults, each with the answer as it would be without it, the likeliest first.
+
+        An output of the wrong type comes first, then computation in each narrower type, without and
+        with saturation. The answer is cast to the right type or, in a narrower one, compared with
+        the engine's answer there.
+        """
         types = self._types()
         if types:
             wanted, dtype = types
@@ -669,7 +865,10 @@ class Evidence:
         return any((np.isfinite(x) & (np.abs(x) > limits(dtype)[1])).any() for x in arrays)
 
     def _types(self) -> tuple[DType, DType] | None:
-        """Return the type that all outputs must have, and the one that all have instead."""
+        """Return the type that all outputs must have, and the one that all have instead.
+
+        None if they are equal, or if outputs differ in it. Both are booleans, floats or integers.
+        """
         wanted = {want.dtype for wants in self.admitted for want in wants}
         types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
         if len(wanted) != 1 or len(types) != 1 or wanted == types:
@@ -682,7 +881,11 @@ class Evidence:
         return None
 
     def _rounded(self, fault: Fault) -> Evidence:
-        """Return the evidence in a fault's type, with the engine's answer there."""
+        """Return the evidence in a fault's type, with the engine's answer there.
+
+        If the engine has none, the admitted answers stay, without their bounds, and may be off by
+        some ULP.
+        """
         node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):
             arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
@@ -700,7 +903,13 @@ class Evidence:
 
 
 def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if `mutant` gives the same wrong answer, up to rounding."""
+    """Return True if `mutant` gives the same wrong answer, up to rounding.
+
+    A refusal (`evidence.got` is None) is reproduced if the mutant refuses the model too; numbers
+    drawn at random, if they may be drawn from the mutant's distribution. Any other answer of the
+    mutant must be wrong itself. Raises what the mutant raises on the node, but for InvalidNode,
+    NotSupported and MemoryError, which count as a refusal.
+    """
     operator = operator_of(evidence.node.op)
     is_rounded = operator is not None and not operator.exact
     if is_rounded and _is_far_in_plain_arithmetic(mutant, evidence):
@@ -717,16 +926,39 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if the mutant is far off in plain arithmetic, too, which takes less time."""
+    """Return True if the mutant is far off in plain arithmetic, too, which takes less time.
+
+    Far off means that rounding cannot make the backend's answer of it. True, too, if it gives
+    another kind of answer, or the right one. False for illegal nodes and numbers drawn at random.
+    Adds the mutant to `evidence.distant` if no poorer arithmetic explains the distance.
+    """
     if not evidence.node.is_legal or evidence.node.draws:
         return False
     with setting(of_legality, True):
         plain = _answer(mutant, evidence)
-    return plain is None or any(starmap(evidence.is_far_from, enumerate(plain)))
+    if plain is None:
+        return True
+    if any(map(_is_distant, evidence.got or (), plain)):
+        evidence.distant.add(mutant.name)
+    return any(starmap(evidence.is_far_from, enumerate(plain)))
+
+
+def _is_distant(got: Output, plain: Any) -> bool:
+    """Return True if an element of two arrays differs by more than a quarter of the largest.
+
+    Infinities, NaN and elements that came as 0 do not count; False for what is not a real array.
+    """
+    if not isinstance(got, np.ndarray) or not is_real(got):
+        return False
+    return bool(_is_off(wide(got), wide(plain), 4).any())
 
 
 def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: bool) -> bool:
-    """Return True if a mutant's outputs are the backend's, or both right, up to rounding."""
+    """Return True if each output is the mutant's, up to rounding, or right in both.
+
+    `answer` are the mutant's outputs, of the kind of the backend's. `is_rounded` is True if the
+    operator rounds.
+    """
     got = evidence.got or ()
     right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
     untouched = {n for n, output in enumerate(right) if same_answers((output,), answer[n : n + 1])}
@@ -745,7 +977,11 @@ def _outputs_alike(answer: tuple[Output, ...], evidence: Evidence, is_rounded: b
 
 
 def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
-    """Return the outputs of a mutant, none for a refusal; None for another kind of answer."""
+    """Return the outputs of a mutant; an empty tuple if both it and the backend refuse.
+
+    None if its answer cannot be the backend's: one of both refuses, the outputs differ in number,
+    type or shape, or the mutant makes no difference to a legal node.
+    """
     made = mutant.made_on(evidence.node)
     refused = isinstance(made, InvalidNode)
     if evidence.got is None:
@@ -763,7 +999,10 @@ def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
 
 
 def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
-    """Return True if the answer may be drawn from the mutant's distribution."""
+    """Return True if the answer may be drawn from the mutant's distribution.
+
+    Three quantiles are compared first; then all elements, as for a backend's answer.
+    """
     got = evidence.got or ()
 
     def drawn() -> Sequence[Array]:
@@ -784,7 +1023,11 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:
-    """Return True if `mutant` would have failed where the backend passed."""
+    """Return True if `mutant` would have failed where the backend passed.
+
+    A refusal fails if an answer is admitted there. Raises what the mutant raises on the node, but
+    for InvalidNode, NotSupported and MemoryError, which count as a refusal.
+    """
     answer = mutant.made_on(passed.node)
     if isinstance(answer, InvalidNode):
         return bool(passed.admitted)
@@ -792,7 +1035,11 @@ def contradicts(mutant: Mutant, passed: Evidence) -> bool:
 
 
 def refuses(mutant: Mutant, accepted: Evidence) -> bool:
-    """Return True if `mutant` would have refused a model that was accepted."""
+    """Return True if `mutant` would have refused a model that was accepted.
+
+    Its outputs are not computed exactly for that. Raises what the mutant raises, but for
+    InvalidNode, NotSupported and MemoryError, which count as a refusal.
+    """
     with setting(of_legality, True):
         return isinstance(mutant.made_on(accepted.node), InvalidNode)
 
@@ -808,7 +1055,12 @@ def _same_kind(got: Output, answer: Output) -> bool:
 def _alike(
     got: Output, answer: Output, evidence: Evidence, *, place: int, is_rounded: bool
 ) -> bool:
-    """Return True if an output is that of a mutant, up to rounding; both are of one kind."""
+    """Return True if an output is that of a mutant, up to rounding; both are of one kind.
+
+    Floats of an operator that rounds (`is_rounded`) may differ by some ULP, or more where the
+    mutant is far from right; all others must be equal, NaN to NaN. Outputs that are no tensors are
+    equal already.
+    """
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
     dtype = of(got)
@@ -830,7 +1082,12 @@ def _same_ulp(got: Array) -> int:
 def _floats_alike(
     got: Array, answer: Array, right: Array, dtype: DType, evidence: Evidence, place: int
 ) -> bool:
-    """Return True if rounded values are those of a mutant, being far from the `right` ones."""
+    """Return True if rounded values are those of a mutant, being far from the `right` ones.
+
+    They are, within a few ULP. They may be further off, if the largest distance is at most half of
+    that to the right values, and each one is small next to the mutant's own error or within twice
+    the bound.
+    """
     same = _same_ulp(got)
     farthest, worst = evidence.farthest[place]
     # Most mutants leave the worst element right.
@@ -851,7 +1108,12 @@ def _floats_alike(
 
 
 def resemblance(evidence: Evidence) -> str | None:
-    """Describe what wrong values have in common; None if nothing fits."""
+    """Describe what wrong values have in common, of each output that is wrong.
+
+    None if one has no pattern, for a refusal, for several admitted answers or none, and for outputs
+    that are not floating or of another dtype or shape than wanted. A bound that is computed for the
+    first time raises what the operator's formula raises.
+    """
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
     patterns: list[str] = []
@@ -877,7 +1139,11 @@ def resemblance(evidence: Evidence) -> str | None:
 
 
 def _pattern(lead: Array | None, right: Array, got: Array, dtype: DType) -> str | None:
-    """Describe what the wrong values of one output have in common; None if nothing fits."""
+    """Describe what the wrong values of one output have in common; None if nothing fits.
+
+    They are right but for the sign of zeros, swapped between equal elements of `lead`, the first
+    input, or off by one factor, one offset or few digits.
+    """
     if np.array_equal(wide(right), wide(got), equal_nan=True):
         return "like the right values, but for the sign of zeros"
     if lead is not None and _is_swapped(lead, right, got):
@@ -886,7 +1152,10 @@ def _pattern(lead: Array | None, right: Array, got: Array, dtype: DType) -> str 
 
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
-    """Return True if each value of the input has the same outputs, in another order."""
+    """Return True if each value of the input has the same outputs, in another order.
+
+    False for texts, and unless all three have one shape.
+    """
     if given.dtype == object or not given.shape == right.shape == got.shape:
         return False
 
@@ -898,7 +1167,11 @@ def _is_swapped(given: Array, right: Array, got: Array) -> bool:
 
 
 def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str]:
-    """Yield what the numbers that are wrong have in common: a factor, an offset, few digits."""
+    """Yield what the numbers that are wrong have in common: a factor, an offset, few digits.
+
+    The likeliest comes first. A factor or an offset needs at least three wrong numbers of different
+    right values. Nothing is yielded if one of them is not finite, or none is wrong.
+    """
     steps = distance(right, got)
     off = steps > 0
     wanted = wide(right)[off]
@@ -929,7 +1202,10 @@ def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str
 
 
 def _common(values: Floats, room: Floats) -> float | None:
-    """Return the one value that all are, each within its `room`."""
+    """Return the median if all `values` are within their `room` of it; None otherwise.
+
+    None too if one is infinite or NaN.
+    """
     if not np.isfinite(values).all():
         return None
     middle = float(np.median(values))

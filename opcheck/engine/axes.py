@@ -149,13 +149,18 @@ def scalar(name: str, x: Any) -> Any:
     return x.item()
 
 
+def check_axes(count: int) -> None:
+    """Raise NotSupported for an array of more axes than NumPy has."""
+    decline(count > _MOST_AXES, f"NumPy has no arrays of {count} axes")
+
+
 def check_size(shape: Sequence[int]) -> None:
     """Raise MemoryError for an output that is too large, NotSupported for too many axes.
 
     That is more than 2^28 elements, more bytes than an address counts, an empty axis counted as 1;
     more than 64 axes.
     """
-    decline(len(shape) > _MOST_AXES, f"NumPy has no arrays of {len(shape)} axes")
+    check_axes(len(shape))
     # NumPy counts an empty axis as one element where it addresses them.
     addressed = _ITEM_SIZE * prod(max(1, size) for size in shape)
     if addressed > np.iinfo(np.intp).max or prod(shape) > _LARGEST:

@@ -19,7 +19,7 @@ from opcheck.engine.tiers import Tier, tiers_of
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import GRAPH, Array
 from opcheck.numbers.arithmetic import EXACT, Arithmetic, Kind
-from opcheck.numbers.bounded.array import VALUES, Bounded, bounded, is_finite
+from opcheck.numbers.bounded.array import MOST_AXES, VALUES, Bounded, bounded, is_finite
 from opcheck.numbers.bounded.choice import Indices, Truth, with_ieee
 from opcheck.numbers.faulty import Faulty, bare
 
@@ -31,6 +31,8 @@ Lift: TypeAlias = Callable[[Any], Any]
 #: The most elements that mpmath computes, which takes some minutes for as many.
 _LARGE = 1 << 20
 _BYTES_OF_HALF = 2
+#: What NumPy says of an array of more axes than it has room for.
+_BEYOND_AXES = "maximum supported dimension"
 
 
 # On plain numbers.
@@ -189,6 +191,7 @@ def _errors_of_formula(bound: BoundNode) -> Iterator[None]:
     """Name the operator in errors; raise WrongOperator for those that no formula may raise.
 
     InvalidNode gets the operator before its message; NotSupported and MemoryError pass as they are.
+    What NumPy raises for more axes than it has room for is NotSupported.
     """
     try:
         yield
@@ -200,6 +203,11 @@ def _errors_of_formula(bound: BoundNode) -> Iterator[None]:
         raise
     except Exception as error:
         interrupt.safe_place()  # NumPy makes a SystemError of an interrupt
+        rank = max((x.ndim for x in bound.node.given), default=0)
+        # Formulas have axes of their own for a while.
+        if rank > MOST_AXES or _BEYOND_AXES in str(error):
+            reason = "it takes tensors of more axes than NumPy has, which opcheck computes with"
+            raise NotSupported(f"{bound.node.op}: {reason}") from error
         fed = [f"{dtypes.of(x) or x.dtype}{[*x.shape]}" for x in bound.node.given]
         fed += [f"{name}={value}" for name, value in bound.attrs.items()]
         text = f"the formula raised {explained(error)}; fed {', '.join(fed)}"

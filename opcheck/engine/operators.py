@@ -14,7 +14,8 @@ What a formula does where the text gives no single answer:
 
 - The text forbids the node, and the schema does not: `reject`, or raise InvalidNode.
 - The text admits a few answers: follow a `Ruling` of `opcheck.engine.readings`.
-- The text admits answers that cannot be listed: `leave_open`, then give one of them.
+- The text admits answers that cannot be listed: `leave_open`, then give one of them. It raises only
+  while others are judged: docstrings say "while judging", see `judging`.
 - The text defines no answer at all: `raise_unspecified`.
 """
 
@@ -76,7 +77,7 @@ class OwnMutant(NamedTuple):
 
     Attributes:
         name: In snake_case.
-        text: Fits after "as if".
+        text: Fits after "likely cause:".
         function: The formulation.
         since: The version that it is of.
         only: The dtypes in which it is wrong; None for all.
@@ -221,7 +222,7 @@ class Operator:
         only: Sequence[str] | None = None,
         of_validity: bool = False,
     ) -> Callable[[Declared], Declared]:
-        """Declare a wrong formulation that somebody could ship; `text` fits after "as if".
+        """Declare a wrong formulation that somebody could ship; `text` fits after "likely cause:".
 
         versions: by default all that have a formula; build: see `formula`. `only`: the dtypes in
         which it is wrong. `of_validity`: it is wrong about invalid nodes alone. It replaces a

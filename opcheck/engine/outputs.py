@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opcheck import numbers
-from opcheck.dtypes import DType, half_ulp, round_to
+from opcheck.dtypes import DType, half_ulp, nearest_integers, round_to
 from opcheck.engine.tiers import Tier
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -95,8 +95,13 @@ class Expected:
     def rounded(self) -> Array:
         """Return the values rounded once to the output's dtype, to nearest, ties to even.
 
-        Raises ValueError for a type of integers that does not hold a value.
+        Of several integers that are right, that is one in their middle. What an integer type does
+        not hold is an end of it, and NaN is 0: such an element is lost, and any number is right.
         """
+        if self.output.v.dtype.kind in "iu":
+            return np.asarray(self.output.v).astype(self.dtype.numpy)
+        if self.dtype.kind == "int":
+            return nearest_integers(self.values, self.rest, self.dtype)
         # Nothing but −0 leaves a −0 what it is.
         rest = -0.0 if self.rest is None else np.where(self.rest == 0, -0.0, self.rest)
         with np.errstate(over="ignore"):

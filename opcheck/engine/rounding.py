@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from opcheck.dtypes import DTYPES, DType, round_to
+from opcheck.dtypes import DTYPES, DType, nearest_integers, round_to
 from opcheck.engine.evaluate import exactly, precisely
 from opcheck.engine.node import Node
 from opcheck.engine.outputs import Drawn, Expected
@@ -74,9 +74,11 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
 def _ends(output: Expected) -> tuple[Array, Array]:
     """Return the lowest and highest numbers that the reference's own error leaves an element.
 
-    Both have the output's shape and dtype; of infinities, NaN and other types than floats both are
-    the rounded value.
+    Both have the output's shape and dtype; of infinities, NaN and other types than numbers both are
+    the rounded value. Of integers they are the ends of what is right.
     """
+    if output.dtype.kind == "int":
+        return _ends_of_integers(output)
     if output.dtype.kind != "float":
         return output.rounded(), output.rounded()
     # The arithmetic in which the reference itself is computed.
@@ -100,6 +102,21 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     is_known = np.isfinite(size)
     rounded = output.rounded()
     return np.where(is_known, low, rounded), np.where(is_known, high, rounded)
+
+
+def _ends_of_integers(output: Expected) -> tuple[Array, Array]:
+    """Return the lowest and highest integers that are right; an index of several counts as sure.
+
+    Raises Unrounded where any number is right.
+    """
+    room = output.room(output.tiers()[0])
+    if room.lost is not None and room.lost.any():
+        raise Unrounded(f"an integer beyond {output.dtype} is not defined")
+    if room.admitted is not None:
+        return output.rounded(), output.rounded()
+    low = nearest_integers(np.ceil(output.values - room.own), None, output.dtype)
+    high = nearest_integers(np.floor(output.values + room.own), None, output.dtype)
+    return low, high
 
 
 def _sum(high: Any, low: Any, slack: Any) -> tuple[Any, Any]:

@@ -76,7 +76,10 @@ class Plan:
     flushed: int = 0
 
     def tours(self) -> Iterator[tuple[Visit, ...]]:
-        """The visits of a case between one look and the next."""
+        """Yield the visits of a case between one look and the next: one by each process.
+
+        A visit has its part of the rounds up to the look, rounded up, and of the seconds.
+        """
         for before, look in pairwise((0, *self.looks)):
             rounds = math.ceil((look - before) / self.processes)
             seconds = self.seconds * rounds / self.looks[-1]
@@ -84,7 +87,10 @@ class Plan:
 
 
 def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
-    """The backends, the machine and the options of a benchmark."""
+    """Return the header of a benchmark: its backends, this machine and the options.
+
+    Each backend has so many `threads`. The time of start is now, in UTC.
+    """
     here = environment()
     return Bench(
         opcheck=here.opcheck,
@@ -113,7 +119,7 @@ class Here(answering.Repeated):
     """A piece of work in this process, timed as workers time theirs."""
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
-        """Time a call, as the mean of `loops` calls."""
+        """Return the mean time of `loops` calls; `flushed` bytes are touched before each."""
         with reading.uncollected():
             return self.elapsed(Measure(loops, flushed))
 
@@ -137,7 +143,10 @@ def yardstick() -> Here:
 
 @dataclass(eq=False)
 class Contender:
-    """One process that is timed; `lost` is why it ended before the others."""
+    """One process that is timed; `lost` is why it ended before the others, "" while it is there.
+
+    A sample is the mean of `loops` calls. `spent` are the seconds of all samples.
+    """
 
     process: Stopwatch | Here
     worker: int = 0
@@ -147,7 +156,12 @@ class Contender:
     lost: str = ""
 
     def warm_up(self, plan: Plan, first: float = 0.0) -> None:
-        """Run until times change no more, and find out how many calls make a sample."""
+        """Run until times change no more, and set `loops`, the number of calls that make a sample.
+
+        Ends after `plan.warm` seconds or 50 measurements at the latest. Nothing is run if the
+        `first` call took longer than that: one call makes a sample. Raises WorkerLost if the
+        process is gone or too slow.
+        """
         # After so long a call it is warm already.
         if first > plan.warm:
             return
@@ -165,7 +179,10 @@ class Contender:
         self.loops = 1 if plan.flushed else loops_for(min(times))
 
     def sample(self, number: int, flushed: int) -> None:
-        """Take the sample of a round."""
+        """Take the sample of the round of this `number`; raises WorkerLost if the process is gone.
+
+        `flushed` bytes are touched before each call.
+        """
         start = monotonic()
         mean = self.process.measure(self.loops, flushed)
         self.spent += monotonic() - start
@@ -222,18 +239,25 @@ def _never() -> bool:
 
 
 class Stopped(Exception):
-    """The benchmark is to end now."""
+    """Raised to end a benchmark at once."""
 
 
 def _look(stop: Stop) -> None:
+    """Raise Stopped if the benchmark is to end."""
     if stop():
         raise Stopped
 
 
 @dataclass(eq=False)
 class _Rival:
-    judged: Pool
-    timed: Sequence[Stopwatch]
+    """One backend on one case: its judging process, its timed processes, and what they gave.
+
+    `why_not` is why it is not timed, or no longer; "" while it is. `prepared` are seconds of
+    preparation, one for each process that held the case.
+    """
+
+    pool: Pool
+    watches: Sequence[Stopwatch]
     why_not: str = ""
     samples: list[Sample] = field(default_factory=list)
     prepared: list[float] = field(default_factory=list)
@@ -244,8 +268,11 @@ class _Rival:
     printed: str = ""
 
     def timing(self) -> Timing:
-        """The reported timing; empty for a backend that died or became wrong."""
-        name = self.judged.info.address
+        """Return the reported timing; without samples for a backend that died or became wrong.
+
+        It has the reason then, or that the benchmark was interrupted if there is no sample.
+        """
+        name = self.pool.info.address
         prepared = tuple(self.prepared)
         if self.why_not or not self.samples:
             return Timing(name, (), prepared, self.why_not or "interrupted before its turn")
@@ -258,7 +285,7 @@ class OneCase:
 
     case: Case
     plan: Plan
-    parts: list[_Rival]
+    rivals: list[_Rival]
     oracle: Pool | None
     is_kept: bool
     asked: Question | None = None
@@ -272,7 +299,11 @@ class OneCase:
     is_judged: bool = False
 
     def visit(self, visit: Visit, chance: Random, stop: Stop) -> None:
-        """Time it in one process of each backend that is left, until `stop` returns True."""
+        """Time the case in one process of each backend that is left, until `stop` returns True.
+
+        The first visit judges all backends before. The orders of rounds come from `chance`. Raises
+        UsageError if a file of a model's weights has changed.
+        """
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
         look = partial(_look, stop)
         with suppress(Stopped):
@@ -286,7 +317,11 @@ class OneCase:
     def _ask_oracle(
         self, oracle: Pool, evaluation: CaseEvaluation, look: Callable[[], None]
     ) -> None:
-        """Give the evaluation its oracle's answer, which is kept if the data are."""
+        """Give the evaluation its oracle's answer, which this object keeps if it `is_kept`.
+
+        Nothing is asked, and none given, if the case's data cannot be made. Raises Stopped if
+        `look`, which is called while the answer is awaited, does.
+        """
         question = evaluation.for_the_oracle
         if question is None:
             return
@@ -297,8 +332,12 @@ class OneCase:
 
     @property
     def is_precise(self) -> bool:
-        """Return True if all ratios to the baseline are precise: more rounds are needless."""
-        timings = [part.timing() for part in self._left()]
+        """True if all ratios to the baseline are precise, or there is none.
+
+        Of a baseline alone, the ratio is that to the fixed piece of work. A backend that is not
+        timed, or without samples, does not count.
+        """
+        timings = [rival.timing() for rival in self._left()]
         timings = [timing for timing in timings if timing.samples]
         base = next((timing for timing in timings if timing.backend == self.plan.base), None)
         if base is None:
@@ -311,7 +350,10 @@ class OneCase:
         return all(it is None or precise(it) for it in ratios)
 
     def timed(self) -> Timed | None:
-        """The measurements so far; None where the case had no turn yet."""
+        """Return the measurements so far; None if the case had no turn yet.
+
+        A case that no backend answers rightly had its turn when it was judged.
+        """
         if not self.is_judged or (self._left() and not self.rounds):
             return None
         case = self.case
@@ -321,44 +363,59 @@ class OneCase:
             dtype=", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs)),
             shapes=", ".join(f"{list(spec.shape)}" for spec in case.inputs),
             moved=self.moved,
-            timings=tuple(part.timing() for part in self.parts),
+            timings=tuple(rival.timing() for rival in self.rivals),
             copy=tuple(self.copy),
             yardstick=tuple(self.yardstick),
             digest=suite.case_digest(case),
         )
 
     def _left(self) -> list[_Rival]:
-        return [part for part in self.parts if not part.why_not]
+        """Return the backends that are still timed, or to be timed."""
+        return [rival for rival in self.rivals if not rival.why_not]
 
     def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
-        """Judge the answer of each backend; one that is not right is not timed."""
-        asked = [(part.judged, evaluation.judge(part.judged.info)) for part in self.parts]
+        """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
+
+        Sets `is_judged` and, if a backend is left, `moved`, the bytes that it reads and writes.
+        Raises Stopped if `look`, which is called while answers are awaited, does; WrongCase if the
+        case contradicts itself.
+        """
+        asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
         evaluated = workers.answers(asked, look)
         if self.case.expect.compares_backends:
             evaluated = judge_by_agreement(evaluation, evaluated, [pool.info for pool, _ in asked])
-        for part, answer in zip(self.parts, evaluated, strict=True):
-            self._take_judged(part, answer)
+        for rival, answer in zip(self.rivals, evaluated, strict=True):
+            self._take_judged(rival, answer)
         self.is_judged = True
         if self._left():
             self.moved = self._bytes_moved(evaluation)
 
-    def _take_judged(self, part: _Rival, evaluated: EvaluatedCase) -> None:
-        """Note why a backend is not timed, or keep its answer to the other data."""
+    def _take_judged(self, rival: _Rival, evaluated: EvaluatedCase) -> None:
+        """Note in `rival` why it is not timed, or keep its answer to the other data there.
+
+        A backend whose answer is not right is not timed; poorer arithmetic is right here. Nor is
+        one that answers only once, whatever its answer. The outputs of a right answer that others
+        agreed with are kept in `self.agreed`.
+        """
         result = evaluated.result
         if not is_right(result):
-            part.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
+            rival.why_not = ": ".join(filter(None, (result.verdict, result.reason)))
             return
-        part.other = (evaluated.answer and evaluated.answer.between) or ()
+        rival.other = (evaluated.answer and evaluated.answer.between) or ()
         if isinstance(evaluated.open, Produced):
             outputs = [
                 output for output in evaluated.open.outputs if isinstance(output, np.ndarray)
             ]
             self.agreed = wants_of(self.case, outputs)
-        if not part.judged.info.repeatable:
-            part.why_not = "it answers once, and not again and again: time it where it computes"
+        if not rival.pool.info.repeatable:
+            rival.why_not = "it answers once, and not again and again: time it where it computes"
 
     def _bytes_moved(self, evaluation: CaseEvaluation) -> int:
-        """Return the bytes of the inputs, and of the outputs of the first answer."""
+        """Return the bytes of the inputs and of the outputs of the first admitted answer.
+
+        Raises WrongCase if the case contradicts itself, OracleUnavailable without its oracle's
+        answer.
+        """
         moved = sum(array.nbytes for array in evaluation.question.inputs)
         answers = (answer for answer in self._answers(evaluation) if isinstance(answer, Answer))
         first = next(answers, None)
@@ -369,55 +426,72 @@ class OneCase:
         return moved
 
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
+        """Return what backends agreed on (`self.agreed`), else the answers that the case admits.
+
+        Raises WrongCase if the case contradicts itself, OracleUnavailable without its oracle's
+        answer.
+        """
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
-    def _check(self, part: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
-        """Check that the last answer of a process is right; most often it is as before."""
+    def _check(self, rival: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
+        """Check that the last answer of a process is right; most often it is as before.
+
+        Notes in `rival` why it is not timed any more; raises nothing for a wrong answer.
+        """
         digest = hashlib.blake2b(pickle.dumps(outputs)).digest()
-        if digest in part.right:
+        if digest in rival.right:
             return
         try:
             answers = self._answers(evaluation)
         except expected.OracleUnavailable as silent:
-            part.why_not = f"while it was timed: its answer changed, and {silent}"
+            rival.why_not = f"while it was timed: its answer changed, and {silent}"
             return
         judgement = judge(
             self.case.rule,
             answers,
             Produced(outputs, 0.0),
             tolerance=self.case.tolerance,
-            declared=part.judged.info.accumulate,
+            declared=rival.pool.info.accumulate,
         )
         if is_right(judgement):
-            part.right.add(digest)
+            rival.right.add(digest)
         else:
-            part.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
+            rival.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
-    def _check_other(self, part: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
-        """Reject a time of looking up an answer, not of computing it."""
-        before = part.other
-        part.other = ()
+    def _check_other(self, rival: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
+        """Note in `rival` if a time is that of looking up an answer, and not of computing it.
+
+        So it is if other data take longer, or are answered wrongly where they were answered rightly
+        before. Nothing is raised.
+        """
+        before = rival.other
+        rival.other = ()
         now = released.other
         reason = ""
         if released.looked_up:
             reason = f"other data of the same shapes take {released.looked_up:,.3g} times as long"
         if not backends.same_answers(now, before):
             # An answer that was wrong before proves nothing now.
-            is_right = partial(evaluation.is_right_on_other_data, part.judged.info)
+            is_right = partial(evaluation.is_right_on_other_data, rival.pool.info)
             is_as_first = backends.same_answers(now, released.outputs)
             if is_as_first or (is_right(before) and not is_right(now)):
                 reason = "it answers other data in the same memory wrongly"
-        part.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
+        rival.why_not = reason and f"while it was timed: its answers are remembered: {reason}"
 
     def _time(self, evaluation: CaseEvaluation, visit: Visit, chance: Random, stop: Stop) -> None:
-        """Take the samples of a visit, and check that the backends still answer rightly."""
+        """Take the samples of a visit, and check that the backends still answer rightly.
+
+        What makes a backend leave is noted in its rival: a process that died or hung, a wrong
+        answer, and one that is looked up. Raises Stopped if `stop` returns True before the first
+        round.
+        """
         asked = self.asked or evaluation.question
         self.asked = asked if self.is_kept else None
         contenders: list[tuple[_Rival, Contender]] = []
-        for part in self._left():
-            contender = self._prepared(part, visit.worker, asked, stop)
+        for rival in self._left():
+            contender = self._prepared(rival, visit.worker, asked, stop)
             if contender:
-                contenders.append((part, contender))
+                contenders.append((rival, contender))
         if not contenders:
             return
         rulers = [
@@ -435,36 +509,45 @@ class OneCase:
             chance=chance,
             stop=stop,
         )
-        for part, contender in contenders:
+        for rival, contender in contenders:
             try:
                 if contender.lost:
                     raise WorkerLost(contender.lost)
-                released = part.timed[visit.worker].release(other=bool(part.other))
-                part.printed = released.printed.strip() or part.printed
-                self._check_other(part, released, evaluation)
-                self._check(part, released.outputs, evaluation)
+                released = rival.watches[visit.worker].release(other=bool(rival.other))
+                rival.printed = released.printed.strip() or rival.printed
+                self._check_other(rival, released, evaluation)
+                self._check(rival, released.outputs, evaluation)
             except WorkerLost as error:
-                part.why_not = f"while it was timed: {error}"
+                rival.why_not = f"while it was timed: {error}"
 
-    def _prepared(self, part: _Rival, worker: int, asked: Question, stop: Stop) -> Contender | None:
-        """Have a process hold the task, and warm it up; None if it is lost meanwhile."""
+    def _prepared(
+        self, rival: _Rival, worker: int, asked: Question, stop: Stop
+    ) -> Contender | None:
+        """Return a process that holds the task and is warm.
+
+        None, with the reason noted in `rival`, if it failed, died or hung. Adds the seconds of
+        preparation to the rival's. Raises Stopped if `stop` returns True meanwhile.
+        """
         look = partial(_look, stop)
-        watch = part.timed[worker]
+        watch = rival.watches[worker]
         look()
         try:
             held = watch.hold(asked, look)
-            part.prepared.append(held.prepared)
-            contender = Contender(watch, worker, samples=part.samples)
+            rival.prepared.append(held.prepared)
+            contender = Contender(watch, worker, samples=rival.samples)
             contender.warm_up(self.plan, held.first)
         except WorkerLost as error:
-            part.why_not = f"when it was to be timed: {error}"
+            rival.why_not = f"when it was to be timed: {error}"
             return None
         return contender
 
 
 @dataclass(eq=False)
 class Benchmark:
-    """A benchmark; `to_come` visits are planned; `oracles` go by the names that cases have."""
+    """A benchmark of `cases` on `entrants`; `to_come` is the number of visits that are left.
+
+    `oracles` go by the names that cases have.
+    """
 
     cases: Sequence[Case]
     entrants: Sequence[Entrant]
@@ -481,7 +564,12 @@ class Benchmark:
         self.to_come = len(self.cases) * self.plan.processes
 
     def visits(self, stop: Stop = _never) -> Iterator[str]:
-        """Measure until `stop` returns True; each visit is announced by its case's id."""
+        """Measure until all is done or `stop` returns True; yield each case's id before a visit.
+
+        Each tour visits every case once in each process. A case whose ratios are precise, or that
+        no backend is timed on any more, is left out of later tours. Sets `to_come`, the number of
+        visits that are left. Raises UsageError if a file of a model's weights has changed.
+        """
         chance = Random(0)
         cases = self._cases
         for tour in self.plan.tours():
@@ -496,13 +584,17 @@ class Benchmark:
                     self.to_come -= 1
 
     def rows(self) -> tuple[Timed, ...]:
-        """The measurements so far, of the cases that had a turn."""
+        """Return the measurements so far, of the cases that had a turn."""
         rows = [case.timed() for case in self._cases]
         return tuple(row for row in rows if row)
 
 
 def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bool) -> Plan:
-    """Return how much is measured, by options of `opcheck bench`; None where one is left out."""
+    """Return how much is measured, by options of `opcheck bench`; its `base` is still to be set.
+
+    `workers` are the processes of a backend, `seconds` the limit of a case; None is the default.
+    `cold` empties the caches before each call, `quick` takes one look after 9 rounds.
+    """
     plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
     if quick:
         processes = workers or _QUICK_WORKERS
@@ -511,7 +603,10 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
 
 
 def why_not(case: Case) -> str:
-    """Return why a case cannot be timed, or ""."""
+    """Return why a case cannot be timed, "" if it can.
+
+    It expects or admits a refusal, or a tensor has no element.
+    """
     if case.expect.rejection:
         return "it expects, or admits, a refusal"
     if any(0 in spec.shape for spec in case.inputs):
@@ -520,7 +615,11 @@ def why_not(case: Case) -> str:
 
 
 def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
-    """The backend with so many threads: by its own option if it has one, and by its environment."""
+    """Return the backend with so many threads, by its own option and by its environment.
+
+    The option is set if the kind of backend has one and `threads` is above 1; an option that the
+    address states, and variables of its profile, stay. Raises UsageError for an unknown address.
+    """
     address = backends.parse(settings.address)
     asked = dict(address.options)
     if threads > 1 and "threads" not in asked and about_kind(address.kind).threads:
@@ -550,9 +649,12 @@ class BenchRequest:
 
 @contextmanager
 def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
-    """A benchmark that can begin, with its header; all backends are connected.
+    """Connect all backends and oracles; the context is a benchmark that can begin, and its header.
 
-    Raises UsageError and BackendUnavailable with everything that is wrong with the backends.
+    All processes end with the context. Raises UsageError and BackendUnavailable with everything
+    that is wrong with the backends, and UsageError for a `base` that does not take part, an oracle
+    that may not be used, and cases that compare backends where there is only one. CaseFileError for
+    a wrong opcheck.toml.
     """
     addresses = request.addresses
     base = request.base
@@ -587,7 +689,11 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
 
 
 def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:
-    """Yield each visit of the benchmark that `entered` enters, and at last its header and rows."""
+    """Run a benchmark; yield the case's id before each visit, and at last its header and rows.
+
+    The rows bear this machine's name. Raises UsageError and BackendUnavailable for backends and
+    oracles that cannot be used, CaseFileError for a wrong opcheck.toml.
+    """
     with entered(request) as (bench, benchmark):
         yield from benchmark.visits()
         yield bench, [replace(row, host=platform.node()) for row in benchmark.rows()]

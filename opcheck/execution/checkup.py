@@ -40,7 +40,7 @@ def checkup(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Checku
 
 
 def _facts() -> Iterator[tuple[str, str]]:
-    """Yield the versions, the machine, and where files of the user lie."""
+    """Yield pairs of a name and a text: versions, the machine, the cache, the settings file."""
     about = environment()
     yield "opcheck", about.opcheck
     yield "python", f"{about.python} on {about.platform}"
@@ -55,7 +55,10 @@ def _facts() -> Iterator[tuple[str, str]]:
 
 
 def _settings() -> str:
-    """Return the settings file in force, and if its code is accepted."""
+    """Return the settings file in force, and if its code is accepted.
+
+    Nothing is raised: a file that cannot be read, or none, is said in the text.
+    """
     problems = Problems()
     nearest = nearest_settings(Path.cwd(), problems)
     if problems:
@@ -67,7 +70,11 @@ def _settings() -> str:
 
 
 def _wrong(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Iterator[str]:
-    """Yield what changes verdicts or timings, or cannot be used."""
+    """Yield a sentence for each thing that changes verdicts or timings, or cannot be used.
+
+    `offers` are backends that were tried, `problems` errors of settings and packages, which come
+    last.
+    """
     kinds = {offer.profile.address.kind for offer in offers if offer.info}
     yield from remarks(kinds, {"StringNormalizer"})
     if "onnxruntime" not in kinds and not has_locale():

@@ -17,7 +17,7 @@ from opcheck import grouping, model, opset, own_memory
 from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
-from opcheck.compare.verdict import Admitted, Answer, Refusal, check_self_consistent, judge_among
+from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
 from opcheck.diagnose.suspects import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected
@@ -93,7 +93,11 @@ class _BackendAnswer:
 
 
 class CaseEvaluation:
-    """One case; its data and its answers, by the `oracle_answer` if any, are made once for all."""
+    """One case on any number of backends; what all of them share is made once and kept.
+
+    `oracle_answer` is the answer of the oracle that the case names, None without one. The caller
+    may set it later, but before `accepted_answers` and `judge` are used.
+    """
 
     def __init__(self, case: Case, oracle_answer: expected.OracleAnswer | None = None) -> None:
         self.case = case
@@ -101,7 +105,7 @@ class CaseEvaluation:
 
     @property
     def for_the_oracle(self) -> Question | None:
-        """The question for the case's oracle; None where it has none, or none can be asked."""
+        """The question for the case's oracle; None without one, or if its data cannot be made."""
         if self.case.expect.oracle is None:
             return None
         try:
@@ -111,24 +115,40 @@ class CaseEvaluation:
 
     @cached_property
     def question(self) -> Question:
-        """The question that every backend is asked."""
+        """The question that every backend is asked; made once.
+
+        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
+        memory, UsageError if a file of a model's weights has changed.
+        """
         return expected.question(self.case)
 
     @cached_property
     def node(self) -> Node:
-        """The node that the question asks about, which is computed right and wrong once for all."""
+        """The node that the question asks about, which is computed right and wrong once for all.
+
+        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
+        memory, UsageError if a file of a model's weights has changed.
+        """
         return expected.node_of(self.question.task, self.question.inputs)
 
     @cached_property
     def accepted_answers(self) -> tuple[verdict.Admitted, ...]:
-        """The answers admitted."""
+        """The answers and refusals that the case admits; empty if it only compares backends.
+
+        Raises OracleUnavailable if the case's oracle has no usable answer, WrongCase if the case
+        contradicts itself or the engine, Unsupported if the engine has no answer, TooLarge if that
+        takes more than opcheck computes, ValueError if its data cannot be made, and MemoryError if
+        they do not fit into memory.
+        """
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
     @cached_property
     def answers_to_other_data(self) -> tuple[tuple[Want, ...], ...] | None:
-        """Outputs that are right for the other data, by oracle or engine; None if neither answers.
+        """Outputs that are right for the other data, a tuple for each answer that the text admits.
 
-        The text may admit several.
+        They are of the oracle or the engine. None if neither answers: no oracle and no formula, a
+        refusal, a contradiction, or too large a model. Raises ValueError if the case's data cannot
+        be made, MemoryError if they do not fit into memory.
         """
         case = self.case
         question = self.question
@@ -144,7 +164,13 @@ class CaseEvaluation:
         return None
 
     def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
-        """Return the comparisons of an answer to the other data; None without an oracle for it."""
+        """Return the comparisons of an answer to the other data, one for each output.
+
+        Other data have the shapes of the case's own, and show if a backend computes at all. The
+        comparisons are with the first admitted answer that it matches, else with the last one. An
+        empty tuple means that the answer is plainly right, None that nothing states what is right.
+        Raises ValueError if the case's data cannot be made.
+        """
         answers = self.answers_to_other_data
         if answers is None:
             return None
@@ -160,7 +186,10 @@ class CaseEvaluation:
         return compared
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
-        """Return True if an answer to the other data is right; None without an oracle for it."""
+        """Return True if an answer to the other data is right, perhaps of poorer arithmetic.
+
+        None if nothing states what is right. Raises ValueError if the case's data cannot be made.
+        """
         compared = self.compared_on_other_data(backend, answer)
         return None if compared is None else _are_right(compared)
 
@@ -170,13 +199,16 @@ class CaseEvaluation:
         return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
     def judge(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
-        """Judge one backend on the case, with as many questions as that takes.
+        """Judge one backend on the case; a generator of as many questions as that takes.
 
         A case that judges no backend has its result without a question. Otherwise the backend
         answers it, and its answer is judged: on the case's own data, then on other data of the same
         shapes. If opcheck cannot judge the answer, the case is unsupported, whatever the backend
         did. A backend that refuses the model is asked again at later opsets, where the operator is
         the same.
+
+        Nothing is raised for a wrong case (`BAD_CASE`), for missing memory (`NOT_RUN`), or for what
+        the backend does. Raises UsageError if a file of a model's weights has changed.
         """
         expectation = self._expectation(backend)
         if isinstance(expectation, EvaluatedCase):
@@ -197,7 +229,14 @@ class CaseEvaluation:
         return self._evaluated(backend, answer, judgement, elsewhere=on_other_data is not None)
 
     def _expectation(self, backend: BackendInfo) -> "_Expectation | EvaluatedCase":
-        """Return the expectation, or the result of a case that does not judge this backend."""
+        """Return the admitted answers, or the result of a case that does not judge this backend.
+
+        The result is *unsupported* for a case beyond opcheck, an operator without a formula, and an
+        invalid model where the backend declares not to refuse these; *bad case* if the case
+        contradicts itself or its data cannot be made; *not run* if the data do not fit into memory.
+        An oracle without an answer, and a whole model with a node that the engine lacks, give an
+        expectation without answers.
+        """
         case = self.case
         if case.beyond:
             return self._unsupported(backend, f"unsupported by opcheck: {case.beyond}")
@@ -223,7 +262,11 @@ class CaseEvaluation:
         return expectation
 
     def _judge_by_survival(self, backend: BackendInfo, why: str) -> Questions[EvaluatedCase]:
-        """Judge only if the backend survives a model whose answer is unknown, and `why` it is."""
+        """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
+
+        Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
+        by opcheck.
+        """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
         if judgement == verdict.Judgement(Verdict.NOT_RUN, why):
@@ -231,7 +274,10 @@ class CaseEvaluation:
         return EvaluatedCase(LiveResult(self.case, backend.address, **vars(judgement)))
 
     def _answer_of(self, backend: BackendInfo) -> Questions["_BackendAnswer"]:
-        """Ask the backend, and about the legal twin if it refuses a model that it may refuse."""
+        """Ask the backend; also about the legal twin if it refuses a model that it may refuse.
+
+        Generator of one or two questions; returns what came of them.
+        """
         question = self.question
         reply = yield question
         outcome = confirmed(reply.outcome, question.task, backend)
@@ -254,7 +300,9 @@ class CaseEvaluation:
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
         """Return the answer without declared outputs that only repeat a wrong text of the model.
 
-        Such a model is judged by its values. Also return what that text contradicts, or "".
+        A model, whose bytes are `data`, may declare other shapes of its outputs than they have; it
+        is judged by its values then. Also return what that text contradicts, or "" if the answer is
+        returned as it was.
         """
         names = [output.name for output in self.case.outputs]
         wrong = verdict.misdeclared(outcome, names)
@@ -266,8 +314,12 @@ class CaseEvaluation:
         return without, f"the model contradicts itself and is judged by its values: {wrong}"
 
     def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
-        """Return an open result, which the answers of other backends will judge."""
-        outcome = check_self_consistent(self.case, answer.outcome)
+        """Return an open result, which the answers of other backends will judge.
+
+        It is *not run* until then. Its outcome is unstable if two answers to the same data differ
+        beyond the tolerance.
+        """
+        outcome = unstable_if_inconsistent(self.case, answer.outcome)
         result = LiveResult(
             self.case,
             backend.address,
@@ -280,10 +332,15 @@ class CaseEvaluation:
     def _judge_answer(
         self, backend: BackendInfo, answer: "_BackendAnswer", expectation: "_Expectation"
     ) -> verdict.Judgement:
-        """Judge an answer to the case's own data."""
+        """Judge an answer to the case's own data.
+
+        If the oracle gave no answer, only what is wrong whatever is right counts, else *not run*. A
+        whole model for which the case is bad, and whose arithmetic is poorer, is a warning. Raises
+        what the operator's formula raises for a bound.
+        """
         case = self.case
         if expectation.no_oracle:
-            outcome = check_self_consistent(case, answer.outcome)
+            outcome = unstable_if_inconsistent(case, answer.outcome)
             return verdict.judge_without_oracle(case.rule, outcome, expectation.no_oracle)
         judgement = verdict.judge(
             case.rule,
@@ -302,7 +359,12 @@ class CaseEvaluation:
     def _judge_on_other_data(
         self, backend: BackendInfo, answer: "_BackendAnswer", judgement: verdict.Judgement
     ) -> Questions[verdict.Judgement | None]:
-        """Judge the answer to other data, None if it changes nothing about the judgement."""
+        """Judge the answer to other data; return None if it changes nothing about the judgement.
+
+        It is judged only if outputs came and the first answer passed; of a model, also if that has
+        poorer arithmetic or undecided elements. A right answer changes nothing, nor does one of
+        poorer arithmetic after another. Generator of no question or one.
+        """
         is_pass = judgement.verdict is Verdict.PASS
         # A model that is off, or that has unknown parts, is not wrong, but may be so on other data.
         is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
@@ -314,7 +376,11 @@ class CaseEvaluation:
         return other
 
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
-        """Describe why a judgement says nothing about the backend, or ""."""
+        """Describe why a judgement says nothing about the backend, or "".
+
+        So it is for a pass whose outputs have no element or number, for a model that contradicts
+        itself and is refused or declared otherwise, and for a whole model with a bad case.
+        """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()
             if degenerate:
@@ -329,7 +395,11 @@ class CaseEvaluation:
         return ""
 
     def _contradiction(self, data: bytes) -> str:
-        """Describe how a model contradicts itself, as onnx infers or the engine computes; or ""."""
+        """Describe how a model contradicts itself, by onnx's inference or the engine; or "".
+
+        `data` are the model's bytes. By the engine, a declared shape of an output does not fit the
+        computed one.
+        """
         inferred = WholeModel(data, self.question.task.inputs).contradiction
         if inferred:
             return inferred
@@ -356,7 +426,12 @@ class CaseEvaluation:
         *,
         elsewhere: bool,
     ) -> EvaluatedCase:
-        """Return the result, with the evidence of a failure; `elsewhere` if on other data only."""
+        """Return the result with its evidence; `elsewhere` if the case fails on other data only.
+
+        Adds the oracle to the result, and what the backend printed. The evidence is the answer to
+        the legal twin if that was asked. The answer itself is kept for a pass, or for poorer
+        precision.
+        """
         case = self.case
         outcome = answer.outcome
         produced = answer.produced
@@ -390,7 +465,10 @@ class CaseEvaluation:
         return EvaluatedCase(result, wrong, answer=kept, elsewhere=elsewhere)
 
     def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
-        """Return the reason of a judgement, with what it leaves unjudged or unchecked."""
+        """Return the reason of a judgement, with what it leaves unjudged or unchecked.
+
+        Without a reason, what a model's own text contradicts; else what a pass does not show.
+        """
         reason = judgement.reason or answer.note
         part = ""
         if self.case.model and judgement.verdict is Verdict.PASS:
@@ -400,7 +478,10 @@ class CaseEvaluation:
         return reason or _unchecked(self.case, answer.outcome)
 
     def _degenerate_reason(self) -> str:
-        """Describe why a right answer to a model shows nothing, or ""."""
+        """Describe why a right answer to a model shows nothing; "" if it shows something.
+
+        No output has an element, or all elements are NaN.
+        """
         if not self.is_model:
             return ""
         wants = [want for admitted in self.accepted_answers for want in admitted.wants]
@@ -412,20 +493,24 @@ class CaseEvaluation:
         return ""
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
+        """Return the result of a case that opcheck cannot judge: *unsupported* by opcheck."""
         result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)
         return EvaluatedCase(replace(result, inexpressible=True, beyond=True))
 
     @property
     def like(self) -> Array | None:
-        """The input shown next to wrong elements."""
+        """The first input, shown next to wrong elements; None for a case without inputs."""
         return self.question.inputs[0] if self.question.inputs else None
 
     def _on_other_data(
         self, outcome: model.Produced, backend: BackendInfo, *, is_off: bool
     ) -> Questions[verdict.Judgement | None]:
-        """Return the verdict on the answer to other data; None if that is right.
+        """Return the verdict on the answer to other data; None if that is right or was not given.
 
-        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news.
+        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news. A
+        wrong answer that only repeats the first one is *unstable* under the rule `must`. Any other
+        that is wrong or poorer is asked for again, in a fresh process: generator of no question or
+        one.
         """
         answer = outcome.between
         if answer is None:
@@ -449,7 +534,8 @@ class CaseEvaluation:
     def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
         """Return if an answer to other data is wrong, and if it is a model's of poorer arithmetic.
 
-        Both are False without an oracle for it.
+        Both are False if nothing states what is right. Raises what the operator's formula raises
+        for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         if compared is None:
@@ -466,7 +552,8 @@ class CaseEvaluation:
     ) -> str | None:
         """Describe how a `fresh` run on the other data differs from a wrong second one.
 
-        None if it does not, and if the backend is wrong on that data whenever it runs.
+        None if it does not differ, if it was not run, and if the backend is wrong on that data
+        whenever it runs: then two runs on the first data differed too.
         """
         if isinstance(fresh, model.NotRun):
             return None
@@ -481,7 +568,11 @@ class CaseEvaluation:
     def _on_other_data_twice(
         self, answer: execute.Outputs, fresh: Outcome, backend: BackendInfo
     ) -> verdict.Judgement | None:
-        """Judge a model's `answer` to other data, and its `fresh` one; None if both are right."""
+        """Judge a model's `answer` to other data, and its `fresh` one; None if both are right.
+
+        A fresh run that gives no outputs is *unstable*, unless it was not run: then `answer` alone
+        counts.
+        """
         outcome = model.Produced(answer, 0.0, once=True)
         if isinstance(fresh, model.Produced):
             differs = fresh.unstable or execute.changed(fresh.outputs, answer, "the second")
@@ -512,7 +603,12 @@ class CaseEvaluation:
         return replace(judgement, reason=reason, failure=failure)
 
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Questions[verdict.Judgement]:
-        """`refused`, unless the backend refuses only the number of the opset."""
+        """Return the judgement `refused`, or one that says that only the opset's number is refused.
+
+        Generator of a question for each later opset at which the operator's version is in force,
+        until one gives outputs. A crash, a time limit or a lack of memory on the way is added to
+        the reason.
+        """
         case = self.case
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
@@ -532,18 +628,25 @@ class CaseEvaluation:
 
 
 def _are_right(compared: Comparisons) -> bool:
+    """Return True unless an output is wrong; poorer precision and undecided elements are not."""
     return all(output.problem in (None, "precision", "undecided") for output in compared)
 
 
 def _of_itself(outcome: Outcome) -> Outcome:
-    """Return the outcome of a fresh process, if earlier questions had done the damage."""
+    """Return the outcome in a fresh process if earlier questions may have done the damage.
+
+    That is so for a crash and for too little memory; without such a second try, the outcome itself.
+    """
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome
 
 
 def _may_refuse(outcome: Outcome) -> bool:
-    """Return True if an invalid model may have been refused, which its legal twin decides."""
+    """Return True if an outcome may be the refusal of an invalid model.
+
+    It is one if the backend takes the model's legal twin, which is asked next.
+    """
     outcome = _of_itself(outcome)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
@@ -573,21 +676,28 @@ def _seconds(outcome: Outcome) -> float:
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:
-    """Describe how much of a model's outputs a pass has judged; "" for all, and for nothing."""
+    """Describe how many elements of a model's outputs a pass has judged.
+
+    "" if it has judged all, and if it has judged none.
+    """
     compared = judgement.comparisons
     in_part = [output for output in compared if output.unjudged]
     if not in_part or all(output.unjudged == output.total for output in compared):
         return ""
     parts = []
     for output in in_part:
-        judged = output.total - output.unjudged
-        elements = f"{judged:,} of {output.total:,} elements"
-        parts.append(f"{output.output}: {elements if judged else 'its type and shape'}")
+        judged_count = output.total - output.unjudged
+        elements = f"{judged_count:,} of {output.total:,} elements"
+        parts.append(f"{output.output}: {elements if judged_count else 'its type and shape'}")
     return f"{verdict.IN_PART}: {'; '.join(parts)}"
 
 
 def _unchecked(case: Case, outcome: Outcome) -> str:
-    """Describe what a pass does not show, or ""."""
+    """Describe what a pass does not show, or "".
+
+    That is the values of random outputs without a formula; stability, if the backend is asked once;
+    and other data, if it refused these.
+    """
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
     match outcome:
@@ -602,7 +712,11 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
 def repeated(
     evaluation: CaseEvaluation, backend: BackendInfo, times: int
 ) -> Questions[list[EvaluatedCase]]:
-    """Judge one backend so many times, or once if the case is wrong."""
+    """Judge one backend so many `times`, or once if the case is wrong; return the results in order.
+
+    Generator of the questions of all. Outputs that differ from the first ones are noted in the
+    result.
+    """
     repeats: list[EvaluatedCase] = []
     first: model.Produced | None = None
     for _ in range(times):
@@ -619,6 +733,7 @@ def repeated(
 
 
 def _differ(first: model.Produced, later: model.Produced) -> bool:
+    """Return True if two answers to the same data differ in a bit."""
     return not same_answers(first.outputs, later.outputs)
 
 
@@ -628,7 +743,10 @@ def _differing(
     evaluated: EvaluatedCase,
     first: model.Produced,
 ) -> EvaluatedCase:
-    """Return a result whose answer to the same data differs from the `first` one."""
+    """Return a result whose answer to the same data differs from the `first` one.
+
+    It is *unstable* if both cannot be right together, else marked as irreproducible.
+    """
     result = evaluated.result
     case = evaluation.case
     differs = "another answer than the first time"
@@ -650,7 +768,10 @@ def _differing(
 
 
 def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
-    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*."""
+    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*.
+
+    A result whose bits do not differ, or that is wrong anyway, is returned as it is.
+    """
     result = evaluated.result
     if not result.irreproducible or not verdict.is_right(result):
         return evaluated
@@ -661,7 +782,11 @@ def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
 
 
 def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
-    """Return one result of several on a case; if they contradict each other, it is *unstable*."""
+    """Return one result of several on a case, of which there is at least one.
+
+    If those that ran contradict each other, it is *unstable*; else it is the worst, with the others
+    of another reason in `others`. If some were not run, a right answer does not count for all.
+    """
     if len(repeats) == 1:
         return repeats[0]
     verdicts = dict(Counter(repeat.result.verdict for repeat in repeats))
@@ -691,7 +816,7 @@ def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
 
 
 def _contradicting(results: Sequence[LiveResult], count: int) -> LiveResult:
-    """Return the result of a case whose results, of so many questions, contradict each other.
+    """Return the result of a case whose results, of `count` repeats, contradict each other.
 
     Its reason is as in "3 of 10: fail: output: 1 of 6 elements wrong; 7 of 10: pass", the worst
     first.
@@ -717,7 +842,10 @@ def _answer(result: LiveResult) -> tuple[object, ...]:
 
 
 def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures next to `worst`; a ledger may list only one of them."""
+    """Return other failures of `repeats` than `worst`, each once; none if that is a pass.
+
+    A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
+    """
     if worst.result.verdict is Verdict.PASS:
         return []
     different = [worst]
@@ -727,19 +855,23 @@ def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[Eval
     return different[1:]
 
 
-def _is_the_same(one: EvaluatedCase, other: EvaluatedCase) -> bool:
-    if (one.result.verdict, one.result.reason) != (other.result.verdict, other.result.reason):
+def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
+    """Return True for results of one verdict and reason, whose wrong outputs are equal bit for bit.
+
+    Results without evidence, or with a refusal, are compared by verdict and reason alone.
+    """
+    if (repeat.result.verdict, repeat.result.reason) != (other.result.verdict, other.result.reason):
         return False
-    if one.wrong is None or other.wrong is None:
+    if repeat.wrong is None or other.wrong is None:
         return True
-    match one.wrong.outcome, other.wrong.outcome:
+    match repeat.wrong.outcome, other.wrong.outcome:
         case model.Produced(outputs=some), model.Produced(outputs=those):
             return same_answers(some, those)
     return True
 
 
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
-    """Return the order of results: failures are last, passes first."""
+    """Return the key by which results are ordered: passes first, failures last."""
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
@@ -753,7 +885,11 @@ def _in_words(result: LiveResult) -> str:
 def judge_by_agreement(
     evaluation: CaseEvaluation, evaluated: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
-    """Judge all `backends` by each other's answers, in their order."""
+    """Judge all `backends` by each other's answers; return the results in the order of `evaluated`.
+
+    Only open results are judged, those whose outcome is kept for this; others, such as those of a
+    wrong case, stay as they are.
+    """
     infos = {backend.address: backend for backend in backends}
     outcomes = {it.result.backend: it.open for it in evaluated if it.open}
     like = evaluation.like if outcomes else None
@@ -770,7 +906,11 @@ def _compared(
     judgement: verdict.Judgement,
     infos: Mapping[str, BackendInfo],
 ) -> EvaluatedCase:
-    """Return an open result with the judgement that the comparison of all backends gives."""
+    """Return an open result with the judgement that the comparison of all backends gives.
+
+    `outcome` is what the backend answered, and `infos` are the backends by address. A pass is a
+    self-check if all that it agrees with are the same implementation.
+    """
     differs = outcome.differs if isinstance(outcome, model.Produced) else ""
     is_irreproducible = evaluated.result.irreproducible or bool(differs)
     fields = vars(judgement) | {"irreproducible": is_irreproducible}
@@ -792,7 +932,13 @@ def _compared(
 
 
 def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
-    """Return the evidence in a wrong answer; None without one, and for unknown operators."""
+    """Return the evidence in a wrong answer, for its diagnosis: a refusal or outputs, and the node.
+
+    None for unknown operators, and for outcomes without evidence: outputs that contradict each
+    other, crashes, time limits, unusable answers, and refusals in a later run. Raises WrongCase if
+    the case contradicts itself, ValueError if its data cannot be made, MemoryError if they do not
+    fit into memory, and OracleUnavailable without its oracle's answer.
+    """
     if operator_of(evaluation.case.op) is None:
         return None
     match wrong.outcome:
@@ -807,7 +953,11 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 
 
 def evidence_of_pass(case: Case) -> Evidence | None:
-    """Return the evidence of a pass; None where no single answer is known to be right."""
+    """Return the evidence of a pass: the node and its only right answer, without outputs.
+
+    None where no single answer is known to be right: for unknown operators, several admitted
+    answers, and a case that is wrong itself. Raises MemoryError if the data do not fit into memory.
+    """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None
     evaluation = CaseEvaluation(case)
@@ -821,6 +971,12 @@ def evidence_of_pass(case: Case) -> Evidence | None:
 def _evidence(
     evaluation: CaseEvaluation, question: Question, got: Outputs | None, kind: type[Admitted]
 ) -> Evidence:
+    """Return the evidence of outputs, None for a refusal, with the admitted answers of `kind`.
+
+    Of a legal twin, whose `kind` is `Refusal`, these are the outputs that the refusal holds. Raises
+    WrongCase if the case contradicts itself or the engine has no answer, OracleUnavailable without
+    its oracle's answer, ValueError if its data cannot be made.
+    """
     admitted = [answer.wants for answer in evaluation.accepted_answers if isinstance(answer, kind)]
     if kind is Answer:
         node = evaluation.node

@@ -37,7 +37,7 @@ _CONTRADICTION = "the case and opcheck's engine contradict each other"
 
 
 def _stored(value: model.AttrValue | model.Typed) -> Any:
-    """Return an attribute as a model holds it: each float rounded to float32."""
+    """Return an attribute as a model holds it: each float rounded to float32, in tuples too."""
     match value:
         case model.Typed("float" | "floats", held):
             return model.Typed(value.type, _stored(held))
@@ -50,7 +50,15 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 
 
 def question(case: Case) -> Question:
-    """Return the question that `case` asks; raises ValueError if its data cannot be made."""
+    """Return the question that `case` asks: its data, other data, and that of its legal twin.
+
+    The twin is an invalid model made valid, None for others. Outputs have the ranks and types that
+    follow from the answers, where these are known.
+
+    Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
+    ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
+    a model's weights has changed.
+    """
     fed = [spec for spec in case.inputs if not spec.initializer]
     inputs = tuple(materialize(spec) for spec in fed)
     task = _task(case, fed)
@@ -78,7 +86,12 @@ def question(case: Case) -> Question:
 
 
 def _task(case: Case, fed: Sequence[model.TensorSpec]) -> Task:
-    """Return the node or model of a case, with its constants; `fed` are the other inputs."""
+    """Return the node or model of a case, with its constants; `fed` are the other inputs.
+
+    Floats of attributes are rounded to float32, as a model holds them. Raises ValueError if a
+    constant cannot be made: a value overflows its type, or a file cannot be read; MemoryError if it
+    does not fit into memory.
+    """
     return Task(
         case=case.id,
         attrs={name: _stored(value) for name, value in case.attrs.items()},
@@ -112,7 +125,19 @@ def _other_data(
     *,
     draws: bool,
 ) -> _OtherData:
-    """Return other data for a case; `draws`: the node draws numbers at random."""
+    """Return other data of the same shapes for a case.
+
+    Without a formula for the operator, floats are reversed. Else they are reversed or negated, as
+    far as the node stays legal on them, or made by the operator's own rule. Of a whole model of
+    integers alone, these are moved.
+
+    Args:
+        case: The case.
+        task: Its task.
+        fed: The specifications of its inputs.
+        inputs: The data of these inputs.
+        draws: True for a node that draws numbers at random, whose inputs are not negated.
+    """
     operator = operator_of(case.op)
     if operator is None:
         other = tuple(backends.second_data(inputs, may_negate=False, moved=[]))
@@ -157,7 +182,12 @@ def _movable(case: Case, fed: Sequence[model.TensorSpec]) -> list[int]:
 def _data_of_model(
     case: Case, task: Task, inputs: tuple[Array, ...], other: tuple[Array, ...]
 ) -> tuple[Array, ...]:
-    """Return the other data of a whole model, moved if all its inputs are integers like tokens."""
+    """Return the other data of a whole model, moved if all its inputs are integers such as tokens.
+
+    They stay as they are in `other` if that differs from `inputs` already, and if the engine cannot
+    compute the model on moved data, or gives outputs of other shapes there. Raises MemoryError if
+    these do not fit into memory.
+    """
     if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
         return other
     if not all(map(dtypes.identical, inputs, other)):
@@ -172,14 +202,22 @@ def _data_of_model(
 
 
 def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the engine's outputs if the case does not write them out, else None."""
+    """Return the engine's outputs in plain arithmetic, whose ranks are needed.
+
+    None if the case writes the outputs out, if the engine lacks the operator, and if the node is
+    illegal or not supported. Raises MemoryError if they do not fit into memory.
+    """
     if operator_of(case.op) is None or case.expect.written:
         return None
     return _answer(task, inputs)
 
 
 def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the outputs in plain arithmetic; None if the node is illegal, or not known."""
+    """Return the outputs in plain arithmetic; None if the node is illegal or not supported.
+
+    Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
+    changed, ValueError for a sparse constant of a model.
+    """
     try:
         return node_of(task, inputs).plain
     except (InvalidNode, NotSupported):
@@ -221,7 +259,10 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
 
 def _inferred_ranks(task: Task) -> dict[str, int]:
-    """Return the ranks of outputs that ONNX infers, by name."""
+    """Return the ranks of outputs that ONNX infers, by name.
+
+    Outputs of open rank are left out; the result is empty if ONNX cannot state the task.
+    """
     with suppress(NotExpressible):
         inferred = {}
         for output, value in zip(task.outputs, model_of(task).graph.output, strict=True):
@@ -233,14 +274,18 @@ def _inferred_ranks(task: Task) -> dict[str, int]:
 
 
 def _only(values: Collection[Item], otherwise: Item) -> Item:
-    """Return the only one of `values`, `otherwise` if there are none or several."""
+    """Return the only one of `values`, `otherwise` if there are none or several different ones."""
     if len(values) == 1:
         return next(iter(values))
     return otherwise
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """Return the node of `task`, or the model, on read-only data: a formula cannot write there."""
+    """Return the node of `task`, or the model as one node, on read-only views of `inputs`.
+
+    Omitted inputs are None. Nothing is computed yet. Of a model, raises UsageError if a file of its
+    weights has changed, ValueError for a sparse constant.
+    """
     given = task.operands(inputs) if task.op != model.GRAPH else inputs
     operands = tuple(None if operand is None else operand.view() for operand in given)
     for array in operands:
@@ -264,11 +309,12 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
-        """Return its answer, or that to the other data, as wants.
+        """Return its answer, or that to the other data, as wants: one for each output.
 
-        Raises OracleUnavailable if there is none.
+        Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
+        or gives another number or other types of outputs than the case has.
         """
-        outcome = verdict.check_self_consistent(case, self.outcome)
+        outcome = verdict.unstable_if_inconsistent(case, self.outcome)
         if not verdict.needs_expected(outcome):
             judgement = verdict.judge_without_expected("must", outcome)
             raise self._unavailable(f"{judgement.verdict}: {judgement.reason}")
@@ -284,6 +330,7 @@ class OracleAnswer:
         return verdict.wants_of(case, arrays)
 
     def _unavailable(self, reason: str) -> OracleUnavailable:
+        """Return the exception to raise, for this reason."""
         return OracleUnavailable(f"oracle {self.oracle} gives no answer: {reason}")
 
 
@@ -316,12 +363,16 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
 
 
 def _files_of(backend: BackendInfo) -> dict[str, str]:
-    """Return the digests of a backend's code, without those of how its process is started."""
+    """Return the digests of a backend's files by name, without that of its settings."""
     return {name: digest for name, digest in backend.made_of.items() if name != SETTINGS}
 
 
 def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
-    """Return True if two backends are one class in files of other names that hold the same."""
+    """Return True if two backends are one class in files of other names that hold the same.
+
+    `here` and `there` are the digests of their files by name, among them the class. False if the
+    names of the files are the same.
+    """
     if CLASS not in there or here.keys() == there.keys():
         return False
     classes = [files[CLASS].partition(".")[2] for files in (here, there)]
@@ -330,7 +381,10 @@ def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
 
 
 def _implementation(backend: BackendInfo) -> tuple[str, ...]:
-    """Return what an address names, without options; of a program, its words with real paths."""
+    """Return what an address names, without options; of a program, its words with real paths.
+
+    Nothing is raised for an address that is unknown here, or a command with an open quote.
+    """
     text = backend.of or backend.address
     try:
         address = parse(text)
@@ -348,8 +402,9 @@ def _implementation(backend: BackendInfo) -> tuple[str, ...]:
 def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
-    More than half of it is 0 in `dtype`, infinity or NaN; or all, if answers are not `rounded`, as
-    those of Hardmax: zeros are answers like others there.
+    More than half of its elements are 0 in `dtype`, infinity or NaN; or all, if answers are not
+    `rounded`, as those of Hardmax: zeros are answers like others there. An output without elements
+    is not degenerate. `dtype` None is not a tensor of numbers.
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
@@ -379,10 +434,22 @@ class TooLarge(Unsupported):
 def accepted_answers(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None = None
 ) -> tuple[verdict.Admitted, ...]:
-    """Return the answers that `case` admits; none if it only compares backends.
+    """Return the answers that `case` admits, in order; none if it only compares backends.
 
-    Raises WrongCase if the engine rejects a model that the case takes for legal, OracleUnavailable
-    if `oracle_answer` is missing or unusable, and ValueError for data that cannot be made.
+    Args:
+        case: The case.
+        asked: Its question.
+        oracle_answer: The answer of the oracle that it names, None if there is none.
+
+    Raises:
+        WrongCase: The engine rejects a model that the case takes for legal, or accepts one that it
+            takes for invalid; a stated answer differs from the engine's, has no error bound and no
+            tolerance; a computed one is too degenerate to test anything; or a tolerance admits a
+            constant.
+        Unsupported: The engine has no formula, or the text leaves open what cannot be listed.
+        TooLarge: The answer takes more than opcheck computes.
+        OracleUnavailable: `oracle_answer` is missing, or no usable answer.
+        ValueError: The data, or a golden output, cannot be read or made.
     """
     answers: list[verdict.Admitted]
     match case.expect:
@@ -404,7 +471,12 @@ def accepted_answers(
 def _admitted_of_several(
     case: Case, asked: Question, alternatives: Sequence[model.Alternative]
 ) -> list[verdict.Admitted]:
-    """Return the answers and refusals of all alternatives, in their order."""
+    """Return the answers and refusals of all alternatives, in their order.
+
+    Of a golden folder, answers follow whose elements mix those of several readings of the text.
+    Raises WrongCase if the case contradicts the engine, Unsupported or TooLarge if an answer cannot
+    be computed, ValueError if data cannot be read.
+    """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)
         for alternative in alternatives
@@ -426,7 +498,8 @@ def _mixed_answers(case: Case, asked: Question) -> list[verdict.Admitted]:
     """Return answers of the engine whose elements may each follow another reading.
 
     A golden folder, whose cases have a model, holds one whole answer for each reading. A backend
-    may mix the elements of several.
+    may mix the elements of several. Empty if the engine lacks the operator or has no answer. Raises
+    WrongCase if the text forbids the node.
     """
     if operator_of(case.op) is None:
         return []
@@ -444,7 +517,11 @@ def _mixed_answers(case: Case, asked: Question) -> list[verdict.Admitted]:
 def _given_by_oracle(
     case: Case, asked: Question, oracle_answer: OracleAnswer | None
 ) -> verdict.Answer:
-    """Return the oracle's answer; raises as `accepted_answers` does."""
+    """Return the oracle's answer, with the engine's bounds if it has any.
+
+    Raises OracleUnavailable if `oracle_answer` is None or unusable, WrongCase if the engine
+    contradicts it.
+    """
     if oracle_answer is None:
         raise OracleUnavailable("the oracle was not asked: there was no memory left")
     try:
@@ -456,7 +533,15 @@ def _given_by_oracle(
 def _admitted(
     case: Case, asked: Question, expect: model.OneAnswer, name: str | None, twins: Sequence[Want]
 ) -> list[verdict.Admitted]:
-    """Return the answers that one expectation admits; `twins` as in `_given`."""
+    """Return the answers that one expectation admits.
+
+    Raises WrongCase for an answer that the engine contradicts or that tests nothing, Unsupported or
+    TooLarge if it has to be computed and is not, ValueError for a golden file that cannot be read.
+
+    Args: case: The case. asked: Its question. expect: What it expects, or one of its alternatives.
+    name: The name of the alternative, None without alternatives. twins: The outputs of legal twins,
+    whose bounds count if the engine refuses the model.
+    """
     match expect:
         case model.Rejected():
             return [_refusal(case, asked, expect, name)]
@@ -479,7 +564,12 @@ def _admitted(
 def _refusal(
     case: Case, asked: Question, expect: model.OneAnswer, name: str | None
 ) -> verdict.Refusal:
-    """Return the refusal that an expectation of one admits, with the answer to its legal twin."""
+    """Return the refusal that an expectation of one admits, with the answer to its legal twin.
+
+    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin,
+    the same model made valid, is wrong itself; Unsupported or TooLarge if the engine has no answer
+    to the twin; MemoryError. A case of the rule `open` may admit either.
+    """
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
         # A case may decide what the engine answers only as undecided.
@@ -499,7 +589,10 @@ def _refusal(
 
 
 def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None:
-    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN."""
+    """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN.
+
+    That is more than half of an output's elements; all, if answers are not rounded. Refusals pass.
+    """
     for answer in answers:
         if isinstance(answer, verdict.Refusal):
             continue
@@ -513,7 +606,11 @@ def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None
 
 
 def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str]) -> Iterator[Want]:
-    """Yield the expected outputs of a model, whose tensors are `wants`."""
+    """Yield the expected outputs of a model, whose tensors are `wants` in order.
+
+    A port that is a sequence or an optional takes as many of them as it has items. Those named in
+    `random` are judged by type and shape only.
+    """
     tensors = (replace(want, random=want.name in random) for want in wants)
     for port in ports:
         if port.form == "tensor":
@@ -529,8 +626,12 @@ def _given(
     """Return outputs that the case states, with the bounds of those that the engine computes.
 
     Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
-    if they are the same. Raises WrongCase where the engine contradicts an answer that the case
-    calls the only one, and where an answer needs a tolerance, because the engine has no bound.
+    if they are the same. Without a formula, or where the engine does not support the node, there
+    are no bounds.
+
+    Raises WrongCase where the engine contradicts an answer in legality, shape or values, unless the
+    case has the rule `open`; and where an answer needs a tolerance, because the engine has no
+    bound.
     """
     operator = operator_of(case.op)
     if operator is None:
@@ -565,7 +666,11 @@ def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
 
 
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
-    """Return `want` with the bound of the engine's output, for the case or for its legal twin."""
+    """Return `want` with the bound of the engine's output, for the case or for its legal twin.
+
+    `other` is that output, None if the engine refuses the model; it needs the same shape and, of a
+    twin, the same values. Raises WrongCase if it has not, and the case states no tolerance.
+    """
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
@@ -580,7 +685,10 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 
 
 def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
-    """Raise WrongCase where an answer that a case states differs from the engine's."""
+    """Raise WrongCase for the first output that a case states otherwise than the engine.
+
+    `comparisons` are of the engine's outputs with the stated ones. Undecided ones agree.
+    """
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
             continue
@@ -595,7 +703,11 @@ def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
 
 
 def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
-    """Yield the golden outputs; raises ValueError where they cannot be those of this case."""
+    """Yield the golden outputs in order; all are read from `folder` before the first.
+
+    Raises ValueError for a file that cannot be read, WrongCase for an output of another type than
+    the case's operator gives.
+    """
     stored = [read_tensor(folder / f"output_{number}.pb") for number in range(len(case.outputs))]
     for number, (output, array) in enumerate(zip(case.outputs, stored, strict=True)):
         dtype = dtypes.of(array)
@@ -606,7 +718,11 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 
 
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
-    """Return the first answer that the engine admits for `asked` on `inputs`, with error bounds."""
+    """Return the first answer that the engine admits for `asked` on `inputs`, with error bounds.
+
+    Raises WrongCase if the text forbids the node, Unsupported if the engine has no answer, TooLarge
+    if that takes too much.
+    """
     for answer in computed_answers(case, asked, inputs):
         if isinstance(answer, verdict.Answer):
             return answer.wants
@@ -618,7 +734,10 @@ def computed_answers(
 ) -> list[verdict.Admitted]:
     """Return the answers that the engine admits for `asked` on `inputs`, with error bounds.
 
-    They bear the `name`, if there is one, and the readings of the text that they follow.
+    They bear the `name`, if there is one, and the readings of the text that they follow, the ways
+    to understand what it leaves open. Raises WrongCase if the text forbids the node or a model
+    declares another type of an output, Unsupported if the engine has no answer, TooLarge if that
+    takes too much, and UsageError if a file of a model's weights has changed.
     """
     answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):
@@ -636,7 +755,8 @@ def _with_origin(
 ) -> tuple[Want, ...]:
     """Return `wants` marked as a whole model's, or as computed from random data, if they are.
 
-    Raises WrongCase for a model that declares another type of an output.
+    Both, and data that are the case's own (`given`), allow the scatter of errors to be judged; on
+    other data it is not. Raises WrongCase for a model that declares another type of an output.
     """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
@@ -654,7 +774,8 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
     """Return all answers to a case's node that the text admits.
 
     Raises WrongCase where the text forbids the node, Unsupported where it leaves open what cannot
-    be listed, or where the engine has no formula.
+    be listed, or where the engine has no formula; among those TooLarge where the answer takes more
+    than opcheck computes.
     """
     try:
         with operators.judging():
@@ -678,7 +799,7 @@ def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
 
 
 def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
-    """Return what the engine computed as the expected outputs of a case's node."""
+    """Return what the engine computed as the expected outputs of a case's node, in order."""
     pairs = zip(case.outputs, outputs, strict=True)
     return [computed_want(case.op, output.name, computed) for output, computed in pairs]
 
@@ -686,7 +807,12 @@ def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
 def _of_reading(
     case: Case, name: str | None, answers: Sequence[Reading[Outputs]]
 ) -> Iterator[verdict.Admitted]:
-    """Yield the answer of readings that differ in single elements only, and a refusal."""
+    """Yield the answer of readings that differ in single elements only, and a refusal.
+
+    A reading is a way to understand what the text leaves open. The answers of all but the first are
+    in the `others` of its wants; one by which the node is invalid gives the refusal, which comes
+    first. Raises Unsupported if two readings give other shapes.
+    """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
             yield verdict.Refusal(str(answer.answer), (), name or "refused")
@@ -712,7 +838,10 @@ def _of_reading(
 
 
 def _is_drawn(case: Case) -> bool:
-    """Return True if all numbers that are not whole are drawn at random."""
+    """Return True if there are floating inputs of several elements, and all are drawn at random.
+
+    Drawn is what a case fills uniformly or normally, without single values put in.
+    """
     real = [
         spec for spec in case.inputs if spec.dtype.kind == "float" and math.prod(spec.shape) > 1
     ]
@@ -721,7 +850,7 @@ def _is_drawn(case: Case) -> bool:
 
 
 def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
-    """Let the outputs come in any order along an axis where the operator decides none."""
+    """Return `wants`; if the operator decides no order along an axis, any order is right there."""
     axis = any_order(case.op, case.attrs)
     if axis is None:
         return tuple(wants)
@@ -729,4 +858,5 @@ def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
 
 
 def _refused_by_the_engine(error: InvalidNode) -> WrongCase:
+    """Return the exception to raise for a legal model that the engine refuses."""
     return WrongCase(f"the case takes this model for legal, the engine does not: {error}")

@@ -67,12 +67,13 @@ class UnsoundArithmetic(OpcheckError):
 def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
     """Return the outputs, correctly rounded, and the method; None if the engine decides none.
 
-    That is so for an operator that it lacks, for random outputs, and where the text is open.
+    That is so for an operator that it lacks, for random outputs, and where the text is open. NaNs
+    are positive and quiet.
 
     Raises:
-        InvalidNode: If the node is not legal.
-        UnsoundArithmetic: If this machine's arithmetic cannot be relied on.
-        ValueError: If a rounding stays uncertain.
+        InvalidNode: The node is not legal.
+        UnsoundArithmetic: This machine's arithmetic cannot be relied on.
+        ValueError: A rounding stays uncertain.
     """
     if engine.operator_of(task.op) is None:
         return None
@@ -85,7 +86,10 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
 
 
 def _with_plain_nans(array: Array) -> Array:
-    """`array` with NaNs that are positive and quiet: their bits depend on the processor."""
+    """Return `array` with NaNs that are positive and quiet: their bits depend on the processor.
+
+    An array of no floats, or of a type that opcheck does not know, is returned as it is.
+    """
     dtype = dtypes.of(array)
     if dtype is None or dtype.kind != "float":
         return array
@@ -93,7 +97,10 @@ def _with_plain_nans(array: Array) -> Array:
 
 
 def require_sound_arithmetic() -> None:
-    """Raise UnsoundArithmetic where a library changed rounding, or flushes subnormal numbers."""
+    """Raise UnsoundArithmetic where float64 sums are not rounded as IEEE 754 has it.
+
+    A library may have changed rounding, or flush subnormal numbers to 0.
+    """
     # Arrays, because Python computes with constants when it compiles them.
     unit = np.array([1.0])
     half_step = np.array([2.0**-53])
@@ -109,7 +116,10 @@ def require_sound_arithmetic() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """The lowest and the highest right values around those that are `written`."""
+    """The lowest and the highest right values around those that are `written`; of the same shape.
+
+    The three are one array if nothing but the written values is right.
+    """
 
     written: Array
     lowest: Array
@@ -119,7 +129,12 @@ class Ends:
 
 
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
-    """Return the error allowed around `written`: by the tolerance, else by the bound of `want`."""
+    """Return the error allowed around `written`: by the tolerance, else by the bound of `want`.
+
+    `written` are the right values in the output's dtype. Without tolerance and bound, only these
+    are right. A tolerance that is not strict also allows errors up to the want's floor; an rtol and
+    an atol are not in the ends. Elements that are infinite or NaN have no room.
+    """
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
@@ -141,7 +156,10 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
 
 
 def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
-    """Return the tightest rtol and atol that admit all finite values, by ONNX's comparison."""
+    """Return the tightest rtol and atol that admit all finite values, by ONNX's comparison.
+
+    Both are 0 if nothing but the written values is right.
+    """
     errors = [np.empty(0)]
     sizes = [np.empty(0)]
     for output in outputs:
@@ -163,7 +181,10 @@ def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
 
 
 def _allowed_errors(output: Ends) -> tuple[Array, Array]:
-    """Return the larger allowed error of each element that has one, and the element's size."""
+    """Return the larger allowed error of each element that has one, and the element's size.
+
+    Both are float64, of rank 1. Elements without an error, or an infinite one, are left out.
+    """
     lowest = wide(output.lowest)
     written = wide(output.written)
     highest = wide(output.highest)
@@ -176,8 +197,9 @@ def _allowed_errors(output: Ends) -> tuple[Array, Array]:
 def _tightest(error: Array, size: Array) -> tuple[float, float]:
     """Return the rtol and atol that admit each `error` of an element of this `size`.
 
-    Of several values of atol, 0 and powers of two, each has its smallest rtol. The pair is chosen
-    that allows the least more than it must, by the mean logarithm of what it allows.
+    Both arguments are of rank 1, with one element for each allowed error, above 0. Of several
+    values of atol, 0 and powers of two, each has its smallest rtol. The pair is chosen that allows
+    the least more than it must, by the mean logarithm of what it allows.
     """
     exponents = np.frexp(error)[1]
     first = int(exponents.min()) - 1
@@ -197,7 +219,11 @@ def _tightest(error: Array, size: Array) -> tuple[float, float]:
 
 
 def _admits(output: Ends, rtol: float, atol: float) -> bool:
-    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it."""
+    """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it.
+
+    An end that is infinite or NaN is accepted. bfloat16 is compared in float32, with an rtol of 2⁻⁶
+    at least.
+    """
     if output.lowest is output.written:
         return True
     lowest = output.lowest
@@ -216,7 +242,7 @@ def _admits(output: Ends, rtol: float, atol: float) -> bool:
 
 
 def _upwards(number: float) -> float:
-    """Return a number with three digits that is not below this one."""
+    """Return the number, not negative, rounded up to three digits; infinity and NaN stay."""
     if number == 0 or not np.isfinite(number):
         return number
     nearest = float(f"{number:.2e}")
@@ -251,7 +277,11 @@ class CaseTests(NamedTuple):
 
 
 def golden_tests(case: Case) -> CaseTests:
-    """Return the tests of `case`; one that contradicts itself or the oracle is left out."""
+    """Return the tests of `case`; one that contradicts itself or the oracle is left out.
+
+    So is one that the engine cannot compute, or that does not fit into memory; the reason is
+    returned. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    """
     try:
         return _golden_tests(case)
     except expected.Unsupported as error:
@@ -264,11 +294,18 @@ def golden_tests(case: Case) -> CaseTests:
 
 
 def _left_out(case: Case, reason: str, *, wrong: bool = False) -> CaseTests:
+    """Return no tests, and why the case is left out; `wrong` if the case is to blame."""
     return CaseTests((), (gm.LeftOut(case.id, "the case", reason, wrong=wrong),))
 
 
 def _golden_tests(case: Case) -> CaseTests:
-    """Return the tests of `case`; raises the exceptions that `golden_tests` handles."""
+    """Return the tests of `case`, or why it is left out.
+
+    Raises the exceptions that `golden_tests` handles: Unsupported if the engine has no answer,
+    WrongCase and ValueError if the case is wrong or its data cannot be made, InvalidNode if the
+    engine refuses the node, MemoryError. UnsoundArithmetic if this machine's arithmetic cannot be
+    relied on.
+    """
     question = expected.question(case)
     if isinstance(case.expect, model.Rejected):
         return _rejected(case, question, case.expect.reason)
@@ -301,7 +338,7 @@ def _test(
 ) -> Test:
     """Return a test with `computed` outputs, or else those that the case states.
 
-    Without `wants` it has no outputs.
+    Without `wants`, what is expected of each output, it has no outputs: the model is to be refused.
     """
     if computed is None:
         arrays: tuple[Array, ...] = tuple(map(in_its_dtype, wants))
@@ -338,7 +375,11 @@ def _kind(case: Case) -> AnswerKind:
 
 
 def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
-    """Return the test of an invalid model, and that of its legal twin."""
+    """Return the test of an invalid model, and that of its legal twin, the same model made valid.
+
+    Raises WrongCase if the engine accepts the model, or the case contradicts itself;
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    """
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
         if outputs(question.task, question.inputs) is not None:
@@ -348,7 +389,10 @@ def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
 
 
 def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> CaseTests:
-    """Return `tests`, and that of the legal twin if a backend must or may refuse the model."""
+    """Return `tests`, and that of the legal twin if a backend must or may refuse the model.
+
+    A twin without a test is left out, with the reason.
+    """
     without_twin = tuple(tests)
     refused = case.expect.rejection
     legal = refused.legal if refused else None
@@ -364,7 +408,12 @@ def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> C
 
 
 def _test_of_twin(legal: Case, twin: Question) -> Test:
-    """Return the test of a legal twin; raises ValueError where there is none."""
+    """Return the test of a legal twin.
+
+    Raises ValueError if opcheck lacks the operator, if the outputs may come in any order, or if the
+    twin is wrong itself; InvalidNode if it is not legal; UnsoundArithmetic if this machine's
+    arithmetic cannot be relied on.
+    """
     computed = outputs(twin.task, twin.inputs)
     if computed is None:
         raise ValueError("opcheck lacks the operator")
@@ -376,7 +425,11 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
 
 
 def _alternatives(case: Case, question: Question) -> Iterator[Test]:
-    """Yield a test for each answer that an undecided text admits, as its author stated it."""
+    """Yield a test for each answer that an undecided text admits, as its author stated it.
+
+    Raises WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one,
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    """
     assert isinstance(case.expect, model.AnyOf)
     admitted = expected.accepted_answers(case, question)
     for alternative, answer in zip(case.expect.alternatives, admitted, strict=True):
@@ -391,11 +444,15 @@ def _alternatives(case: Case, question: Question) -> Iterator[Test]:
 
 
 def _as_alternative(test: Test, case: Case, name: str) -> Test:
+    """Return the test as one of several of a case, in the folder `open/` and under this name."""
     return replace(test, name=f"{case.id}~{name}", kind="open", alternative=name)
 
 
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
-    """Return the answers that the text admits, by its readings; none if the engine has none."""
+    """Return the answers that the text admits, one for each way to read what it leaves open.
+
+    Empty if the engine has no answer or refuses the node.
+    """
     try:
         with operators.judging():
             return engine_evaluate.each_answer(expected.node_of(question.task, question.inputs))
@@ -406,7 +463,13 @@ def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
 def _of_readings(
     case: Case, question: Question, readings: Sequence[Reading[Outputs]]
 ) -> Iterator[Test]:
-    """Yield a test for each different answer that the text admits, by the readings it follows."""
+    """Yield a test for each different answer that the text admits, by the readings it follows.
+
+    A reading is a way to understand what the text leaves open. One by which the node is invalid
+    gives a test that expects a refusal; one whose outputs are not decided gives none. Raises
+    ValueError if a rounding stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot
+    be relied on.
+    """
     written: list[tuple[Array, ...]] = []
     for reading in readings:
         if isinstance(reading.answer, InvalidNode):
@@ -428,7 +491,7 @@ def _of_readings(
 def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
-    Raises NotExpressible where ONNX cannot state it, ValueError where no file holds a tensor.
+    Raises NotExpressible if ONNX cannot state the model, ValueError if no file can hold a tensor.
     """
     floor = max((output.floor for output in test.outputs), default=0.0)
     rtol, atol = _rtol_and_atol(test, floor)
@@ -460,7 +523,12 @@ def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
 
 
 def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
-    """Return the rtol and atol of a test: those stated, or the tightest for its other bounds."""
+    """Return the rtol and atol of a test, for ONNX's runner.
+
+    Those that the case states, with an atol of `floor` at least, the error that is always right.
+    Else, for a bound or a tolerance in ULP, the tightest that admit it; both are 0 if only the
+    written values are right.
+    """
     stated = test.tolerance
     if stated is None or stated.ulp is not None:
         return as_rtol_and_atol(test.outputs)
@@ -468,7 +536,11 @@ def _rtol_and_atol(test: Test, floor: float) -> tuple[float, float]:
 
 
 def _tensors(test: Test) -> Iterator[tuple[str, str, Array]]:
-    """Yield the stem of each tensor's file, the tensor's name, and its values."""
+    """Yield the stem of each tensor's file, the tensor's name, and its values.
+
+    Inputs come first, then outputs, each with its lowest and highest values if the test has a
+    bound.
+    """
     for number, (spec, array) in enumerate(zip(test.task.inputs, test.inputs, strict=True)):
         yield f"input_{number}", spec.name, array
     for number, output in enumerate(test.outputs):
@@ -488,7 +560,24 @@ def write(
     force: bool = False,
     counted: workers.Counted[tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]] = iter,
 ) -> gm.Manifest:
-    """Write `cases` to `folder`, whole or not at all; raises UsageError and Unwritable."""
+    """Write `cases` to `folder`, whole or not at all; return the manifest.
+
+    Nothing is written if no case has a test.
+
+    Args:
+        folder: A new or empty folder, or one of golden files that `force` lets it replace.
+        cases: The cases.
+        selection: How they were selected, in words.
+        processes: The number of processes that compute them.
+        force: Replace earlier golden files there.
+        counted: Passes the results on and shows the progress.
+
+    Raises:
+        UsageError: `folder` holds anything that must not be replaced.
+        Unwritable: A file cannot be written.
+        UnsoundArithmetic: This machine's arithmetic cannot be relied on.
+        ProcessDied: One of the processes was killed.
+    """
     check_place(folder, force=force)
     with saving.staged(folder) as (stage, put):
         # Closed before the stage is removed: other processes may be writing there.
@@ -516,7 +605,10 @@ def write(
 
 
 def check_place(folder: Path, *, force: bool) -> None:
-    """Raise UsageError where something is at `folder` that must not be replaced."""
+    """Raise UsageError if something is at `folder` that must not be replaced.
+
+    Without `force` that is anything; with it, anything but golden files that opcheck wrote.
+    """
     if saving.is_free(folder):
         return
     if not force:
@@ -533,7 +625,11 @@ def check_place(folder: Path, *, force: bool) -> None:
 
 
 def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]:
-    """Write the tests of a case below `stage`; return the case, and the parts left out."""
+    """Write the tests of a case below `stage`; return the case, and the parts left out.
+
+    A test that no file can hold is left out. Raises OSError if a file cannot be written, and
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    """
     case_tests = golden_tests(case)
     written: list[gm.TestFields] = []
     left_out = list(case_tests.left_out)

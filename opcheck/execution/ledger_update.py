@@ -35,11 +35,16 @@ def update_ledger(
     add: bool,
     prune: bool,
 ) -> tuple[Revision, list[str]]:
-    """Return the revision of a ledger, None if there is none yet, after a run, and its messages.
+    """Return what to change in a ledger after a run, and messages that say what is changed or left.
 
-    `records` are those of its backend, `cases` all there are, `red` the ids of those that are red,
-    and `version` the backend's: entries about others stay as they are. Unless to `add`, as in CI,
-    what fails is only counted, and so is what passes unless to `prune`.
+    Args:
+        ledger: The ledger, None if there is none yet.
+        records: The results of its backend.
+        cases: All cases there are.
+        red: The ids of the cases that are red.
+        version: The backend's version; entries about others stay as they are.
+        add: List what fails; else, as in CI, it is only counted.
+        prune: Remove what passes, and places that no case is at; else what passes is only counted.
     """
     of_backend = list(records)
     to_list = [record for record in of_backend if _is_to_be_listed(record, red)]
@@ -71,7 +76,11 @@ def update_ledger(
 
 
 def _counted(*, failing: int, passing: int, elsewhere: int, add: bool, prune: bool) -> list[str]:
-    """Return what happens to results that fail or pass, with their numbers; none of 0."""
+    """Return messages about results that fail or pass, with their numbers; none for a number of 0.
+
+    Failing results are listed now if `add`, else left out as in CI; passing ones are taken off the
+    list if `prune`, else stay on it. `elsewhere` are failures that another ledger lists otherwise.
+    """
     counts: dict[str, int] = {}
     if add:
         counts["listed"] = failing
@@ -88,7 +97,10 @@ def _counted(*, failing: int, passing: int, elsewhere: int, add: bool, prune: bo
 def _messages_of_dead_places(
     ledger: UserLedger, replaced: Iterable[tuple[int, int]], cases: Sequence[Case]
 ) -> list[str]:
-    """Name the lines of a ledger with an item that no case matches, of the places `replaced`."""
+    """Return a message that names the lines of a ledger with an item that no case matches, or none.
+
+    Only the places `replaced`, by the numbers of entry and place, are looked at.
+    """
     lines = dict.fromkeys(
         ledger.line_of(number, spot)
         for number, spot in replaced
@@ -115,29 +127,38 @@ def _may_be_listed(ledger: UserLedger | None, record: Record) -> bool:
 
 
 def _is_in(ledger: UserLedger | None, record: Record) -> bool:
+    """Return True if this ledger lists the case of a result."""
     return ledger is not None and record.known is not None and record.known.ledger == ledger.file
 
 
 def _replaced(
     ledger: UserLedger, cases: Sequence[Case], gone: Collection[str], version: str, *, prune: bool
 ) -> Iterator[tuple[tuple[int, int], Sequence[dict[str, object]]]]:
-    """Yield the rest of each place that loses a case or, if `prune`, has an item that fits none."""
+    """Yield the rest of each place that loses a case or, if `prune`, has an item that fits none.
+
+    Items are pairs: the numbers of the entry and of its place, and the places that take its place;
+    an empty list removes it. `gone` are the ids of cases that are no longer listed.
+    """
     for number, entry in enumerate(ledger.fields.known):
         if not entry.holds_for(version):
             continue
         for spot, place in enumerate(entry.where):
             about = [case for case in cases if place.fits(case)]
             if any(case.id in gone for case in about) or (prune and is_dead(place, about)):
-                yield (number, spot), places([one for one in about if one.id not in gone], cases)
+                yield (number, spot), places([case for case in about if case.id not in gone], cases)
 
 
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each way to fail and for each cause that it looks like."""
+    """Yield an entry for each way to fail, cause that it looks like, and pattern of the reason.
+
+    An entry has the fields of `known.LedgerEntry`, None for those that are left out.
+    """
     by_way = grouping.group_by(failing, _way_to_fail)
     by_id = {case.id: case for case in cases}
     for (verdict, failure), of_way in by_way.items():
         for cause in analysis.causes(of_way):
             mistake = cause.diagnosis.mistake
+            likely = f"Likely cause: {cause.diagnosis.text}."
             by_reason = grouping.group_by(cause.results, _telling_pattern)
             for reason, records in by_reason.items():
                 yield {
@@ -146,12 +167,13 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "looks": mistake,
                     "reason": reason,
                     "sometimes": True if failure == "stray_crash" else None,
-                    "cause": f"Looks {cause.diagnosis.text}." if mistake else _unknown(records[0]),
+                    "cause": likely if mistake else _unknown(records[0]),
                     "where": places([by_id[record.case] for record in records], cases),
                 }
 
 
 def _way_to_fail(record: Record) -> tuple[Verdict, Failure | None]:
+    """Return the verdict and the failure of a result, None for no failure."""
     return record.verdict, record.failure
 
 
@@ -161,18 +183,23 @@ def _telling_pattern(record: Record) -> str | None:
 
 
 def _unknown(record: Record) -> str:
+    """Return the text of an unknown cause: the case, and its reason, shortened."""
     text = _printable(record.reason, "�")
     short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
     return f"Not known yet; {record.case}: {short}"
 
 
 def _printable(text: str, instead: str) -> str:
+    """Return a text in one line, `instead` in place of characters that cannot be printed."""
     line = " ".join(text[:10_000].split())  # a backend may send text of any length
     return "".join(letter if letter.isprintable() else instead for letter in line)
 
 
 def pattern(reason: str) -> str | None:
-    """Return a pattern that similar reasons share, `*` for the rest; None if it is empty."""
+    """Return a pattern that similar reasons share, `*` for the rest; None if it is too short.
+
+    It has at most 100 characters, and at least 8 besides `*`.
+    """
     text = _printable(reason, "*")[: 4 * _LONGEST]
     text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", diagnose.PARTICULARS.sub("*", text))
     if len(text) > _LONGEST:

@@ -49,8 +49,19 @@ _UNSEARCHED = "nodes computed together cannot be searched for"
 class Network:
     """The model of a case, with its functions expanded.
 
-    Of an If whose condition the engine computes, the branch stands in its place. `branches` counts
-    these.
+    Of an If whose condition the engine computes, the branch stands in its place. Raises ValueError
+    if the case's data cannot be made or the model has a sparse constant, MemoryError if the data do
+    not fit into memory, UsageError if a file of its weights has changed.
+
+    Attributes:
+        case: The case of the whole model.
+        evaluation: Its evaluation.
+        fed: The case's data, by the names of inputs.
+        branches: The number of Ifs that were replaced.
+        failed: Why the engine could not compute nodes, by place.
+        whole: The model as onnx has it.
+        body: The model as the engine has it.
+        parts: The nodes, in order.
     """
 
     def __init__(self, case: model.Case) -> None:
@@ -77,7 +88,10 @@ class Network:
                 self.branches += 1
 
     def _with_a_branch(self) -> bytes | None:
-        """Return the model with the branch of the first decided If, None if there is none."""
+        """Return the model with the branch of the first decided If, None if there is none.
+
+        A condition decides if the engine computes it as one element.
+        """
         ifs = {part.place for part in self.parts if part.op.name == "If" and not part.op.domain}
         if not ifs:
             return None
@@ -93,12 +107,12 @@ class Network:
         return None
 
     def node(self, part: Part) -> BodyNode:
-        """The tensors that a node reads, and its attributes."""
+        """Return the tensors that a node reads, and its attributes."""
         return self.body.nodes[part.place]
 
     @cached_property
     def constants(self) -> Mapping[str, model.Array]:
-        """Tensors that are the same in every run."""
+        """Tensors that are the same in every run, by name: initializers and outputs of Constant."""
         constants = dict(self.body.constants)
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
@@ -109,7 +123,9 @@ class Network:
     def values(self) -> Iterator[tuple[Part, Values]]:
         """Yield each node with the tensors that it reads and gives, as the engine computes them.
 
-        Those that it cannot compute are left out. Tensors are dropped once nobody reads them.
+        They go by their names. Those that it cannot compute are left out, and the reason is noted
+        in `failed`. The mapping is one and the same, and changes: a tensor is dropped after its
+        last reader's turn.
         """
         named: dict[str, Any] = {**self.body.constants, **self.fed}
         for part, done in zip(self.parts, self.body.done, strict=True):
@@ -129,7 +145,10 @@ class Network:
 
     @cached_property
     def exact(self) -> Values:
-        """Computed integers and truth values of no float, which all arithmetic makes the same."""
+        """Integers and truth values computed from no float, which all arithmetic makes the same.
+
+        They go by their names. Sizes count too, whatever the tensor they are of.
+        """
         computed: dict[str, Any] = {}
         given = {**self.constants, **self.fed}
         exact = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
@@ -157,6 +176,11 @@ class Network:
         return {part: reason for part, reason in reasons.items() if reason}
 
     def _why_not(self, part: Part) -> str:
+        """Return why a node cannot be judged by itself, "" if it can.
+
+        Its operator is unknown or too new, has graphs, draws at random, or takes or gives no
+        tensors.
+        """
         operator = engine.operator_of(part.op)
         node = self.node(part)
         if operator is None:
@@ -173,7 +197,7 @@ class Network:
         return ""
 
     def names(self, parts: Sequence[Part]) -> list[str]:
-        """Return the tensors that must be outputs for these nodes to be judged."""
+        """Return the tensors that must be outputs for these nodes to be judged, each once."""
         of_nodes = ((*self.node(part).inputs, *part.outputs) for part in parts)
         names = dict.fromkeys(chain.from_iterable(of_nodes))
         return [name for name in names if name not in self.fixed]
@@ -192,7 +216,10 @@ class Network:
         return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
-        """Yield nodes that are judged together."""
+        """Yield lists of nodes that are judged together: of at most 256 MiB, or a single one.
+
+        Nodes in `why_not` and Constant are in none.
+        """
         nodes: list[Part] = []
         names: set[str] = set()
         size = 0
@@ -212,7 +239,11 @@ class Network:
             yield nodes
 
     def up_to(self, part: Part) -> "Network":
-        """Return the model that gives only what a node reads, of which something is not `fixed`."""
+        """Return the model that gives only what a node reads, of which something is not `fixed`.
+
+        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
+        if they do not fit into memory, UsageError if a file of the weights has changed.
+        """
         reads = [name for name in self.node(part).inputs if name not in self.fixed]
         data, names = self.whole.giving(reads, alone=True)
         outputs = tuple(model.OutputSpec(name, None) for name in names)
@@ -221,7 +252,11 @@ class Network:
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def turned(self) -> "Network":
-        """Return the model on the other data of a second run."""
+        """Return the model on the other data of a second run.
+
+        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
+        if they do not fit into memory, UsageError if a file of the weights has changed.
+        """
         inputs = tuple(
             replace(spec, content=model.Given(array))
             for spec, array in zip(self.case.inputs, self.evaluation.question.second, strict=True)
@@ -229,10 +264,10 @@ class Network:
         return Network(replace(self.case, inputs=inputs))
 
     def asking_for(self, names: Sequence[str], *, turned: bool = False) -> model.Question:
-        """Return the question for these tensors, after the model's outputs.
+        """Return the question for these tensors, after the model's outputs; each is an output once.
 
-        Its second run is on other data if `turned`, else on the same: a node may be wrong only in
-        a later run.
+        Its second run is on other data if `turned`, else on the same: a node may be wrong only in a
+        later run.
         """
         question = self.evaluation.question
         data, added = self.whole.giving(names)
@@ -243,12 +278,19 @@ class Network:
 
 
 def is_whole(dtype: dtypes.DType | None) -> bool:
-    """Return True for integers and truth values."""
+    """Return True for integers and truth values; False for None, a type unknown to opcheck."""
     return dtype is not None and dtype.kind in ("int", "bool")
 
 
 def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> model.Case:
-    """Return a node as a case of its own, on these values."""
+    """Return a node as a case of its own, on these values.
+
+    Args:
+        network: The model.
+        part: The node.
+        values: What it reads, by name; inputs that are missing here, or no tensors, are left out.
+        later: The values are of a later run, which the case's id says.
+    """
     op = part.op
     schema = opset.versions(op.domain, op.name)[op.since]
     reads = network.node(part).inputs
@@ -285,7 +327,10 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
 
 
 def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Iterator[str]:
-    """Yield the operator's own names of a node's inputs or outputs."""
+    """Yield the operator's own names of a node's inputs or outputs, in order.
+
+    Those of a variadic parameter have numbers from 0.
+    """
     last = len(parameters) - 1
     for place in range(len(names)):
         parameter = parameters[min(place, last)]
@@ -309,7 +354,8 @@ def extracted(
 ) -> tuple[list[Extracted], list[tuple[str, str]]]:
     """Return the nodes as cases, each question once, and the names of the others with why.
 
-    `shares` of time are by the names of nodes; cases with larger shares come first.
+    `shares` of time are by the names of nodes, 0 for others; cases with larger shares come first.
+    Constants are in neither list.
     """
     by_question: dict[str, Extracted] = {}
     left_out: list[tuple[str, str]] = []
@@ -332,7 +378,7 @@ def extracted(
 
 
 def _why_not_extracted(network: Network, part: Part, values: Values) -> str:
-    """Return why a node is no case of its own, "" if it is one."""
+    """Return why a node is no case of its own, "" if it is; `values` are known at its turn."""
     reason = network.why_not.get(part) or network.failed.get(part.place)
     if reason:
         return reason
@@ -343,10 +389,11 @@ def _why_not_extracted(network: Network, part: Part, values: Values) -> str:
 
 
 def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
-    """Ask one backend about the nodes of a model.
+    """Ask one backend about the nodes of a model; a generator of questions.
 
     First the model is judged as it is. Then each node is judged on the backend's own inputs to it.
     If the answer stays unexplained, nodes that the backend computes together are searched for.
+    Nothing but the first is done for a case that is bad, or more than opcheck computes.
     """
     whole = yield from network.evaluation.judge(backend)
     has_answer = not network.case.expect.compares_backends
@@ -358,19 +405,24 @@ def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
     search = _Search(network, backend, stale=whole.result.verdict is model.Verdict.UNSTABLE)
     yield from search.ask(whole.answer)
     nodes = yield from _asked_alone(search.judged, backend)
-    found = _node_results(search, whole.result, nodes, has_answer=has_answer)
-    together = yield from _first_together(search, whole.result, found)
-    found = replace(found, together=together)
-    is_right_alone = yield from _is_right_alone(search, found.wrong)
+    result = _node_results(search, whole.result, nodes, has_answer=has_answer)
+    together = yield from _first_together(search, whole.result, result)
+    result = replace(result, together=together)
+    is_right_alone = yield from _is_right_alone(search, result.wrong)
     notes = [note[:_MAX_NOTE] for note in dict.fromkeys(search.notes)]
     exposed = errors.few(notes) if notes else ""
-    return replace(found, right_alone=is_right_alone, exposed=exposed)
+    return replace(result, right_alone=is_right_alone, exposed=exposed)
 
 
 def _on_data_of_second_run(
     network: Network, whole: EvaluatedCase, backend: model.BackendInfo
 ) -> Questions[tuple[Network, EvaluatedCase]]:
-    """Return the model on the other data and its result, if its values are wrong there too."""
+    """Return the model on the other data and its result, if it has wrong or poorer values there.
+
+    Else `network` and `whole` as they are. Generator of the questions that judge it. Raises
+    ValueError or MemoryError if the other data cannot be made, UsageError if a file of the weights
+    has changed.
+    """
     turned = network.turned()
     other = yield from turned.evaluation.judge(backend)
     if other.result.failure not in ("values", "precision"):
@@ -382,10 +434,16 @@ def _on_data_of_second_run(
 def _node_results(
     search: "_Search", whole: model.LiveResult, nodes: Sequence[JudgedNode], *, has_answer: bool
 ) -> Located:
-    """Return the results of the nodes, and why the others have none."""
+    """Return the results of the nodes, and why the others have none.
+
+    Without an answer of the model (`has_answer` False) there is no result of the whole, and no
+    depths.
+    """
     network = search.network
-    judged = {node.part for node in nodes}
-    unanswered = [part for part in chain.from_iterable(network.passes()) if part not in judged]
+    judged_parts = {node.part for node in nodes}
+    unanswered = [
+        part for part in chain.from_iterable(network.passes()) if part not in judged_parts
+    ]
     around = (*network.why_not.items(), *((part, _UNANSWERED) for part in unanswered))
     undecided = [(node.part, node.result.reason) for node in nodes if _is_undecided(node)]
     wrong_outputs = [compared.output for compared in whole.comparisons if compared.problem]
@@ -405,17 +463,19 @@ def _node_results(
 
 
 def _first_together(
-    search: "_Search", whole: model.LiveResult, found: Located
+    search: "_Search", whole: model.LiveResult, result: Located
 ) -> Questions[Part | None]:
     """Return the first node that the backend computes together with others, and so wrongly.
 
     If a node is wrong by itself, only what it reads is left to explain: its inputs may be wrong in
-    the model as it is, where they are not outputs. None if nothing is left to explain.
+    the model as it is, where they are not outputs. None if nothing is left to explain. Generator of
+    questions. Raises ValueError or MemoryError if the data cannot be made anew, UsageError if a
+    file of the weights has changed.
     """
-    if found.whole is None:
+    if result.whole is None:
         return None
     network = search.network
-    wrong = found.by_itself
+    wrong = result.by_itself
     if wrong:
         if network.fixed.issuperset(network.node(wrong.part).inputs):
             return None
@@ -429,7 +489,8 @@ def _first_together(
 def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bool]:
     """Return True if a wrong node is right as a model of its own, where it is judged by its bound.
 
-    Only a node with elements beyond what is allowed is asked.
+    Only a node with elements beyond what is allowed is asked; False for all others, and for None.
+    Generator of no question or one.
     """
     if wrong is None or wrong.wrong_alone or not search.gives(wrong.part):
         return False
@@ -440,20 +501,20 @@ def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bo
 
 
 def _asked_alone(
-    judged: Sequence[JudgedNode], backend: model.BackendInfo
+    results: Sequence[JudgedNode], backend: model.BackendInfo
 ) -> Questions[list[JudgedNode]]:
     """Return the results; a node that is off by little is wrong if it is so alone, too.
 
     A node that is computed together with others may be off by some roundings. As a model of its
     own, as `opcheck extract` writes it, it is judged by its bound. Of each operator and type, the
-    furthest off is asked.
+    furthest off is asked. Generator of these questions.
     """
 
     def operator_and_dtype(node: JudgedNode) -> tuple[model.OpVersion, dtypes.DType | None]:
         return node.part.op, node.result.case.dtype
 
-    nodes = [*judged]
-    small = [node for node in judged if node.fails and node.is_small]
+    nodes = [*results]
+    small = [node for node in results if node.fails and node.is_small]
     for of_kind in grouping.group_by(small, operator_and_dtype).values():
         furthest = max(of_kind, key=lambda node: node.harm)
         alone = yield from CaseEvaluation(furthest.result.case).judge(backend)
@@ -479,6 +540,7 @@ class _Tensors:
     is_on_other_data: bool = False
 
     def __getitem__(self, name: str) -> Any:
+        """Return a tensor by name; raises KeyError if it is in neither."""
         return self.gave[name] if name in self.gave else self.others[name]
 
     def __contains__(self, name: str) -> bool:
@@ -507,9 +569,11 @@ class _Search:
         return self.given.issuperset(self.network.names([part]))
 
     def ask(self, answer: model.Produced | None) -> Questions[None]:
-        """Ask for the tensors of all nodes; `answer` is what the model gives as it is.
+        """Ask for the tensors of all nodes, and judge the nodes; generator of questions.
 
-        A pass that leaves nodes unjudged is asked again in halves, but not endlessly.
+        A pass that leaves nodes unjudged is asked again in halves, but not endlessly. Results are
+        added to `judged`, remarks to `notes`. `answer` is what the model gives as it is, None if it
+        gave none.
         """
         passes = [*self.network.passes()]
         halvings_left = _MAX_HALVINGS
@@ -533,7 +597,11 @@ class _Search:
                 passes[:0] = [half for half in halves if half]
 
     def _pass(self, parts: Sequence[Part]) -> Questions[tuple[list[str], model.Outcome]]:
-        """Ask for what nodes read and give; return which tensors, and what came of it."""
+        """Ask for what nodes read and give; return which tensors, and what came of it.
+
+        If that is refused, it is asked again without integers and truth values. Generator of one
+        question or two.
+        """
         network = self.network
         names = network.names(parts)
         question = network.asking_for(names, turned=self.stale)
@@ -550,7 +618,10 @@ class _Search:
         return [output.name for output in question.task.outputs], outcome
 
     def _judge(self, parts: list[Part], names: list[str], outcome: model.Produced) -> list[Part]:
-        """Judge nodes whose outputs were given, on inputs given or exact; return the others."""
+        """Judge nodes whose outputs were given, on inputs given or exact; return the others.
+
+        `names` are those of the outputs in `outcome`, as many as it has.
+        """
         runs = self._runs(parts, names, outcome)
         first = runs[0]
         self.given |= first.gave.keys()
@@ -570,7 +641,12 @@ class _Search:
     def _runs(
         self, parts: Sequence[Part], names: list[str], outcome: model.Produced
     ) -> list[_Tensors]:
-        """Return the tensors of each run that gave as many outputs as it was asked for."""
+        """Return the tensors of each run that gave as many outputs as asked for, in order.
+
+        The first run is always there; `names` are those of its outputs, as many as it has. Tensors
+        that no run gave come from the constants, the data and, if a node reads others, the exact
+        integers.
+        """
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
         exact: Values = {}
@@ -598,13 +674,19 @@ class _Search:
         return runs
 
     def _is_new(self, part: Part, first: _Tensors, run: _Tensors) -> bool:
-        """Return True if this run shows more of a node than the `first` one."""
+        """Return True if this run shows more of a node than the `first` one.
+
+        It is the first, or on other data, or gave the node other inputs or outputs.
+        """
         if run is first or run.is_on_other_data:
             return True
         return _differs(self.network, part, first, run)
 
     def _judge_node(self, part: Part, run: _Tensors) -> None:
-        """Judge one node, and find out what it looks like if it is the first wrong one."""
+        """Judge one node on the tensors of a run, and add it to `judged`.
+
+        It gets its causes if it is wrong and none before it is: only the first wrong node is shown.
+        """
         node, evidence = _judge_node(self.network, part, run, self.backend)
         # Diagnosis takes long, and only the first wrong node is shown.
         is_first = not any(
@@ -618,7 +700,8 @@ class _Search:
     def together(self, network: Network) -> Questions[Part | None]:
         """Return the node from which on the answer is right, with all so far as outputs.
 
-        None if there is none, or if making an output of any other node does as much.
+        None if there is none, or if making an output of any other node does as much. A reason why
+        none is found is put first into `notes`. Generator of questions, by bisection.
         """
         parts = [
             part
@@ -642,7 +725,8 @@ class _Search:
         """Return the place among `parts` by which, all up to it being outputs, the answer is right.
 
         It is their number if not even all of them help, -1 if the model is right without any: a
-        branch in place of an If may be enough. None if a question stays unanswered.
+        branch in place of an If may be enough. None, noted in `notes`, if a question stays
+        unanswered. Generator of questions.
         """
         low = -1 if network.branches else 0
         high = len(parts)
@@ -658,7 +742,10 @@ class _Search:
         return low
 
     def _is_right(self, network: Network, parts: Sequence[Part]) -> Questions[bool | None]:
-        """Return True if the model is right with outputs of nodes as its own; None if unknown."""
+        """Return True if the model is right with outputs of nodes as its own, None if unanswered.
+
+        What came instead of an answer is put first into `notes`. Generator of one question.
+        """
         names = chain.from_iterable(part.outputs for part in parts)
         question = network.asking_for([name for name in names if name in self.given])
         count = len(question.task.outputs)
@@ -672,11 +759,14 @@ class _Search:
 
 
 def _no_evidence(case: model.Case) -> None:
-    """A node of a model has no other cases that it passes."""
+    """Return None: a node of a model has no other cases that it passes."""
 
 
 def _how(outcome: model.Outcome, count: int = 0) -> str:
-    """Describe an outcome that is not the number of outputs asked for."""
+    """Describe an outcome that is not the number of outputs asked for, which is `count`.
+
+    A refusal is described by its own text, what is wrong in any case by its verdict and reason.
+    """
     if isinstance(outcome, model.Produced):
         return f"it gave another number than {count}"
     if verdict.needs_expected(outcome):
@@ -686,7 +776,10 @@ def _how(outcome: model.Outcome, count: int = 0) -> str:
 
 
 def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> bool:
-    """Return True if a later run gave a node other inputs or outputs."""
+    """Return True if a later run gave a node other inputs or outputs, in any bit.
+
+    Only tensors that the `first` run gave are compared; they must be in `later`.
+    """
     names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first.gave]
     return not same_answers(
         tuple(first.gave[name] for name in names), tuple(later[name] for name in names)
@@ -696,7 +789,11 @@ def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> 
 def _judge_node(
     network: Network, part: Part, run: _Tensors, backend: model.BackendInfo
 ) -> tuple[JudgedNode, Evidence | None]:
-    """Judge a node by what the backend fed it, and gave; return evidence if it is wrong."""
+    """Judge a node by what the backend fed it, and gave; return evidence if it is wrong, else None.
+
+    A node is *unsupported* if it was fed no tensor, if the engine has no answer or takes too much
+    memory, and if no output has an element. Raises KeyError if a tensor is missing in `run`.
+    """
     names = (*network.node(part).inputs, *part.outputs)
     values = {name: run[name] for name in names if name}
     case = case_of(network, part, values, later=run.is_later)
@@ -732,14 +829,17 @@ def _judge_node(
         return JudgedNode(part, result), None
     right = tuple(want.bound.rounded() if want.bound else want.values for want in wants)
     harm = max(map(_off, right, got), default=np.inf)
-    judged = JudgedNode(part, result, right, harm)
-    if not judged.is_wrong:
-        return judged, None
-    return judged, Evidence(node, got, [answer.wants for answer in answers])
+    judged_node = JudgedNode(part, result, right, harm)
+    if not judged_node.is_wrong:
+        return judged_node, None
+    return judged_node, Evidence(node, got, [answer.wants for answer in answers])
 
 
 def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
-    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones."""
+    """Return the inputs of a node in a run, None for omitted ones, without omitted last ones.
+
+    Raises KeyError if one is missing in `run`.
+    """
     operands = [run[name] for name in network.node(part).inputs]
     while operands and operands[-1] is None:
         operands.pop()
@@ -749,16 +849,19 @@ def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
 def _engine_node(
     network: Network, part: Part, case: model.Case, operands: tuple[Any, ...]
 ) -> engine.Node:
-    """Return a node of the model as the engine computes it."""
+    """Return the node of a model, whose `case` and `operands` these are, for the engine.
+
+    Omitted inputs are None among `operands`. Nothing is computed yet.
+    """
     has_constants = any(name in network.constants for name in network.node(part).inputs)
     places = [output.place or 0 for output in case.outputs]
     return engine.Node(part.op, operands, case.attrs, places, has_constants, case.opset)
 
 
 def _drawn_answers(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
-    """Return the admitted answers of a node, whose elements are drawn, as it were, at random.
+    """Return the admitted answers of a node, judged like answers to data drawn at random.
 
-    Raises WrongCase if the engine has none, and MemoryError.
+    Refusals are left out. Raises WrongCase if the engine has none, and MemoryError.
     """
     return [
         verdict.Answer(tuple(replace(want, drawn=True) for want in admitted.wants), admitted.name)
@@ -768,7 +871,11 @@ def _drawn_answers(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
 
 
 def _off(right: model.Array, got: Any) -> float:
-    """Return the deviation of an output relative to its size; infinity if it is no deviation."""
+    """Return the deviation of an output relative to its size.
+
+    Infinity for another shape or dtype, for no tensor, and for texts, truth values and complex
+    numbers.
+    """
     dtype = dtypes.of(right)
     if isinstance(got, model.Foreign) or got.shape != right.shape or got.dtype != right.dtype:
         return np.inf
@@ -778,7 +885,7 @@ def _off(right: model.Array, got: Any) -> float:
 
 
 def _sample(network: Network) -> dict[str, Part]:
-    """Return at most 16 floating tensors from the first to the last, with their nodes.
+    """Return at most 16 floating tensors from the first to the last, by name, with their nodes.
 
     Nodes that only move values add no error of their own.
     """
@@ -797,7 +904,11 @@ def _sample(network: Network) -> dict[str, Part]:
 
 
 def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Iterator[Depth]:
-    """Yield the errors of tensors that the backend gave, in the order of the nodes."""
+    """Yield the errors of tensors that the backend gave, in the order of the nodes.
+
+    None of them if the engine does not compute the model; those without a finite error are left
+    out.
+    """
     names = [name for name, array in seen.items() if isinstance(array, np.ndarray) and array.size]
     if not names:
         return

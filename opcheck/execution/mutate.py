@@ -52,7 +52,11 @@ Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], It
 
 
 def stateful_backend(stateful: StatefulMutant) -> Backend:
-    """A backend whose single answers are right, but whose runs disturb each other."""
+    """Return a backend whose single answers are right, but whose runs disturb each other.
+
+    It answers by the mutant's habit, which sees all its runs since the model was prepared. A run
+    raises what the engine raises on the node: InvalidNode, which is its refusal, or NotSupported.
+    """
 
     def prepare(task: model.Task) -> TaskCall:
         runs: list[list[Any]] = []
@@ -68,7 +72,11 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
 
 
 def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
-    """The outcome of a backend that has one answer, or refusal."""
+    """Return the outcome of a backend that has one answer, outputs or a refusal.
+
+    A refusal is an exception in the run, of a documented type. Outputs are given once, so that
+    stability is not judged.
+    """
     if isinstance(answer, InvalidNode):
         return model.Raised("run", type(answer).__name__, message_of(answer), documented=True)
     return model.Produced(backends.as_outputs(answer), 0.0, once=True)
@@ -86,7 +94,7 @@ class CaseKills:
 
     @cached_property
     def judges(self) -> bool:
-        """False if opcheck's engine has no answer; raises UsageError where the case is wrong."""
+        """False if opcheck's engine has no answer. Raises UsageError if the case is wrong."""
         try:
             _ = self.evaluation.accepted_answers
         except expected.Unsupported:
@@ -97,7 +105,11 @@ class CaseKills:
         return True
 
     def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
-        """Return the verdict of the case on `mutant`."""
+        """Return the verdict of the case on `mutant`; PASS if it gives the right bits.
+
+        A refusal of an invalid model shows only if the mutant refuses the legal twin too, or
+        computes it wrongly. Verdicts are kept by the answer's digest.
+        """
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
             questions = self.evaluation.judge(backend.info)
@@ -118,7 +130,10 @@ class CaseKills:
         return verdict
 
     def _judge(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
-        """Judge a mutant by its `answer` to the case, and by that to its legal twin."""
+        """Judge a mutant by its `answer` to the case, and by that to its legal twin.
+
+        The case is judged as for a backend that gives these answers, at whatever opset it is asked.
+        """
 
         def reply(question: model.Question) -> Outcome:
             # The same data at a later opset make the same node.
@@ -129,17 +144,26 @@ class CaseKills:
         return workers.run_here(self.evaluation.judge(CANNED), reply).result.verdict
 
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
+        """Return a mutant's outputs for the legal twin, or its refusal.
+
+        Those of the engine if the twin has another legal dtype than this object: there it is no
+        mutant.
+        """
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return right_of(twin) if other else mutant.made_on(twin)
 
     @cached_property
     def _twin(self) -> Node | None:
+        """The node of the legal twin, None without one."""
         twin = self.evaluation.question.twin
         return expected.node_of(twin.task, twin.inputs) if twin else None
 
 
 def right_of(node: Node) -> OutputsOrRefusal:
-    """Return the engine's outputs, or why it refuses the node or does not support it."""
+    """Return the engine's outputs, or why it refuses the node or does not support it.
+
+    The outputs are made read-only, in place.
+    """
     try:
         for output in node.right:
             output.flags.writeable = False
@@ -150,19 +174,25 @@ def right_of(node: Node) -> OutputsOrRefusal:
     return node.right
 
 
-def same_outputs(one: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
-    """Return True for two refusals, or the same outputs bit for bit."""
-    if isinstance(one, InvalidNode) or isinstance(other, InvalidNode):
-        return isinstance(one, InvalidNode) and isinstance(other, InvalidNode)
-    if one is other:
+def same_outputs(outputs: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
+    """Return True for two refusals, whatever they say, or the same outputs bit for bit.
+
+    Outputs that are no arrays are equal only if both are one object.
+    """
+    if isinstance(outputs, InvalidNode) or isinstance(other, InvalidNode):
+        return isinstance(outputs, InvalidNode) and isinstance(other, InvalidNode)
+    if outputs is other:
         return True
-    if len(one) != len(other) or not all(isinstance(x, np.ndarray) for x in (*one, *other)):
+    if len(outputs) != len(other) or not all(isinstance(x, np.ndarray) for x in (*outputs, *other)):
         return False
-    return all(map(identical, one, other))
+    return all(map(identical, outputs, other))
 
 
 def digest(outputs: Sequence[Any]) -> bytes | None:
-    """Return a digest that equal outputs share; None where one is no array."""
+    """Return a digest of dtypes, shapes and bits, which equal outputs share.
+
+    None where an output is no array.
+    """
     hashed = blake2b(digest_size=16)
     for output in outputs:
         if not isinstance(output, np.ndarray):
@@ -192,7 +222,11 @@ _Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, boo
 
 @cache
 def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
-    """Return the mutants of an operator on one dtype, the most specific first."""
+    """Return the mutants of an operator on one dtype, the most specific first; made once.
+
+    Only those that concern a node of a small shipped case are among them; stateful ones are last.
+    Empty if there is no formula.
+    """
     operator = operator_of(op)
     if operator is None:
         return ()
@@ -206,7 +240,10 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
 
 
 def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator[StatefulMutant]:
-    """Yield the stateful mutants that can show in an operator on one dtype."""
+    """Yield the stateful mutants that can show in an operator on one dtype.
+
+    Those that remember inputs need some; those that remember values, outputs that depend on them.
+    """
     has_inputs = bool(opset.versions(op.domain, op.name)[op.since].inputs)
     has_values = has_inputs and not (
         operator.of_shapes or operator.random or dtype in operator.of_scalars
@@ -249,9 +286,14 @@ def mutations(
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
-    With `spread` they are where it does its work.
+    Args:
+        cases: The cases; those that state no answer are left out.
+        settings: Options, None for the default ones.
+        jobs: The number of processes.
+        spread: Does the work elsewhere, None for processes of this machine.
 
-    Raises UsageError for a case that is itself wrong, and for arguments about nothing.
+    Raises UsageError for a case that is itself wrong, CaseFileError for arguments about nothing
+    known, and ProcessDied if a process is killed.
     """
     by_cell = cells(cases)
     for cell in by_cell:
@@ -267,7 +309,10 @@ def count(cases: Iterable[Case], settings: MutationSettings) -> int:
 
 
 def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
-    """Return settings that also name the mutants whose former names are given."""
+    """Return settings that also name the mutants whose former names are given.
+
+    `cells` decide whose mutants are looked at.
+    """
     formerly = {
         mutant.name
         for op in dict.fromkeys(cell.op for cell in cells)
@@ -280,7 +325,11 @@ def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> Mu
 def _batches(
     cases_of_cells: Mapping[Cell, tuple[Case, ...]], settings: MutationSettings, jobs: int
 ) -> list[_Batch]:
-    """Return the work in parts, the longest first, so that all processes end at about one time."""
+    """Return the work in parts, the longest first, so that all processes end at about one time.
+
+    A part has some mutants of one operator, in all its cells. The first part of an operator also
+    checks its cases. With one of `jobs`, an operator is one part.
+    """
     by_op = group_by(cases_of_cells, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
         # In elements, with the time that a small case takes.
@@ -309,6 +358,7 @@ def size(case: Case) -> int:
 
 
 def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
+    """Return the mutants in a cell that the settings name, all if they name none."""
     mutants = mutants_in(cell.op, cell.dtype)
     return [wrong for wrong in mutants if not settings.names or wrong.name in settings.names]
 
@@ -316,7 +366,10 @@ def _chosen(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
 def _places(
     cells: Iterable[Cell], settings: MutationSettings
 ) -> dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]]:
-    """Each mutant with its cell, or all of a version if their cases decide about it together."""
+    """Return each mutant with its cell, or all of a version if one dtype stands for them.
+
+    Keys are the mutant's name, and the cell or the version; items are the mutant and its cells.
+    """
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
     for cell in cells:
         for wrong in _chosen(cell, settings):
@@ -326,24 +379,33 @@ def _places(
 
 
 def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
-    """A mutant made in a cell."""
+    """Return the id of a mutant made in a cell."""
     once = isinstance(wrong, Mutant) and wrong.once_a_version
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
 def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
-    """A `Spread` in so many processes; in this one as it is asked for."""
+    """Do the work of `mutations` in so many processes: a `Spread` of this machine.
+
+    Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
+    process and in order. Raises ProcessDied if a process is killed.
+    """
     if jobs == 1:
         return chain.from_iterable(map(work, batches))
     return chain.from_iterable(workers.in_parallel(partial(_whole, work), batches, jobs))
 
 
 def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]:
+    """Return a list of all that a function yields for a batch."""
     return [*function(batch)]
 
 
 def _each(batch: _Batch) -> Iterator[Mutation]:
-    """Yield the fate of each mutant of a batch."""
+    """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
+
+    Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
+    cases.
+    """
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
     kills_of_cases = {
@@ -371,7 +433,12 @@ def _mutation(
     settings: MutationSettings,
     known: dict[str, None],
 ) -> Mutation:
-    """Show one mutant to the cases of a cell; add the names of cases that kill it to `known`."""
+    """Show one mutant to the cases of a cell, and return its fate.
+
+    The names of cases that kill or notice it are added to `known`, so that they are asked first
+    about the next cell. A stateful mutant is shown to none if backends are asked once. Raises
+    UsageError for a case that is wrong.
+    """
     mutant = mutant_of(cell, wrong)
     harmless = None
     if isinstance(wrong, Mutant):
@@ -391,8 +458,9 @@ def _killers(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the ids of cases that kill a mutant, by name, and of those that only notice it.
 
-    Cases that decide come first, of these the `known` names, until there are `enough`. Others
-    can notice it, and are tried only if none kills.
+    Cases `must` decide and come first, of these the `known` names, until `enough` names kill it.
+    Cases of other rules can only notice it, and are tried if none kills; a warning of a case `must`
+    is noticed too. Raises UsageError for a case that is wrong.
     """
 
     def order(case_kills: CaseKills) -> tuple[bool, bool]:
@@ -418,7 +486,12 @@ def _killers(
 def killed_elsewhere(
     alive: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1, spread: Spread | None = None
 ) -> Iterator[tuple[MutantId, Case]]:
-    """Yield the smallest shipped case that kills each survivor of `cases`, where one does."""
+    """Yield the smallest shipped case that kills each survivor of `cases`, where one does.
+
+    `alive` are the survivors; `jobs` is the number of processes, unless `spread` does the work
+    elsewhere. Raises UsageError for a shipped case that is wrong, ProcessDied if a process is
+    killed.
+    """
     asked = {(case.id, case.source) for case in cases}
     batches = [
         (survivors, [case for case in _shipped(op) if (case.id, case.source) not in asked])
@@ -428,7 +501,11 @@ def killed_elsewhere(
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
-    """Return the survivors of one version that a shipped case kills, each with the first one."""
+    """Return the survivors of a batch that a shipped case kills, each with the first one.
+
+    A batch has survivors of one version, and shipped cases, the smallest first. Raises UsageError
+    for a shipped case that is wrong.
+    """
     survivors, shipped = batch
     by_cell = cells(shipped)
     killed: list[tuple[MutantId, Case]] = []
@@ -448,7 +525,10 @@ def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[Mut
 
 @cache
 def _shipped(op: OpVersion) -> tuple[Case, ...]:
-    """Return the shipped cases of a version that decide, the smallest first."""
+    """Return the shipped cases of a version with the rule `must`, the smallest first; read once.
+
+    Raises CaseFileError for shipped files that are wrong.
+    """
     cases = suite.load((), (op.name,))
     return tuple(sorted((it for it in cases if it.op == op and it.rule == "must"), key=size))
 
@@ -475,7 +555,11 @@ class ArgumentsFields(validation.Fields):
 
 
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
-    """Return the argument that no input distinguishes it from the formula; None without one."""
+    """Return the argument that no input distinguishes a mutant from the formula; None without one.
+
+    `dtype` None asks for an argument about all dtypes. Raises CaseFileError for arguments about
+    nothing known.
+    """
     names = {*mutant.names, *mutant.within}
     about = (argument for argument in arguments(op) if not names.isdisjoint(argument.mutants))
     return next(
@@ -486,7 +570,12 @@ def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None
 
 @cache
 def arguments(op: OpVersion) -> tuple[Argument, ...]:
-    """Return the arguments about a version; raises CaseFileError if one is about nothing known."""
+    """Return the arguments about a version; of DirectML, those about its ONNX operator too.
+
+    An argument says why no legal input distinguishes some mutants from the formula. Made once for
+    each version. Raises CaseFileError with every argument about a version, a dtype or a mutant that
+    is not known, and every problem of the files.
+    """
     operator = operator_of(op)
     versions: Set[int] = operator.formulas.keys() if operator else {op.since}
     problems = Problems()
@@ -516,7 +605,11 @@ def _check_argument(
     number: int,
     problems: Problems,
 ) -> None:
-    """Report what the `number`-th argument of a file names and does not exist."""
+    """Add to `problems` what the `number`-th argument of a file names and does not exist.
+
+    Versions, dtypes and mutants are looked up in the operator's `versions` that the argument is
+    about; `node` has their places in the `file`.
+    """
     ops = [replace(op, since=since) for since in {*argument.versions} & versions or versions]
     known_values: dict[str, Set[Any]] = {
         "versions": versions,
@@ -535,17 +628,21 @@ def _check_argument(
 
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
-    """Return each shipped file of arguments, with its name; raises CaseFileError."""
+    """Return each shipped file of arguments, with its name and its nodes; read once.
+
+    An argument says why no input distinguishes mutants from the formula. Raises CaseFileError with
+    every problem of every file.
+    """
     problems = Problems()
-    found: list[tuple[str, FileNode, ArgumentsFields]] = []
+    files: list[tuple[str, FileNode, ArgumentsFields]] = []
     keys = {"equivalent": validation.aliases(Argument)}
     for path in shipped_files(Kind.EQUIVALENT):
         file = shipped_name(path)
         node = read_file(path, problems)
         fields = node and validation.check(ArgumentsFields, node, file, problems, keys)[0]
         if node and fields:
-            found.append((file, node, fields))
+            files.append((file, node, fields))
             for place in (node, *node.entries["equivalent"].items):
                 validation.check_operators(place, opset.operators(fields.domain), file, problems)
     problems.raise_if_any()
-    return tuple(found)
+    return tuple(files)

@@ -32,7 +32,11 @@ class Scope:
 
 
 def check_run(run: Run) -> BackendInfo:
-    """Return the backend of a run; raise UsageError unless it can be that of a package."""
+    """Return the backend of a run.
+
+    Raises UsageError if the run is of several backends, incomplete, or of a suite of another
+    digest.
+    """
     info, *others = run.header.backends
     if others:
         raise UsageError("its run is of several backends")
@@ -44,7 +48,10 @@ def check_run(run: Run) -> BackendInfo:
 
 
 def _check_digest(run: Run) -> None:
-    """Raise UsageError unless the results are of the suite that the header names."""
+    """Raise UsageError unless the results are of the suite that the header names.
+
+    Their number, and the digest of their ids and cases in order, must be those of the header.
+    """
     in_order = sorted(run.records, key=lambda record: record.place)
     digests = [(record.case, record.digest) for record in in_order]
     suite = run.header.suite
@@ -59,7 +66,8 @@ def _check_digest(run: Run) -> None:
 def check_origin(info: BackendInfo, folder: Path) -> None:
     """Raise UsageError unless the outputs in `folder` are of the backend that the run names.
 
-    Declarations such as `accumulate` and `refuses` make answers right that are wrong without them.
+    So it is raised if the folder names none, cannot be read, or differs in any field. Declarations
+    such as `accumulate` and `refuses` make answers right that are wrong without them.
     """
     try:
         origin = folders.read_origin(folder)
@@ -76,7 +84,7 @@ def check_origin(info: BackendInfo, folder: Path) -> None:
 
 
 def declarations(info: BackendInfo) -> str:
-    """Return what a backend is declared to do, by which its answers are judged; "" if nothing."""
+    """Return what a backend declares, by which its answers are judged, in words; "" for nothing."""
     declarations = []
     if info.accumulate:
         declarations.append(f"computes in {', '.join(info.accumulate)}")
@@ -90,7 +98,7 @@ def declarations(info: BackendInfo) -> str:
 def scope(run: Run, paths: Sequence[Path]) -> Scope:
     """Compare the cases of a run with those here: the shipped ones, or those in `paths`.
 
-    Raises UsageError for case files that cannot be read.
+    Raises CaseFileError for case files that cannot be read.
     """
     header = run.header
     handed_in = {record.case: record.digest for record in run.records}
@@ -115,6 +123,7 @@ def scope(run: Run, paths: Sequence[Path]) -> Scope:
 
 
 def _is_same(case: Case | None, digest: str) -> bool:
+    """Return True if there is such a case here, and it has this digest."""
     return case is not None and case_digest(case) == digest
 
 
@@ -124,4 +133,5 @@ def _is_whole(header: Header) -> bool:
 
 
 def _missing(possible: Collection[Case], handed_in: Mapping[str, str]) -> list[str]:
+    """Return the sorted ids of possible cases that were not handed in."""
     return sorted({case.id for case in possible} - handed_in.keys())

@@ -22,7 +22,11 @@ from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 def _write_answer(
     folder: Path, task: Task, outcome: Outcome
 ) -> tuple[folders.FailureKind, str] | None:
-    """Write the outputs into `folder`; return the status that is saved instead if they cannot."""
+    """Write the outputs into `folder`; else return the status that is to be saved instead.
+
+    A status is its kind and a text, None for written outputs. Refusals, lack of support and
+    outcomes without a usable answer have one. Raises OSError if a file cannot be written.
+    """
     match outcome:
         case model.Declined(reason):
             return "unsupported", reason
@@ -41,7 +45,11 @@ def _write_answer(
 
 
 def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.Foreign]) -> str:
-    """Write the outputs; return why they cannot be saved as they are, or ""."""
+    """Write the outputs; return why they cannot be saved as they are, "" if they are saved.
+
+    Outputs before one that cannot be saved stay written. Raises OSError if a file cannot be
+    written.
+    """
     if len(outputs) != len(task.outputs):
         return f"{len(outputs)} outputs where {len(task.outputs)} are expected"
     for number, (spec, output) in enumerate(zip(task.outputs, outputs, strict=True)):
@@ -55,7 +63,11 @@ def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.For
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make a folder, or empty it of an earlier run; raises UsageError if it holds more."""
+    """Make a folder, or empty it of an earlier run, and mark it as that of `backend`.
+
+    `backend` is None for a folder of questions. Raises UsageError if it holds anything else or
+    cannot be made, Unwritable if it cannot be emptied.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,7 +80,11 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 
 def earlier_cases(folder: Path) -> list[Path]:
-    """Return folders that an earlier run saved; raise UsageError if there is anything else."""
+    """Return the folders of cases that an earlier run saved in `folder`, none if it is empty.
+
+    Raises UsageError if it holds anything that no run of opcheck saved, or no longer says what it
+    is.
+    """
     if is_free(folder):
         return []
     if not (folder / folders.MARKER).exists():
@@ -85,12 +101,22 @@ def earlier_cases(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Recording:
-    """Answers of the only one of `backends`, saved as they come in `folder`, which it `begin`s."""
+    """Answers of the only one of `backends`, saved in `folder` as they come.
+
+    Makes the folder, or empties it of an earlier run. Raises UsageError unless there is one
+    backend, if it reads its answers from this folder, or if the folder holds anything else;
+    Unwritable if it cannot be emptied.
+    """
 
     backends: Sequence[BackendInfo]
     folder: Path
 
     def __post_init__(self) -> None:
+        """Make the folder, or empty it.
+
+        Raises UsageError unless there is one backend, if it reads its answers from this folder, or
+        if the folder holds anything else; Unwritable if it cannot be emptied.
+        """
         if len(self.backends) != 1:
             named = ", ".join(info.address for info in self.backends)
             message = f"the outputs of one backend can be saved, not of {len(self.backends)}"
@@ -104,7 +130,11 @@ class Recording:
         begin(self.folder, info)
 
     def observe(self, questions: Questions[Found]) -> Questions[Found]:
-        """Pass on questions and save the replies, but for repeated questions on other data."""
+        """Pass on questions and save the replies, but for repeated questions on other data.
+
+        A generator of the same questions, with their result. Raises BackendUnavailable if a reply
+        cannot be saved.
+        """
         #: The opsets at which each case was asked, its own first.
         opsets: dict[str, list[int]] = {}
         try:
@@ -121,7 +151,13 @@ class Recording:
             return cast(Found, end.value)
 
     def save(self, question: Question, outcome: Outcome, *, at_its_opset: bool = True) -> None:
-        """Save the model and its inputs with the outputs, or with a status; see `_write_answer`."""
+        """Save the model and its inputs with the outputs, or with a status in their place.
+
+        Refusals, missing support, and outcomes without an answer that can be saved have a status.
+        The folder has the name of the case or, unless `at_its_opset`, of the case at the task's
+        opset; an earlier one is replaced. There is no model if ONNX cannot state the task. Raises
+        BackendUnavailable if a file cannot be written.
+        """
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
         folder = self.folder / name
@@ -145,10 +181,11 @@ class Recording:
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:
-    """Write each case's model and inputs, and those of its legal twin; returns how many.
+    """Write each case's model and inputs, and those of its legal twin; return how many.
 
     Models that ONNX cannot state are left out. Raises UsageError if `folder` holds anything but
-    questions written before, and for a case whose data cannot be made.
+    questions written before, and for a case whose data cannot be made; Unwritable if it cannot be
+    emptied.
     """
     begin(folder, None)
     count = 0
@@ -169,7 +206,12 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
 
 @contextmanager
 def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """A temporary folder, and a function that moves it to `folder`; raises Unwritable."""
+    """Make a temporary folder; the context is this, and a function that moves it to `folder`.
+
+    The function replaces what is at `folder`, or leaves it if anything goes wrong, Ctrl-C included.
+    If it is not called, the temporary folder is removed. Raises Unwritable if a file cannot be
+    written.
+    """
     place = folder.resolve()
 
     def put() -> None:
@@ -193,7 +235,10 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
 
 
 def is_free(folder: Path) -> bool:
-    """Return True if nothing is in `folder`; raises UsageError for a file, or a link to nothing."""
+    """Return True if nothing is at `folder`, or it is an empty folder.
+
+    Raises UsageError for a file, a dead link, and a folder that cannot be read.
+    """
     try:
         if not folder.exists() and not folder.is_symlink():
             return True
@@ -205,7 +250,10 @@ def is_free(folder: Path) -> bool:
 
 
 def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
-    """Raise UsageError for links below `folder`, and files whose paths in it are not `known`."""
+    """Raise UsageError for links below `folder`, and files whose paths in it are not `known`.
+
+    `known` is called with the path relative to `folder`, with slashes.
+    """
     foreign = []
     try:
         for path in sorted(folder.rglob("*")):

@@ -24,7 +24,13 @@ from opcheck import interrupt, own_memory
 from opcheck.backends import base
 from opcheck.backends.isolation import cleanup
 from opcheck.backends.isolation.pool import Pool
-from opcheck.diagnose import DiagnosedResult, Suspects, attribute_causes, looks_like
+from opcheck.diagnose import (
+    Allowance,
+    DiagnosedResult,
+    Suspects,
+    attribute_causes,
+    looks_like,
+)
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
@@ -60,6 +66,7 @@ def _size(case: Case) -> int:
 
 
 def _never(result: LiveResult | Record) -> bool:
+    """Return False: no causes are looked for."""
     return False
 
 
@@ -108,8 +115,16 @@ class _OpenCase:
 class CaseJudge:
     """Asks every backend about every case, and judges the answers.
 
-    The user's `gate` decides about the cases that it lists, `ledgers` explain failures of others.
-    `oracles` are by name. Each case is asked so many `times`; if `reproducible`, for the same bits.
+    Attributes:
+        cases: The cases, in order; a place is an index into them.
+        backends: The backends; a number is an index into them.
+        ledgers: Shipped ledgers, which explain failures that the gate does not list.
+        is_unexplained: Returns True for failures whose causes are to be looked for.
+        oracles: The oracles that cases name, by these names.
+        gate: The user's ledgers, which decide about the cases that they list.
+        times: How often each case is asked.
+        reproducible: Answers that differ in a bit are *unstable*.
+        observe: Wraps the questions to a backend, to see its answers.
     """
 
     cases: Sequence[Case]
@@ -121,6 +136,8 @@ class CaseJudge:
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
+    #: The time that may be spent on causes.
+    allowance: Allowance = field(default_factory=Allowance)
     #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
 
@@ -136,7 +153,13 @@ class CaseJudge:
         self._driver: Driver[tuple[int, int | None], list[EvaluatedCase] | Reply] = Driver()
 
     def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
-        """Yield judged answers as they come; none while `take` gives no case and none is open."""
+        """Yield judged answers as they come, in lists that may be empty.
+
+        `take` gives the places of more cases. An empty list comes while it gives none and none is
+        open. Ends once `take` returns None and all is answered. Raises Defect if opcheck's own part
+        of an adapter fails, and BackendUnavailable if nothing can be judged in this process any
+        more.
+        """
         is_last = self._begin(take)
         while self._driver.is_busy or not is_last:
             answers: list[JudgedAnswer] = []
@@ -153,7 +176,11 @@ class CaseJudge:
             yield answers
 
     def _begin(self, take: Take) -> bool:
-        """Ask backends that have room; return True if no cases are left."""
+        """Ask backends that have room; return False if `take` gave no case for now.
+
+        True if it has no more cases, ever. Also if it was not called, because backends have no
+        room, or the next case must wait for memory or its oracle: then answers are under way.
+        """
         is_last = True
         for number, backend in enumerate(self.backends):
             while backend.has_room:
@@ -171,7 +198,10 @@ class CaseJudge:
         return is_last
 
     def _may_begin(self, place: int) -> bool:
-        """Return True if a case is open, or if its oracle and the limit of memory have room."""
+        """Return True if a case is open, or if its oracle and the limit of memory have room.
+
+        Any case may begin if none is open, however large.
+        """
         if place in self._open:
             return True
         address = self.cases[place].expect.oracle
@@ -180,7 +210,10 @@ class CaseJudge:
         return not self._open or self._held + _size(self.cases[place]) <= _BYTES
 
     def _ask(self, place: int, number: int) -> None:
-        """Ask a backend about a case, once the case's oracle has answered."""
+        """Ask a backend about a case, or have it wait for the case's oracle; open the case before.
+
+        An oracle is asked when the case is opened. The `number` is the backend's.
+        """
         if place not in self._open:
             case = self.cases[place]
             evaluation = CaseEvaluation(case)
@@ -203,7 +236,7 @@ class CaseJudge:
             self._driver.start(backend, questions, (place, number))
 
     def _end_of_oracle(self, place: int, reply: Reply) -> None:
-        """Take the answer of a case's oracle, and ask the backends that wait for it."""
+        """Keep the answer of a case's oracle, and ask the backends that wait for it."""
         opened = self._open[place]
         oracle = self.oracles[str(opened.evaluation.case.expect.oracle)].info
         opened.evaluation.oracle_answer = OracleAnswer(oracle, reply.outcome)
@@ -212,7 +245,11 @@ class CaseJudge:
             self._ask(place, number)
 
     def _end(self, place: int, number: int, rounds: list[EvaluatedCase]) -> Iterator[JudgedAnswer]:
-        """Yield the result of a backend on a case; if backends are compared, of all at the end."""
+        """Yield the result of a backend on a case; of all at the end if they are compared.
+
+        The `rounds` are its repeats. Results that are to be compared are kept until the last
+        backend has answered. Closes the case with its last result.
+        """
         opened = self._open[place]
         by_backend = {number: rounds}
         if opened.evaluation.case.expect.compares_backends:
@@ -227,7 +264,10 @@ class CaseJudge:
             self._held -= _size(self._open.pop(place).evaluation.case)
 
     def _compare_answers(self, opened: _OpenCase) -> dict[int, list[EvaluatedCase]]:
-        """Compare backends: their first answers with each other, then second ones, and so on."""
+        """Compare backends: their first answers with each other, then second ones, and so on.
+
+        Return the results of each backend, by its number.
+        """
         infos = [backend.info for backend in self.backends]
         by_backend = [opened.uncompared[number] for number in range(len(infos))]
         by_round = [
@@ -239,7 +279,11 @@ class CaseJudge:
     def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """Return the result with its ledger's explanation; it is known if every repeat is."""
+        """Return the result with its ledger's explanation.
+
+        Several repeats are combined to one. It is *known* only if the ledgers explain each
+        different failure of them; else the first that they do not explain is the result.
+        """
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
             evaluated = ev.require_reproducible(evaluated)
@@ -264,7 +308,10 @@ class CaseJudge:
     def _explained(
         self, number: int, evaluation: CaseEvaluation, evaluated: EvaluatedCase
     ) -> LiveResult:
-        """Return the result of a backend as the user's ledger, or else a shipped one, has it."""
+        """Return the result of a backend as the user's ledgers have it, or else the shipped ones.
+
+        A listed failure becomes *known*. The result itself if no ledger says anything about it.
+        """
         info = self.backends[number].info
 
         def looks(name: str) -> bool:
@@ -279,7 +326,10 @@ class CaseJudge:
 
 
 class Scheduler(CaseJudge):
-    """A run, which yields its results in the order of cases, once; then it knows their causes."""
+    """A run, which yields its results in the order of cases, once; then it knows their causes.
+
+    Of each case they come in the order of backends. To iterate over it asks and judges here.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -289,10 +339,21 @@ class Scheduler(CaseJudge):
         self._next = 0
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
-        self.suspects = [Suspects(ev.evidence_of_pass) for _ in self.backends]
+        self.suspects = [Suspects(ev.evidence_of_pass, self.allowance) for _ in self.backends]
 
-    def with_causes(self, records: Sequence[Record]) -> dict[int, Record]:
-        """Return, by number, the records whose diagnoses change once all, in order, are there."""
+    @property
+    def untried(self) -> int:
+        """The number of failures that were not compared with every known mistake."""
+        return sum(len(suspects.untried) for suspects in self.suspects)
+
+    def with_causes(
+        self, records: Sequence[Record], searched: Callable[[], None] = lambda: None
+    ) -> dict[int, Record]:
+        """Return, by number, the records whose diagnoses change once all are there.
+
+        `records` are those of the whole run, in order. Calls `searched` twice for each failure.
+        Raises KeyboardInterrupt if the user interrupts it.
+        """
         changed: dict[int, Record] = {}
         count = len(self.backends)
         for number in range(count):
@@ -301,7 +362,7 @@ class Scheduler(CaseJudge):
             if not any(unexplained):
                 continue
             results = [*map(DiagnosedResult, self.cases, of_backend, unexplained)]
-            by_case = attribute_causes(results, self.suspects[number])
+            by_case = attribute_causes(results, self.suspects[number], searched)
             for place, result in enumerate(results):
                 old = result.record.diagnoses
                 new = by_case.get(result.case.id, old)
@@ -314,7 +375,11 @@ class Scheduler(CaseJudge):
         return self.results(self.answers(self._take))
 
     def results(self, answers: Iterator[list[JudgedAnswer]]) -> Iterator[LiveResult | Record]:
-        """Yield the results in order; `answers` come in any, those of early cases first."""
+        """Yield the results in order; `answers` come in any, those of early cases first.
+
+        Each gets its causes in its turn. Sets `emitted`, the number of cases whose results were all
+        yielded. Raises Defect if `answers` end before every result is there.
+        """
         waiting: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
             for number in range(len(self.backends)):
@@ -330,7 +395,11 @@ class Scheduler(CaseJudge):
             self.emitted = place + 1
 
     def _take(self) -> Sequence[int] | None:
-        """Return the place of the next case, but of none far ahead of those emitted."""
+        """Return the place of the next case, in a sequence, and count it as taken.
+
+        Empty while it is too far ahead of the results, or the data of judged cases that wait for
+        their turn are too large; None at the end.
+        """
         if self._next == len(self.cases):
             return None
         if self._next >= self.emitted + AHEAD or self._waiting > _BYTES:
@@ -339,7 +408,10 @@ class Scheduler(CaseJudge):
         return (self._next - 1,)
 
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
-        """Return the result with its causes; called in its turn, because the order matters."""
+        """Return the result with its causes; called in its turn, because the order matters.
+
+        A pass is remembered, as it speaks against causes of later failures.
+        """
         case = self.cases[answer.place]
         suspects = self.suspects[answer.number]
         # A pass counts even if a ledger calls it unexpected.
@@ -355,7 +427,16 @@ class Scheduler(CaseJudge):
 
 
 class JudgePool:
-    """Processes that judge a run's cases: files go to `folder`, `record` makes what is stored."""
+    """Processes that judge a run's cases, and send what a report needs.
+
+    They are forked at once. The pools of `run` are closed here; each process has copies.
+
+    Args:
+        run: The run; only its places and results are used in this process.
+        count: The number of processes.
+        folder: The folder for their files.
+        record: Makes what is stored of a result.
+    """
 
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]
@@ -385,7 +466,10 @@ class JudgePool:
             self._ends[ours] = process
 
     def answers(self) -> Iterator[list[JudgedAnswer]]:
-        """Yield judged answers as they come; raises the errors of the processes."""
+        """Yield judged answers as they come, in lists that may be empty, until all have ended.
+
+        Raises the errors of the processes, and BackendUnavailable if one ends before its cases.
+        """
         while True:
             working = self._ends.keys() - self._done
             if not working:
@@ -401,7 +485,11 @@ class JudgePool:
             yield answers
 
     def _received(self, end: "Connection[Any, Any]") -> Any:
-        """Return what a process sends: answers, an error, or last what its backends left."""
+        """Return what a process sends: answers, an error, or last what its backends left.
+
+        With the last message, the process counts as done, and the deaths of its workers as the
+        pools' own. That it ended without one is returned as BackendUnavailable, not raised.
+        """
         try:
             received = pickle.loads(end.recv_bytes())
         except (EOFError, OSError):  # OSError if it was killed in a message
@@ -416,7 +504,7 @@ class JudgePool:
         return received
 
     def close(self) -> None:
-        """End the processes.
+        """End the processes, those that do not within some seconds by force.
 
         Raises BackendUnavailable if all was judged, and the last message of one is missing.
         """
@@ -445,7 +533,10 @@ class JudgePool:
         return Path(folder).parent == self._folder
 
     def _work(self, end: "Connection[Any, Any]", count: int) -> None:
-        """Judge in this process, which is a copy of its parent and must not go on as that."""
+        """Judge in this process, a copy of its parent that must not go on as that, and exit.
+
+        Errors are sent to the parent.
+        """
         own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
         interrupt.follow(self._parent)
@@ -462,7 +553,10 @@ class JudgePool:
             os._exit(0)
 
     def _judge(self, send: Callable[[object], None]) -> None:
-        """Judge cases on copies of the pools, and send the answers, some at a time."""
+        """Judge cases on copies of the pools, and send the answers, some at a time.
+
+        The last message counts how their workers died. Raises what `CaseJudge.answers` raises.
+        """
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
             oracles = dict(zip(self._run.oracles, pools[len(self._run.backends) :], strict=True))
@@ -485,7 +579,10 @@ class JudgePool:
         send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Take a few cases that no other process has; see `Take`."""
+        """Return the places of a few cases that no other process has, and mark them as taken.
+
+        An empty sequence while these are too far ahead of the results; None if none are left.
+        """
         with self._next.get_lock():
             place = self._next.value
             end = len(self._run.cases)
@@ -497,7 +594,10 @@ class JudgePool:
             return range(place, self._next.value)
 
     def _stored(self, answer: JudgedAnswer) -> JudgedAnswer:
-        """Return the answer as it is sent: without evidence that is not needed."""
+        """Return the answer as it is sent: its result as a record.
+
+        The wrong answer, and that of the oracle, go with it only if its cause is to be looked for.
+        """
         record = self._record(cast(LiveResult, answer.result))
         if answer.wrong and self._run.is_unexplained(record):
             return replace(answer, result=record)

@@ -31,7 +31,11 @@ def shown(case: Case) -> ShownCase:
 
 
 def _right_answer(case: Case, admitted: verdict.Admitted) -> RightAnswer:
-    """Return an admitted answer with the lowest and the highest right value of each element."""
+    """Return an admitted answer with the lowest and the highest right value of each element.
+
+    A refusal has its reason instead. An answer also names the readings of the text, the ways to
+    understand what it leaves open, that its elements may mix.
+    """
     if isinstance(admitted, verdict.Refusal):
         return RightAnswer(admitted.name, refusal=admitted.reason)
     outputs = tuple(_right_output(want, case.tolerance) for want in admitted.wants)
@@ -40,7 +44,10 @@ def _right_answer(case: Case, admitted: verdict.Admitted) -> RightAnswer:
 
 
 def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
-    """Return one output; of random numbers the shape alone, with medians as its values."""
+    """Return one output with its lowest and highest right values.
+
+    Of random numbers only the shape is right: all three are the medians, or what the case states.
+    """
     written = in_its_dtype(want)
     if want.random:
         return RightOutput(want.name, written, written, written, "random numbers")

@@ -42,12 +42,21 @@ _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(
 
 
 def floors(text: str, asked: Asked) -> list[Floor]:
-    """Read floors with commas between them; UsageError, with all that is wrong: one of no cell."""
+    """Return the floors that a text states, with commas between them.
+
+    A floor is a set of cells (a version with a dtype) that a user requires to be right. Raises
+    UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
+    unknown dtype or an opset that is not known yet.
+    """
     return each(partial(_floor, asked), map(str.strip, text.split(",")))
 
 
 def named_in(text: str) -> list[str]:
-    """Return the operators that floors name, none if one means all; UsageError for no floor."""
+    """Return the operators that a text of floors names, as they are written.
+
+    Empty if one part means all operators, or is malformed. Raises UsageError if no part is a floor,
+    such as `Softmax@13+:float32`.
+    """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
         floors(text, {})
@@ -58,7 +67,11 @@ def named_in(text: str) -> list[str]:
 
 
 def _floor(asked: Asked, text: str) -> Floor:
-    """Read one floor, such as `Softmax@13+:float32`; raises UsageError as `floors` does."""
+    """Return one floor, the cells that must be right, such as `Softmax@13+:float32`.
+
+    Raises UsageError if it is malformed, names an operator or a cell that is not in `asked`, an
+    unknown dtype, or an opset above the newest.
+    """
     parts = _FLOOR.fullmatch(text)
     if parts is None:
         raise UsageError(f"{text!r} names no cells", "write OP, OP@OPSET, OP@OPSET+ or *:DTYPE")
@@ -82,7 +95,10 @@ def _floor(asked: Asked, text: str) -> Floor:
 
 
 def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
-    """Return all cells of an operator, or if it is `*`, all cells that have a case."""
+    """Return all cells of an operator, in any case of letters; of `*`, all that have a case.
+
+    `text` is the floor in messages. Raises UsageError for an operator that is not in `asked`.
+    """
     name = operator.lower()
     if name == "*":
         return [cell for cell, cases in asked.items() if cases]
@@ -94,7 +110,10 @@ def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
 
 
 def _is_in_force(op: model.OpVersion, opset_version: int, *, or_later: bool) -> bool:
-    """Return True for the version of an operator that an opset has, for all if that is 0."""
+    """Return True if this version of an operator is the one of an opset, or `or_later` a later one.
+
+    An opset of 0 is any.
+    """
     schema = opset.describe(op.domain, op.name, opset_version)
     begins = schema.op.since if schema else opset_version
     return not opset_version or op.since == begins or (or_later and op.since > begins)
@@ -107,8 +126,9 @@ _ENOUGH_CASES = 4
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Return each version and dtype of the operators, with cases that decide, one of each name.
 
-    These are literals with the rule `must`, of level smoke in any version and dtype, and some of
-    level core if those are few.
+    These are literals with the rule `must`, at the first opset of their version: those of level
+    smoke in any version and dtype, and others of level core while a cell has fewer than four. A
+    cell may have none.
     """
     by_cell = _empty_cells(cases)
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
@@ -126,7 +146,7 @@ def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 
 
 def _empty_cells(cases: Iterable[Case]) -> dict[Cell, dict[str, Case]]:
-    """Return each version and dtype of the operators of cases, without a case."""
+    """Return a cell, still empty, for each version and allowed dtype of the operators of cases."""
     cells: dict[Cell, dict[str, Case]] = {}
     for domain, name in sorted({(case.op.domain, case.op.name) for case in cases}):
         for schema in opset.versions(domain, name).values():
@@ -144,10 +164,10 @@ def _decides(case: Case) -> bool:
 
 
 def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """The cases `must` by version and dtype, of the first input if unsaid; UsageError if none.
+    """Return the cases `must` by version and dtype, of the first input if unsaid.
 
-    Those whose answer another backend states say nothing of this one alone, and are left out, as
-    are cells that ask for refusals alone.
+    Cases whose answer another backend states say nothing of this one alone, and are left out. So
+    are cells all of whose cases expect a refusal. Raises UsageError if no cell is left.
     """
     by_cell = _by_cell(case for case in cases if case.rule == "must" and not case.expect.oracle)
     for cell in [*by_cell]:
@@ -173,7 +193,7 @@ def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]
 
 
 def _by_cell(cases: Iterable[Case]) -> dict[Cell, list[Case]]:
-    """Return the cases by version and dtype, of the first input if unsaid."""
+    """Return the cases that have a dtype, or one of their first input, by version and dtype."""
     by_cell: dict[Cell, list[Case]] = {}
     for case in cases:
         dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
@@ -183,7 +203,7 @@ def _by_cell(cases: Iterable[Case]) -> dict[Cell, list[Case]]:
 
 
 def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
-    """Return the settings of a backend that has so many seconds for a model."""
+    """Return the settings of a backend with files in `folder`; `timeout` is in seconds."""
     profile = offer.profile
     return BackendSettings(
         address=str(profile.address),
@@ -196,19 +216,28 @@ def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
 
 
 def probed(settings: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
-    """Probe each cell of a backend in processes of its own; see `probe`."""
+    """Probe each cell of a backend, by judging its models, in processes of its own.
+
+    `counted` passes results on and shows the progress. Raises BackendUnavailable and UsageError if
+    the backend cannot be used, Defect if opcheck's own part of an adapter fails.
+    """
     with started([settings, declaring(settings)], 1) as (backend, other):
         connect([backend])
         return probe(asked, backend, other, counted)
 
 
 def declaring(settings: BackendSettings) -> BackendSettings:
-    """The backend whose answers are the declarations of another."""
+    """Return the settings of the backend whose answers are the declarations of another."""
     return replace(settings, address=address_of(settings.address))
 
 
 def declared_by(settings: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
-    """Yield what a backend declares of each cell; in any process."""
+    """Yield once what a backend declares of each cell, in processes of its own.
+
+    The item has True or False for each cell, and None where there is no case or no usable answer.
+    Raises BackendUnavailable if no process can be started, ValueError if a case's data cannot be
+    made.
+    """
     with (
         guarded_folder() as here,
         started([replace(declaring(settings), scratch=here)], 1) as [pool],
@@ -219,13 +248,24 @@ def declared_by(settings: BackendSettings, asked: Asked) -> Iterator[dict[Cell, 
 def probe(
     asked: Asked, backend: AskableBackend, declaring: AskableBackend, counted: Counted[Any] = iter
 ) -> list[Support]:
-    """Probe each cell of `backend`, and its declarations; each model is `counted`."""
+    """Return the support of each cell, by judging all its models on `backend`.
+
+    `declaring` is the backend whose answers are the declarations of `backend`. `counted` passes
+    results on and shows the progress. Raises Defect if opcheck's own part of an adapter fails,
+    ValueError if a case's data cannot be made.
+    """
     cases = [case for cases in asked.values() for case in cases]
     return support(asked, [*counted(Scheduler(cases, [backend]))], declared(asked, declaring))
 
 
 def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
-    """Ask a backend of `opcheck.backends.connect` about each cell; None: no usable answer."""
+    """Return what a backend declares of each cell, by its first case: True if it supports it.
+
+    None where there is no case or no usable answer; once it crashes, is too slow or takes too much
+    memory, of all cells that follow. `backend` answers with declarations, as those of
+    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made, Defect if
+    opcheck's own part of an adapter fails.
+    """
     declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
     driver: Driver[Cell, model.Reply] = Driver()
@@ -245,7 +285,10 @@ def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
 def support(
     asked: Asked, results: Iterable[LiveResult | Record], declarations: Mapping[Cell, bool | None]
 ) -> list[Support]:
-    """Derive the support of each cell from the `results` of one backend and its declarations."""
+    """Return the support of each cell by the `results` of one backend and its declarations.
+
+    Cases without a result are left out.
+    """
     found = {one.case if isinstance(one, Record) else one.case.id: one for one in results}
     return [
         _support(
@@ -260,6 +303,11 @@ def support(
 def _support(
     cell: Cell, declared: bool | None, pairs: Sequence[tuple[Case, LiveResult | Record]]
 ) -> Support:
+    """Return the support of one cell by its cases and their results, of which the worst counts.
+
+    Its verdict is None if no case has one that says anything of the backend. `declared` is what the
+    backend declares of the cell, None if nothing.
+    """
     # What no model can state is nothing that a backend has or lacks.
     judged = [(case, result) for case, result in pairs if not result.inexpressible or result.beyond]
     if not judged:

@@ -55,7 +55,12 @@ class Limits:
 
 
 def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list[BackendSettings]:
-    """Return the settings of backends, the default ones if none; UsageError for all wrong ones."""
+    """Return the settings of backends, the default ones if none is `wanted`.
+
+    Their files go to `folder`. Raises UsageError with all that are wrong: unknown, named twice,
+    malformed or not trusted; also for a memory limit that is malformed, and CaseFileError for a
+    wrong opcheck.toml.
+    """
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
 
@@ -78,7 +83,11 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
 
 @contextmanager
 def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
-    """The backends, being started."""
+    """Start backends, each with so many workers; the context is their pools, in order.
+
+    They are not connected yet, and end with the context. Raises BackendUnavailable if no process
+    can be started.
+    """
     with ExitStack() as stack:
         yield [
             stack.enter_context(closing(pool.Pool(of_backend, workers))) for of_backend in settings
@@ -86,7 +95,11 @@ def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[
 
 
 def connect(pools: Sequence[Pool]) -> None:
-    """Wait for all backends, or report each one that cannot be used."""
+    """Wait for all backends.
+
+    Raises UsageError if two are one backend or an address is wrong, and else BackendUnavailable,
+    with all that cannot be used.
+    """
     by_address: dict[str, Pool] = {}
 
     def connected(pool: Pool) -> None:
@@ -101,7 +114,11 @@ def connect(pools: Sequence[Pool]) -> None:
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Call a function on every item; raise all errors as one."""
+    """Call a function on every item; return the results in order.
+
+    If it raises OpcheckErrors, raises one with the messages of all after the last item: of the
+    class of the first UsageError, or else of the first error. Any other exception ends it at once.
+    """
     results: list[Result] = []
     failures: list[OpcheckError] = []
     for item in items:
@@ -115,7 +132,10 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
 
 def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
-    """Return an error with the messages of all."""
+    """Return an error with the messages of all, each line once.
+
+    Its class is that of the first UsageError, or else of the first error.
+    """
     # A wrong command line comes before a backend that is missing.
     usage_errors = [error for error in failures if isinstance(error, UsageError)]
     worst = (usage_errors or failures)[0]
@@ -127,10 +147,12 @@ def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
 def consulted(
     cases: Sequence[Case], given: Sequence[str], folder: Path, limits: Limits, workers: int = 1
 ) -> Iterator[dict[str, Pool]]:
-    """Connect the oracles of `cases`, by name; raises UsageError for those not allowed.
+    """Connect the oracles of `cases`; the context is their pools by the names that the cases use.
 
     Any of `given`, the backends that the user names, may be an oracle. Of other backends, only
-    those that run no code which a file may name.
+    those that run no code which a file may name, and profiles of a trusted opcheck.toml. Raises
+    UsageError for those not allowed, not trusted or unknown and for a wrong opcheck.toml,
+    BackendUnavailable for those that cannot be used.
     """
     oracles = oracles_of(cases)
 
@@ -159,7 +181,12 @@ def consulted(
 
 
 def _require_harmless(address: str) -> None:
-    """Raise UsageError for an oracle of a case file that is code, unless its profile is trusted."""
+    """Raise UsageError for an oracle of a case file that is code to run, or is unknown.
+
+    An address is code if its kind is `cmd`, `onnx` or `py`, or if another package offers its kind
+    and it has a detail or options. A profile of opcheck.toml passes if it names no code or its file
+    is trusted, else it raises UntrustedCode. Raises CaseFileError for a wrong opcheck.toml.
+    """
     profile = profiles(Path.cwd()).get(address)
     if profile:
         profile.require_trust(f"-b {shlex.quote(address)}")
@@ -169,7 +196,10 @@ def _require_harmless(address: str) -> None:
 
 
 def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
-    """Raise UsageError where backends are to be compared with each other, and there is only one."""
+    """Raise UsageError where backends are to be compared with each other, and there is only one.
+
+    `backends` is their number. Cases beyond opcheck do not count.
+    """
     asked = (case for case in cases if case.expect.compares_backends and not case.beyond)
     alone = [": ".join(dict.fromkeys((str(case.source), case.id))) for case in asked]
     if alone and backends < 2:
@@ -179,7 +209,11 @@ def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
 
 
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
-    """Facts that users' ledgers are checked against; `cases` are all that were read."""
+    """Return facts that users' ledgers are checked against; `cases` are all that were read.
+
+    Among them is a function that returns why an address names no backend here, None if it names
+    one. Raises CaseFileError for a wrong opcheck.toml.
+    """
     known = profiles(Path.cwd())
 
     def why_none(address: str) -> str | None:
@@ -212,7 +246,11 @@ class InProcess:
         return not self._done
 
     def ask(self, question: Question) -> int:
-        """Answer a question at once; raises Defect, BackendUnavailable and KeyboardInterrupt."""
+        """Answer a question at once; return its number, with which `replies` yields the answer.
+
+        Raises Defect if opcheck's own part of an adapter fails, BackendUnavailable if the processor
+        cannot be brought back to IEEE 754's default mode, and KeyboardInterrupt.
+        """
         self._asked += 1
         _require_default_mode("before a call")
         # Of NumPy, a thread's handling of overflow and the like is restored too.
@@ -232,16 +270,17 @@ class InProcess:
         self._done.clear()
 
     def replies(self, readable: Collection[Any]) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies that nobody took yet."""
+        """Yield the replies that nobody took yet, with their numbers; `readable` is not used."""
         while self._done:
             yield self._done.popleft()
 
 
 @contextmanager
 def _staying() -> Iterator[None]:
-    """Turn `os._exit` into SystemExit: a kernel that ends this process with 0 would end it green.
+    """Turn `os._exit` into SystemExit until the block ends: a context manager, which yields None.
 
-    Processes that a kernel forks leave as they like.
+    A kernel that ends this process with 0 would end it green. Processes that a kernel forks leave
+    as they like.
     """
     leave = os._exit
     own_process = os.getpid()
@@ -259,7 +298,10 @@ def _staying() -> Iterator[None]:
 
 
 def _require_default_mode(when: str) -> None:
-    """Have this process compute by IEEE 754's default; raise BackendUnavailable if it cannot."""
+    """Have this process compute by IEEE 754's default; raise BackendUnavailable if it cannot.
+
+    The message begins with `when`.
+    """
     deviations = floating_point.reset()
     if deviations:
         message = f"{when}, nothing can be judged in this process: {', '.join(deviations)}"
@@ -290,7 +332,11 @@ class Driver(Generic[Key, Found]):
         key: Key,
         reply: Reply | None = None,
     ) -> None:
-        """Ask a backend the next question; `collect` yields the result with `key` at the end."""
+        """Ask a backend the next question; `collect` yields the result with `key` at the end.
+
+        `reply` is that to the question before, None for the first. Raises what the generator
+        raises, and what the backend's `ask` raises.
+        """
         try:
             question = next(questions) if reply is None else questions.send(reply)
         except StopIteration as end:
@@ -299,7 +345,11 @@ class Driver(Generic[Key, Found]):
             self._asked.setdefault(backend, {})[backend.ask(question)] = questions, key
 
     def collect(self) -> Iterator[tuple[Key, Found]]:
-        """Yield the results that are there, after a short wait where there are none yet."""
+        """Yield the results that are there, after a short wait where there are none yet.
+
+        Replies are sent to their generators, which may ask again. Raises Defect if opcheck's own
+        part of an adapter fails.
+        """
         if not self._ended:
             connections = [
                 connection for backend in self._asked for connection in backend.connections
@@ -319,7 +369,11 @@ class Driver(Generic[Key, Found]):
 def answers(
     asked: Sequence[tuple[AskableBackend, Questions[Found]]], meanwhile: Callable[[], None]
 ) -> list[Found]:
-    """Return the results of several generators of questions; call `meanwhile` now and then."""
+    """Return the results of several generators of questions, in order.
+
+    `meanwhile` is called while replies are awaited. Raises what it raises, and Defect if opcheck's
+    own part of an adapter fails.
+    """
     driver: Driver[int, Found] = Driver()
     for number, (backend, questions) in enumerate(asked):
         driver.start(backend, questions, number)
@@ -331,12 +385,15 @@ def answers(
 
 
 def ask_once(question: Question) -> Questions[Reply]:
-    """Ask one question, and return its reply."""
+    """Ask one question, and return its reply; a generator of questions."""
     return (yield question)
 
 
 def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome]) -> Found:
-    """Return the result of questions that are answered in this process."""
+    """Return the result of a generator of questions, which `answer` answers in this process.
+
+    Raises what `answer` or the generator raises.
+    """
     try:
         question = next(questions)
         while True:
@@ -370,7 +427,10 @@ def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) ->
 
 
 def machine() -> timing.Machine:
-    """Describe this machine."""
+    """Return a description of this machine: processor, cores, load and memory in bytes.
+
+    What is unknown is "".
+    """
     return timing.Machine(
         processor=processor_fields().get("model name") or platform.processor(),
         cores=interrupt.processors(),
@@ -389,6 +449,7 @@ def beyond_caches() -> int:
 
 
 def _read(path: Path) -> str:
+    """Return the text in a file without blanks around it, "" if it cannot be read."""
     with suppress(OSError):
         return path.read_text(encoding="utf-8").strip()
     return ""
@@ -399,7 +460,8 @@ def in_parallel(
 ) -> Generator[Result]:
     """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
 
-    Raises what `work` raises, and ProcessDied if a process is killed.
+    It is done in this process, in order, for a `count` of 1 or a single job. Raises what `work`
+    raises, and ProcessDied if a process is killed.
     """
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)
@@ -415,7 +477,10 @@ def in_parallel(
 def _in_processes(
     work: Callable[[Item], Result], jobs: Sequence[Item], count: int
 ) -> Generator[Result]:
-    """Yield what `in_parallel` yields, from processes; raises BrokenExecutor if one dies."""
+    """Yield the result of `work` for each of `jobs`, as it comes, from at most `count` processes.
+
+    Raises what `work` raises, and BrokenExecutor if a process dies.
+    """
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN
     with interrupt.processes(min(count, len(jobs)), "spawn", signal.signal, ignoring) as pool:

@@ -41,7 +41,18 @@ ATTRIBUTE_PROTOS: dict[str, Any] = {
 
 
 def model_of(task: Task, *, whole: bool = True) -> ModelProto:
-    """`task` as a model, or NotExpressible; unless `whole`, large weights may lie in a file."""
+    """Return `task` as a model at its own opset, with the lowest IR version that allows it.
+
+    A task that is a model is returned with all its weights, or unless `whole` without large ones
+    that lie in a file. Outputs have the ranks and types that the task states, or else those that
+    onnx infers.
+
+    Raises NotExpressible for what no ONNX model can state, such as an invalid node of DirectML or a
+    sequence of a type that no operator takes; NotSupported for constants that DirectML's operator
+    leaves open; UsageError if a file of weights has changed; and ValueError or TypeError for an
+    attribute that ONNX does not hold, a graph that is not in its syntax, and an opset without an IR
+    version.
+    """
     if task.model is not None:
         pieces = weights.pieces(task.model) if whole else [task.model]
         return ModelProto.FromString(b"".join(pieces))
@@ -77,13 +88,21 @@ def model_of(task: Task, *, whole: bool = True) -> ModelProto:
 
 
 def text_of(task: Task) -> str:
-    """Return the model of `task` in ONNX's textual form; raises NotExpressible."""
+    """Return the model of `task` in ONNX's textual form, without blanks at its ends.
+
+    Raises NotExpressible for what no model can state, NotSupported for constants that DirectML's
+    page leaves open, UsageError for weights that have changed, and ValueError or TypeError for
+    attributes that ONNX does not hold.
+    """
     text: str = onnx.printer.to_text(model_of(task))
     return text.strip()
 
 
 def with_weights(task: Task) -> Task:
-    """`task` with the weights in its model, for code that reads `task.model` by itself."""
+    """Return `task` with the weights in its model, for code that reads `task.model` by itself.
+
+    `task` itself if none lie in a file. Raises UsageError if such a file has changed.
+    """
     if task.model is None or not weights.are_outside(task.model):
         return task
     return replace(task, model=b"".join(weights.pieces(task.model)))
@@ -91,7 +110,11 @@ def with_weights(task: Task) -> Task:
 
 @contextmanager
 def opened(model: ModelProto, *, as_file: bool = False) -> Iterator[str | bytes]:
-    """A whole model as bytes; one with large weights, or if asked, as the path of a file."""
+    """Open a whole model as bytes; one with large weights, or if asked, as the path of a file.
+
+    A context manager; the file is gone at its end. Raises UsageError if a file of weights has
+    changed.
+    """
     data = model.SerializeToString()
     if not (as_file or weights.are_outside(data)):
         yield data
@@ -103,14 +126,20 @@ def opened(model: ModelProto, *, as_file: bool = False) -> Iterator[str | bytes]
 
 
 def _inputs(task: Task) -> list[str]:
-    """The node's inputs, without those that only its subgraphs use."""
+    """Return the names of the node's inputs, without those that only its subgraphs use.
+
+    "" is for one that is left out before the last.
+    """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     outer = opset.outer(schema, task.slots) if schema else []
     return [*opset.without_end([name for name in task.slots if name not in outer])]
 
 
 def _state_types(task: Task, graph: onnx.GraphProto) -> None:
-    """Give a subgraph's inputs and outputs types that runtimes ask for, where it states none."""
+    """Give a subgraph's inputs and outputs types that runtimes ask for, where it states none.
+
+    Changes `graph`, one of a Loop, a Scan or a SequenceMap, in place; others stay as they are.
+    """
     types: list[tuple[DType, Sequence[None] | None]] = []
     outputs: Sequence[ValueInfoProto] = ()
     if task.op.name == "Loop":
@@ -134,16 +163,26 @@ def _state_types(task: Task, graph: onnx.GraphProto) -> None:
 
 
 def output_names(task: Task) -> list[str]:
-    """The names of the outputs in a model, where none may be called as an input is."""
+    """Return the names of the outputs in a model, where none may be called as an input is.
+
+    Outputs that are left out have none.
+    """
     return [*filter(None, _output_slots(task))]
 
 
 def _output_slots(task: Task) -> list[str]:
+    """Return the names of the outputs in the operator's order, "" for one that is left out.
+
+    One that an input has too gets the ending "_out".
+    """
     return [f"{name}_out" if name and name in task.slots else name for name in task.output_slots]
 
 
 def ir_version(domain: str, at_opset: int) -> int:
-    """The lowest IR version that allows `at_opset`: old runtimes refuse newer ones."""
+    """Return the lowest IR version that allows `at_opset`: old runtimes refuse newer ones.
+
+    Raises ValueError for a domain or an opset that onnx's table lacks.
+    """
     if domain == "" and at_opset < 5:
         # onnx's table has no opsets 2 to 4; they shipped with IR version 3, as 1 and 5 did.
         return 3
@@ -151,6 +190,11 @@ def ir_version(domain: str, at_opset: int) -> int:
 
 
 def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeProto:
+    """Return an attribute of ONNX, of the type that the schema declares or `Typed` states.
+
+    A text for a graph is parsed. Raises ValueError for one that is not in ONNX's syntax, and for an
+    empty list without a declared type; TypeError for a value of another type.
+    """
     if isinstance(value, Typed) and value.type != "tensor":
         return helper.make_attribute(name, value.value, attr_type=ATTRIBUTE_PROTOS[value.type])
     if isinstance(value, Typed):
@@ -167,6 +211,10 @@ def _attribute(op: OpVersion, name: str, value: AttrValue | Typed) -> AttributeP
 
 
 def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
+    """Return the declaration of an output: its name, and its dtype and rank if they are known.
+
+    Sizes are open.
+    """
     if output.dtype is None:
         return helper.make_empty_tensor_value_info(name)
     rank = None if output.rank is None else [None] * output.rank
@@ -176,8 +224,10 @@ def _output_info(name: str, output: OutputSpec) -> ValueInfoProto:
 def _with_sequences(task: Task, node: NodeProto) -> tuple[list[NodeProto], dict[str, Array]]:
     """Return `node` with nodes that make its sequences of tensors, and take apart what it gives.
 
-    Also the constants that these need. See `opset.without_sequences`. Raises NotExpressible for
-    types whose sequences no operator takes apart.
+    Also the constants that these need. `node` is changed in place. See `opset.without_sequences`.
+
+    Raises NotExpressible for types whose sequences no operator takes apart, and for an optional of
+    a sequence of no tensors.
     """
     schema = opset.versions(task.op.domain, task.op.name).get(task.op.since)
     if schema is None:
@@ -218,7 +268,8 @@ def _making_input(
 ) -> list[NodeProto]:
     """Return the nodes that make a list of a node's tensors, which then has it as its input.
 
-    None where an optional that may be left out has no tensor, or the tensor itself is stated.
+    Changes `node` in place. None are returned, and nothing is changed, where an optional that may
+    be left out has no tensor, or the tensor itself is stated.
     """
     others = [name for name in node.input if opset.place([parameter], name) is None]
     tensors = [name for name in node.input if name not in others]
@@ -238,7 +289,8 @@ def _taking_output(
 ) -> list[NodeProto]:
     """Return the nodes that take a node's list apart: its length, then the tensors.
 
-    The list becomes the node's output. What the nodes need is added to `constants`.
+    The list becomes the output of `node`, which is changed. What the nodes need is added to
+    `constants`. For an optional, the length is 1 if it has a value, else 0.
     """
     length, *tensors = _output_slots(task)
     name = parameter.name if parameter.option == "variadic" else f"{parameter.name}_sequence"
@@ -268,7 +320,10 @@ def _taking_output(
 
 
 def _making(parameter: opset.Parameter, tensors: Sequence[str], dtype: DType) -> list[NodeProto]:
-    """Return nodes that make a sequence or an optional of tensors, of a type if there are none."""
+    """Return nodes that make a sequence or an optional of tensors, of a type if there are none.
+
+    The last one gives `parameter.name`.
+    """
     is_sequence = parameter.listed == "seq("
     is_of_sequence = "seq(" in parameter.listed
     nodes: list[NodeProto] = []
@@ -288,14 +343,20 @@ def _making(parameter: opset.Parameter, tensors: Sequence[str], dtype: DType) ->
 
 
 def _type(dtype: DType, of_sequence: bool = False) -> AttributeProto:
-    """Return the attribute of an Optional without an element."""
+    """Return the attribute `type` of an Optional without an element.
+
+    That is of a tensor, or of a sequence of tensors.
+    """
     tensor = helper.make_tensor_type_proto(dtype.onnx, None)
     type_ = helper.make_sequence_type_proto(tensor) if of_sequence else tensor
     return helper.make_attribute("type", type_)
 
 
 def _state_inferred(model: ModelProto) -> None:
-    """Give each output a rank and a type, if it has none, where ONNX can infer them."""
+    """Give each output a rank and a type, if it has none, where ONNX can infer them.
+
+    Changes `model` in place; not at all if the inference fails.
+    """
     copy = ModelProto.FromString(model.SerializeToString())
     for node in copy.graph.node:
         if node.op_type != "Split":
@@ -319,10 +380,11 @@ def _state_inferred(model: ModelProto) -> None:
 
 
 def sized(model: ModelProto, tensors: Iterable[TensorType]) -> ModelProto:
-    """A copy of a model whose inputs have the sizes of the tensors that are fed.
+    """Return a copy of a model whose inputs have the sizes of the tensors that are fed.
 
     A symbol for one of these sizes is that size everywhere: in inputs, outputs, `value_info` and
-    subgraphs. Other symbols are left out, because no size is open once all inputs are fed.
+    subgraphs. Other symbols, and those of several sizes, are left out, because no size is open once
+    all inputs are fed. Inputs that are not among `tensors` keep their sizes.
     """
     copy = ModelProto.FromString(model.SerializeToString())
     shapes = {one.name: one.shape for one in tensors}
@@ -346,7 +408,11 @@ def sized(model: ModelProto, tensors: Iterable[TensorType]) -> ModelProto:
 
 
 def substance(model: ModelProto) -> bytes:
-    """A model without what changes no answer: its maker, IR version and output types."""
+    """Return a model as bytes, without what changes no answer.
+
+    That is its maker, IR version and output types. Models of equal substance have equal bytes,
+    whatever the order of attributes.
+    """
     copy = ModelProto.FromString(model.SerializeToString())
     for field in ("producer_name", "producer_version", "doc_string", "ir_version"):
         copy.ClearField(field)
@@ -360,7 +426,11 @@ def substance(model: ModelProto) -> bytes:
 
 
 def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
-    """DirectML's operator as nodes, constants and opset; NotExpressible for an invalid one."""
+    """Return DirectML's operator as nodes, constants by name, and the opset.
+
+    Raises NotExpressible for one that the reference page forbids or that ONNX lacks; NotSupported
+    for constants that the page leaves open.
+    """
     schema = opset.versions(opset.DML, task.op.name)[1]
     try:
         lacking = [*opset.missing(schema.inputs, task.slots)]
@@ -379,7 +449,11 @@ def _of_direct_ml(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 
 
 def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
-    """A node of ONNX, between casts where that has other types of booleans or indices."""
+    """Return a node of ONNX, between casts where that has other types of booleans or indices.
+
+    Also constants by name, and the opset. Raises InvalidNode for what the page forbids, or ONNX
+    lacks; NotSupported for constants that the page leaves open.
+    """
     one = direct_ml.LOWERED[task.op.name].chosen(task.attrs)
     attrs, otherwise = one.checked(task.inputs, task.attrs)
     reject(one.fits == "matrices" and len(task.inputs[0].shape) > 2, "ONNX has no stacks of Gemm")
@@ -419,7 +493,11 @@ def _one_node(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 
 
 def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
-    """Transpose (reduced axes last) → Reshape → an operator of version 13 → both back."""
+    """Return DirectML's operator of rows as nodes, constants by name, and the opset.
+
+    Transpose (reduced axes last) → Reshape → an operator of version 13 → both back. Without `Axes`,
+    the last axis is reduced. Raises InvalidNode for axes or sizes that the page forbids.
+    """
     (tensor,) = task.inputs
     (output,) = task.outputs
     shape = task.inputs[0].shape
@@ -444,7 +522,7 @@ def _rows(task: Task) -> tuple[list[NodeProto], dict[str, Array], int]:
 
 
 def opset_of(model: ModelProto, domain: str = "") -> int:
-    """The opset of a domain that a model imports, 0 if none."""
+    """Return the opset of a domain that a model imports, the highest of several, 0 if none."""
     imported = [one for one in model.opset_import if onnx_defs.domain_of(one.domain) == domain]
     return max((one.version for one in imported), default=0)
 
@@ -453,6 +531,10 @@ class WholeModel:
     """A model with its own functions expanded, on tensors of these types."""
 
     def __init__(self, data: bytes, fed: Sequence[TensorType]) -> None:
+        """Read a model; raises DecodeError if `data` is not one.
+
+        Raises ValueError if its functions stand for too many nodes, or call each other too deeply.
+        """
         self._proto = onnx_defs.without_functions(ModelProto.FromString(data))
         self._fed = fed
 
@@ -464,11 +546,12 @@ class WholeModel:
         return tuple(n if counts[n] == 1 else f"{n}_{at}" for at, n in enumerate(names))
 
     def opset(self, domain: str) -> int:
-        """The opset of a domain that it imports, 0 if none."""
+        """Return the opset of a domain that it imports, 0 if none."""
         return opset_of(self._proto, domain)
 
     @cached_property
     def _types(self) -> Mapping[str, ValueInfoProto]:
+        """The tensors whose types onnx infers, by name; empty if the inference fails."""
         try:
             found = infer_shapes(sized(self._proto, self._fed), data_prop=True).graph
         except (InferenceError, MemoryError):
@@ -489,16 +572,19 @@ class WholeModel:
         return ""
 
     def is_tensor(self, name: str) -> bool:
-        """Return False for a sequence or an optional, as far as onnx infers types."""
+        """Return False for a sequence or an optional, as far as onnx infers types; else True."""
         return name not in self._types or self._types[name].type.HasField("tensor_type")
 
     def dtype(self, name: str) -> DType | None:
-        """The dtype of a tensor; None where onnx cannot infer it."""
+        """Return the dtype of a tensor; None where onnx cannot infer it, and for other values."""
         info = self._types.get(name)
         return named(info.type.tensor_type.elem_type) if info else None
 
     def nbytes(self, name: str) -> int:
-        """The size of a tensor in bytes, 0 where onnx cannot infer it."""
+        """Return the size of a tensor in bytes, 0 where onnx cannot infer its dtype or shape.
+
+        A size that is open counts as 0.
+        """
         dtype = self.dtype(name)
         if dtype is None:
             return 0
@@ -510,8 +596,11 @@ class WholeModel:
     def with_branch(self, place: int, *, then: bool) -> bytes | None:
         """Return the model with the branch that an If takes in place of the node.
 
-        None for a branch with a sparse constant, or with graphs that give a tensor of the branch
-        another meaning.
+        `place` is the node's among the nodes; its name is put before those of the branch. None for
+        a branch with a sparse constant, or with graphs that give a tensor of the branch another
+        meaning.
+
+        Raises IndexError for a place without a node, and StopIteration for a node without branches.
         """
         copy = ModelProto.FromString(self._proto.SerializeToString())
         for name, node in zip(self.nodes, copy.graph.node, strict=True):
@@ -538,7 +627,10 @@ class WholeModel:
         return copy.SerializeToString()
 
     def giving(self, names: Sequence[str], *, alone: bool = False) -> tuple[bytes, list[str]]:
-        """The model with these outputs after its own, or `alone`, and which were none before."""
+        """Return the model with these outputs after its own, or `alone`, and those that were none.
+
+        A name twice counts once. A tensor of unknown type becomes an output without one.
+        """
         copy = ModelProto.FromString(self._proto.SerializeToString())
         if alone:
             del copy.graph.output[:]
@@ -550,7 +642,7 @@ class WholeModel:
 
 
 def _own_tensors(graph: onnx.GraphProto) -> list[str]:
-    """Return the names of what a graph computes and holds."""
+    """Return the names of what a graph computes and holds, "" for outputs that are left out."""
     return [
         *chain.from_iterable(node.output for node in graph.node),
         *(tensor.name for tensor in graph.initializer),
@@ -558,7 +650,10 @@ def _own_tensors(graph: onnx.GraphProto) -> list[str]:
 
 
 def _names_in(graph: onnx.GraphProto, names: Iterable[str], prefix: str) -> dict[str, str]:
-    """Return names with a prefix, which is made longer until the graph has none of them."""
+    """Return new names, by `names`, that the graph and those below it have not: with a prefix.
+
+    Underscores make the prefix longer if need be. "" has no new name.
+    """
     graphs = onnx_defs.messages(graph, onnx.GraphProto)
     known = {*chain.from_iterable(map(_declared, graphs))}
     names = [*names]
@@ -570,7 +665,7 @@ def _names_in(graph: onnx.GraphProto, names: Iterable[str], prefix: str) -> dict
 def _joined_outputs(
     branch: onnx.GraphProto, node: NodeProto, new_names: dict[str, str]
 ) -> list[NodeProto]:
-    """Let the outputs of a branch have the names of an If's, in `new_names`.
+    """Let the outputs of a branch have the names of an If's, in `new_names`, in place.
 
     Return an Identity for each whose tensor is from around the branch, or has another name already.
     """
@@ -595,7 +690,7 @@ def _declared(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _rename(graph: onnx.GraphProto, new_names: Mapping[str, str]) -> None:
-    """Rename tensors in a graph and in those below; its own outputs keep their names."""
+    """Rename tensors in a graph, in place, and in those below; its own outputs keep their names."""
     outer, *inner = onnx_defs.messages(graph, onnx.GraphProto)
     for node in chain.from_iterable(one.node for one in (outer, *inner)):
         node.input[:] = [new_names.get(name, name) for name in node.input]

@@ -63,12 +63,12 @@ ORIGIN_FIELDS = (
 
 
 def folder_name(case: str) -> str:
-    """The name of the folder of the case with this id, safe on every file system.
+    """Return the name of the folder of the case with this id, safe on every file system.
 
     It is the id, percent-encoded as in a URL but for letters, digits and ``_ . , = + @ # ~ -``.
     Also encoded are the first character of a name that begins with a dot or like a device of
-    Windows (con, nul …), and a dot at the end. A name of more than 150 characters is cut, and
-    ends in ``%-`` and the first 20 hexadecimal digits of the id's SHA-256.
+    Windows (con, nul …), and a dot at the end. A name of more than 150 characters is cut, and ends
+    in ``%-`` and the first 20 hexadecimal digits of the id's SHA-256.
 
     Different ids have different names; if they differ in more than the case of letters, names do.
     """
@@ -86,7 +86,7 @@ def folder_name(case: str) -> str:
 
 
 def task_folder_name(task: Task) -> str:
-    """The name of the folder of a task that is the case's but for its opset."""
+    """Return the name of the folder of a task that is the case's but for its opset."""
     # No id of a case holds "~", that of a legal twin but the one at its end.
     return folder_name(f"{task.case}~opset{task.opset}")
 
@@ -96,7 +96,10 @@ class NotDelivered(ValueError):
 
 
 def write_question(folder: Path, model: ModelProto | None, task: Task, inputs: Tensors) -> None:
-    """Write the model, if there is one, and its inputs into `folder`, made if it is not there."""
+    """Write the model, if there is one, and its inputs into `folder`, made if it is not there.
+
+    Raises ValueError for an input that no file can hold, and OSError where nothing can be written.
+    """
     data = folder / DATA_SET
     data.mkdir(parents=True, exist_ok=True)
     if model is not None:
@@ -106,11 +109,15 @@ def write_question(folder: Path, model: ModelProto | None, task: Task, inputs: T
 
 
 def _bytes(value: Value, task: Task, name: str) -> bytes:
+    """Return an input or output of a task as a .pb file holds it; raises ValueError if none can."""
     return value_bytes(value, _declared(value, task, name), name)
 
 
 def _declared(value: Value, task: Task, name: str) -> TypeProto | None:
-    """The type of an input or output of a task that is a model; None of a plain tensor."""
+    """Return the type of an input or output of a task that is a model; None for a plain tensor.
+
+    Raises StopIteration for a name that the model lacks.
+    """
     if isinstance(value, np.ndarray):
         return None
     graph = ModelProto.FromString(task.model or b"").graph
@@ -118,7 +125,7 @@ def _declared(value: Value, task: Task, name: str) -> TypeProto | None:
 
 
 def write_output(path: Path, value: Array | Items, task: Task, name: str) -> None:
-    """Write an output; raises ValueError if no file can hold it."""
+    """Write an output; raises ValueError if no file can hold it, OSError if none can be written."""
     if isinstance(value, Items):
         try:
             data = _bytes([*value.values], task, name)
@@ -130,7 +137,10 @@ def write_output(path: Path, value: Array | Items, task: Task, name: str) -> Non
 
 
 def other_question(path: Path, model: ModelProto | None, task: Task, inputs: Tensors) -> str | None:
-    """Return how a folder differs from this model on these inputs; missing files do not count."""
+    """Return how a folder differs from this model on these inputs; missing files do not count.
+
+    None if it does not. A file that cannot be read is a difference, too.
+    """
     written = path / MODEL
     if model is not None and written.exists():
         try:
@@ -155,6 +165,7 @@ def other_question(path: Path, model: ModelProto | None, task: Task, inputs: Ten
 
 
 def _same(one: Value, other: Value) -> bool:
+    """Return True if two values are equal bit by bit: tensors, lists of them, or None."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
@@ -163,7 +174,14 @@ def _same(one: Value, other: Value) -> bool:
 
 
 def read_outputs(folder: Path, specs: Sequence[OutputSpec], model: bytes | None = None) -> Tensors:
-    """The outputs in `folder`, in order; raises NotDelivered for a missing one, and ValueError."""
+    """Return the outputs in `folder`, in order, as backends return them, by the names of the files.
+
+    Sequences and optionals are read by the types that `model` declares; without it all are tensors.
+
+    Raises NotDelivered for a missing one; ValueError for one too many, for one in two formats and
+    for a file that cannot be read; BeyondOpcheck, a ValueError, for a value that opcheck does not
+    judge.
+    """
     names = _names_in(folder)
     files = [file_of("output", number, names) for number in range(len(specs))]
     more = [name for name in names if _is_output(name) and name not in files]
@@ -180,11 +198,15 @@ def read_outputs(folder: Path, specs: Sequence[OutputSpec], model: bytes | None 
 
 
 def _names_in(folder: Path) -> list[str]:
+    """Return the sorted names of a folder's entries; none if there is no such folder."""
     return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
 
 
 def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
-    """The file of an input or output among `names`; raises ValueError where there are two."""
+    """Return the file of an input or output among `names`, a .pb or a .npy; None if there is none.
+
+    Raises ValueError if there are both.
+    """
     possible = [f"{what}_{number}{suffix}" for suffix in _SUFFIXES]
     there = [name for name in possible if name in names]
     if len(there) > 1:
@@ -193,12 +215,19 @@ def file_of(what: str, number: int, names: Sequence[str]) -> str | None:
 
 
 def _is_output(name: str) -> bool:
-    """Return True if a file is surely meant as an output, unlike logs."""
+    """Return True if a file is surely meant as an output, unlike logs.
+
+    So are .pb and .npy files that are no inputs, and names that begin with "output".
+    """
     tensor = name.lower().endswith(_SUFFIXES) and not _INPUT.fullmatch(name)
     return tensor or name.lower().startswith("output")
 
 
 def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
+    """Return a value from a file; raises ValueError for one that is damaged or too large.
+
+    So too for a .npy file of 16 bits where bfloat16 is wanted, which NumPy's format lacks.
+    """
     value = read_value(path, declared)
     is_bits = path.suffix == ".npy" and isinstance(value, np.ndarray) and value.dtype == "uint16"
     if is_bits and spec.dtype is DTYPES["bfloat16"]:
@@ -208,7 +237,11 @@ def _read(path: Path, declared: TypeProto | None, spec: OutputSpec) -> Value:
 
 
 def read_status(folder: Path) -> tuple[FailureKind, str] | None:
-    """The status in `folder`, if there is one; raises ValueError if there is anything else too."""
+    """Return the kind and the text of the status in `folder`, None if there is none.
+
+    No more than 4,000 characters are read; an empty text becomes one that says so. Raises
+    ValueError for two statuses, for an output besides, and for a file that cannot be read.
+    """
     found = [kind for kind in KINDS if (folder / f"{kind}.txt").exists()]
     if len(found) > 1:
         raise ValueError(" and ".join(f"{kind}.txt" for kind in found) + " are both there")
@@ -226,18 +259,21 @@ def read_status(folder: Path) -> tuple[FailureKind, str] | None:
 
 
 def write_status(folder: Path, kind: FailureKind, text: str) -> None:
-    """Write a status into `folder`."""
+    """Write a status into `folder`, which exists; raises OSError if that fails."""
     # A message may hold lone surrogates.
     (folder / f"{kind}.txt").write_bytes(f"{text}\n".encode(errors="backslashreplace"))
 
 
 def refusal_text(refusal: Raised) -> str:
-    """A refusal as text: its kind if known, its detail, and a mark if it is by accident."""
+    """Return a refusal as text: its kind if known, its detail, and a mark if it is by accident."""
     return str(refusal) if refusal.documented else f"{_ACCIDENT}{refusal}"
 
 
 def read_refusal(text: str) -> Raised:
-    """Read a text that `refusal_text` wrote; any other text is a reason in words."""
+    """Return the refusal that `refusal_text` wrote; any other text is a reason in words.
+
+    Such a one has no kind and counts as documented.
+    """
     words = text.removeprefix(_ACCIDENT)
     parts = re.fullmatch(r"(?s)(?P<kind>[A-Za-z_]\w*)(: (?P<detail>.*))?", words)
     if not parts:
@@ -246,7 +282,11 @@ def read_refusal(text: str) -> Raised:
 
 
 def write_origin(folder: Path, backend: BackendInfo | None) -> None:
-    """Mark `folder` as written by opcheck, with the outputs of `backend`."""
+    """Mark `folder` as written by opcheck, with the outputs of `backend`, None for questions alone.
+
+    Its address is that in `of`, if there is one. A mark from before is replaced. Raises OSError if
+    that fails.
+    """
     fields = backend and {name: getattr(backend, name) for name in ORIGIN_FIELDS}
     if fields and backend and backend.of:
         fields["address"] = backend.of
@@ -255,7 +295,10 @@ def write_origin(folder: Path, backend: BackendInfo | None) -> None:
 
 
 def read_origin(folder: Path) -> BackendInfo | None:
-    """The backend that gave the outputs in `folder`, if known; raises ValueError if unreadable."""
+    """Return the backend that gave the outputs in `folder`, None if unknown or if there are none.
+
+    Raises ValueError if the file is damaged or of another format.
+    """
     if not (folder / MARKER).exists():
         return None
     from pydantic import TypeAdapter
@@ -286,7 +329,11 @@ _BEYOND = {
 
 @contextmanager
 def _decoding(path: Path) -> Iterator[None]:
-    """Name the file in BeyondOpcheck, and turn all else into a ValueError that names it."""
+    """Read a value from the file `path` within this block, a context manager.
+
+    Raises BeyondOpcheck where the block does, and ValueError for any other exception of the block;
+    both then name the file.
+    """
     try:
         yield
     except BeyondOpcheck as error:
@@ -298,13 +345,21 @@ def _decoding(path: Path) -> Iterator[None]:
 
 
 def read_tensor(path: Path) -> Array:
-    """The tensor in a .pb file; raises ValueError, naming the file, for whatever is not one."""
+    """Return the tensor in a .pb file; raises ValueError, naming the file, for whatever is not one.
+
+    So it does for a file that is missing or too large, and BeyondOpcheck, a ValueError, for a type
+    that opcheck lacks.
+    """
     with _decoding(path):
         return array_of(TensorProto.FromString(read_whole(path)))
 
 
 def read_npy(path: Path) -> Array:
-    """The array in a .npy file, in native byte order, never unpickled; raises ValueError."""
+    """Return the array in a .npy file, in native byte order, never unpickled.
+
+    Raises ValueError, naming the file, for whatever is not one, for objects, for bfloat16, which
+    the format lacks, and for a file that is missing or too large.
+    """
     with _decoding(path):
         check_size(path)
         with path.open("rb") as file:
@@ -318,7 +373,10 @@ def read_npy(path: Path) -> Array:
 
 
 def tensor_bytes(array: Array, name: str) -> bytes:
-    """`array` as a .pb file holds it, the same on every machine; raises ValueError if none can."""
+    """Return `array` as a .pb file holds it, the same on every machine; ValueError if none can.
+
+    Raises AttributeError for what is not an array.
+    """
     try:
         tensor = numpy_helper.from_array(array.astype(array.dtype.newbyteorder("=")), name)
         return tensor.SerializeToString(deterministic=True)
@@ -328,7 +386,10 @@ def tensor_bytes(array: Array, name: str) -> bytes:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there whole or not at all, even if this process is killed meanwhile."""
+    """Write a file that is there whole or not at all, even if this process is killed meanwhile.
+
+    It replaces one of this name. Raises OSError if that fails; then no part of it is left.
+    """
     part = path.with_name(f"{path.name}.part")
     try:
         part.write_bytes(data)
@@ -339,7 +400,10 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
-    """Return the bytes of a file; raises ValueError if it is no file, too large or unreadable."""
+    """Return the bytes of a file; raises ValueError if it is not one, too large or unreadable.
+
+    `most` is the largest size in bytes, None for that of a model, 1 GiB.
+    """
     try:
         check_size(path, most)
         return path.read_bytes()
@@ -348,7 +412,10 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
 
 
 def check_size(path: Path, most: int | None = None) -> None:
-    """Raise ValueError if it is no file, or larger than a model may be, or than `most`."""
+    """Raise ValueError if it is not a regular file, or larger than `most` bytes.
+
+    None is for the limit of a model, 1 GiB.
+    """
     limit = MAX_BYTES if most is None else most
     # A pipe would never end.
     if not path.is_file():
@@ -358,7 +425,10 @@ def check_size(path: Path, most: int | None = None) -> None:
 
 
 def initializers(model: ModelProto, names: Collection[str]) -> dict[str, Array]:
-    """The constants of a model that have these names."""
+    """Return the constants of a model that have these names, by name.
+
+    Those that it lacks are left out. Raises UsageError if the file of a large one has changed.
+    """
     found = (tensor for tensor in model.graph.initializer if tensor.name in names)
     return {tensor.name: weights.array(tensor) for tensor in found}
 
@@ -368,7 +438,11 @@ class BeyondOpcheck(ValueError):
 
 
 def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
-    """The type of a tensor, or of those in a sequence or an optional; else raises BeyondOpcheck."""
+    """Return the type of a tensor, or of those in a sequence or an optional.
+
+    It is empty where no type is stated. Raises BeyondOpcheck for maps, sparse tensors, opaque
+    values and sequences of sequences.
+    """
     inner = declared
     sequences = 0
     form = inner.WhichOneof("value")
@@ -384,7 +458,10 @@ def tensor_type(declared: TypeProto) -> TypeProto.Tensor:
 
 
 def element(code: int) -> DType:
-    """The element type of this number; raises BeyondOpcheck, or ValueError where ONNX has none."""
+    """Return the element type of this number in TensorProto.DataType.
+
+    Raises BeyondOpcheck for a type that opcheck lacks, and ValueError for a number that ONNX lacks.
+    """
     dtype = named(code)
     if dtype:
         return dtype
@@ -394,7 +471,13 @@ def element(code: int) -> DType:
 
 
 def read_value(path: Path, declared: TypeProto | None) -> Value:
-    """Read a value, by default a tensor; raises BeyondOpcheck and, naming the file, ValueError."""
+    """Return the value in a file: a tensor, or a sequence or optional if that is `declared`.
+
+    A .npy file has a tensor. An optional without a value is None.
+
+    Raises BeyondOpcheck for elements that opcheck lacks, and ValueError for a file that is missing,
+    too large or damaged; both name the file.
+    """
     if path.suffix == ".npy":
         return read_npy(path)
     form = declared and declared.WhichOneof("value")
@@ -408,6 +491,11 @@ def read_value(path: Path, declared: TypeProto | None) -> Value:
 
 
 def _sequence(proto: SequenceProto) -> list[Array]:
+    """Return the tensors of a sequence, in an array each.
+
+    Raises ValueError for a sequence of anything else and for a damaged tensor, and BeyondOpcheck
+    for elements that opcheck lacks.
+    """
     if proto.elem_type != SequenceProto.TENSOR:
         known = proto.elem_type in SequenceProto.DataType.values()
         name = SequenceProto.DataType.Name(proto.elem_type) if known else proto.elem_type
@@ -416,6 +504,11 @@ def _sequence(proto: SequenceProto) -> list[Array]:
 
 
 def _optional(proto: OptionalProto) -> Value:
+    """Return the value of an optional, a tensor or a list of them; None if it has none.
+
+    Raises ValueError for an optional of anything else and for a damaged tensor, and BeyondOpcheck
+    for elements that opcheck lacks.
+    """
     match proto.elem_type:
         case OptionalProto.UNDEFINED:
             return None
@@ -441,7 +534,12 @@ _DATA_FIELDS = (
 
 
 def array_of(tensor: TensorProto) -> Array:
-    """The array in a tensor; raises ValueError, among others, where there is none."""
+    """Return the array in a tensor; texts are Python's own, in an array of objects.
+
+    Raises ValueError for data in another file or in several fields, an element type that ONNX
+    lacks, sizes below 0 or beyond 1 GiB, and a number of elements that does not fit; BeyondOpcheck
+    for a type that opcheck lacks. onnx and NumPy may raise others for damaged data.
+    """
     if tensor.data_location == TensorProto.EXTERNAL:
         raise ValueError("it keeps its data in another file")
     stated = {field.name for field, data in tensor.ListFields() if data}
@@ -458,7 +556,12 @@ def array_of(tensor: TensorProto) -> Array:
 
 
 def value_bytes(value: Any, declared: TypeProto | None, name: str) -> bytes:
-    """A .pb file of a `declared` value, or else a tensor; raises BeyondOpcheck and ValueError."""
+    """Return a .pb file of a `declared` value, or else a tensor.
+
+    Raises BeyondOpcheck for a type that opcheck neither feeds nor judges, and ValueError for a
+    tensor that no file can hold. A value of another form than declared raises an error of onnx's,
+    of any class.
+    """
     form = ""
     if declared is not None:
         tensor_type(declared)

@@ -77,7 +77,12 @@ def is_test(names: Iterable[str]) -> bool:
 
 
 def read_test(folder: Path, name: str, wrong: FileMessages, *, answered: bool) -> ModelTest | None:
-    """A folder's test, or None and `wrong` says why; outputs may be missing unless `answered`."""
+    """Return a folder's test, or None, and `wrong` says why; outputs must be there if `answered`.
+
+    Each problem of a file is added to `wrong`, with its path; no error is raised for these. A data
+    set whose values opcheck neither feeds nor judges is no problem, but `beyond`. Raises OSError if
+    the folder cannot be listed.
+    """
     known = len(wrong)
     links = (path for path in sorted(folder.rglob("*")) if path.is_symlink())
     outside = [path for path in links if not inside(path, folder)]
@@ -115,6 +120,14 @@ def read_test(folder: Path, name: str, wrong: FileMessages, *, answered: bool) -
 def _data_set(
     folder: Path, model: ModelProto, *, answered: bool
 ) -> tuple[tuple[ValueInfoProto, ...], DataSet]:
+    """Return the inputs that data are for, and the data set in a folder.
+
+    These are the inputs without a value of their own, or all, by the number of files. A set without
+    outputs, unless `answered`, or with values that opcheck neither feeds nor judges is `beyond`.
+
+    Raises ValueError for a wrong number of files, and for files that are damaged or of another type
+    or shape than the model declares; if `answered`, also for missing outputs.
+    """
     number = int(folder.name.rpartition("_")[2])
     names = sorted(path.name for path in folder.iterdir())
     given = _files(folder, names, "input")
@@ -139,12 +152,16 @@ def _data_set(
 
 
 def _numbers(what: str, count: int, names: Sequence[str]) -> str:
+    """Describe a wrong number of files."""
     files = f"{count} {what}_*.pb"
     return f"there are {files}, and the model has {len(names)} {what}s: {', '.join(names)}"
 
 
 def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
-    """The files of inputs or outputs, by number; each number from 0 on must be there once."""
+    """Return the files of inputs or outputs, by number; each number from 0 on must be there once.
+
+    Raises ValueError for a number that is missing, or that has two files.
+    """
     numbered = filter(None, map(_NUMBERED.fullmatch, names))
     mine = [match[0] for match in numbered if match[1] == what]
     files = []
@@ -157,6 +174,11 @@ def _files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
 
 
 def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) -> Iterator[Value]:
+    """Yield the values in files, each as `declared`.
+
+    Raises ValueError for a value of another dtype, or an input of another shape, and for a file
+    that is damaged; BeyondOpcheck for values that opcheck neither feeds nor judges.
+    """
     for path, info in zip(files, declared, strict=True):
         try:
             expected = tensor_type(info.type)
@@ -177,6 +199,10 @@ def _values(files: list[Path], what: str, declared: Sequence[ValueInfoProto]) ->
 
 
 def _fits(array: Array, expected: Any) -> bool:
+    """Return True if an array has the rank and the sizes that a declared type states.
+
+    A size that is not stated, or −1, is open.
+    """
     if not expected.HasField("shape"):
         return True
     sizes = expected.shape.dim
@@ -187,7 +213,11 @@ def _fits(array: Array, expected: Any) -> bool:
 
 
 def read_tolerance(data: bytes) -> tuple[float, float]:
-    """The relative and the absolute tolerance that a data.json states; raises ValueError."""
+    """Return the relative and the absolute tolerance that a data.json states, or the runner's own.
+
+    Other names are left out. Raises ValueError for what is not a JSON object, for a name that is
+    almost right, and for a tolerance that is not a finite number of 0 or more.
+    """
     try:
         stated = json.loads(data)
         rtol = stated.get("rtol", RTOL)
@@ -205,10 +235,14 @@ def read_tolerance(data: bytes) -> tuple[float, float]:
 
 
 def read_model(path: Path, *, valid: bool = True) -> ModelProto:
-    """Return the model in a file, whole, and `valid` if asked; raises ValueError.
+    """Return the model in a file, whole, and `valid` if asked.
 
     What it keeps in other files is read into it, and no path leads out of its folder. Large weights
     stay where they are, see `weights`.
+
+    Raises ValueError for a file that is missing, damaged or larger than 2 GiB, names that are not
+    UTF-8, data that are missing or outside of the folder, and, if it is to be `valid`, what onnx's
+    checker says.
     """
     try:
         folders.check_size(path, _MOST)
@@ -253,14 +287,17 @@ def _check_names(every: Iterable[Message]) -> None:
 
 
 def fed_by_default(model: ModelProto) -> tuple[ValueInfoProto, ...]:
-    """The inputs of a model that have no value of their own."""
+    """Return the inputs of a model that have no value of their own."""
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {sparse.values.name for sparse in model.graph.sparse_initializer}
     return tuple(one for one in model.graph.input if one.name not in constants)
 
 
 def _for_checker(model: ModelProto) -> ModelProto:
-    """`model` as onnx's checker wants it."""
+    """Return `model` as onnx's checker wants it: itself, or a copy.
+
+    In a copy, weights that lie in files are inputs, and inputs and outputs have shapes.
+    """
     # Inputs and outputs have shapes, which ONNX's runner does not ask for, and initializers have
     # their data: those that lie elsewhere are inputs.
     ends = (*model.graph.input, *model.graph.output)
@@ -285,7 +322,7 @@ def _for_checker(model: ModelProto) -> ModelProto:
 
 
 def inside(path: Path, folder: Path) -> bool:
-    """Return True if a path stays in a folder, with links followed."""
+    """Return True if a path stays in a folder, with links followed; False for one that is none."""
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that is none
@@ -293,7 +330,12 @@ def inside(path: Path, folder: Path) -> bool:
 
 
 def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> int:
-    """Read a tensor's data from a file, where large ones `may_stay`; return their size in bytes."""
+    """Read a tensor's data from a file, where large ones `may_stay`; return their size in bytes.
+
+    Changes `tensor` in place. `room` is how many bytes the model may still have. Raises ValueError
+    for a path that leads out of `folder` or to no file, for a part that the file does not have, and
+    for more bytes than `room`; OSError if it cannot be read.
+    """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     what = f"the data of {tensor.name!r} in {location!r}"
@@ -324,7 +366,11 @@ def _fetch(tensor: TensorProto, folder: Path, room: int, *, may_stay: bool) -> i
 
 
 def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
-    """The inputs without a value of their own; raises BeyondOpcheck or ValueError by their type."""
+    """Yield the inputs without a value of their own: name, dtype, and sizes, None for an open rank.
+
+    Raises BeyondOpcheck for sequences, optionals and types that opcheck lacks, and ValueError for
+    an element type that ONNX lacks.
+    """
     for info in fed_by_default(model):
         try:
             tensor = tensor_type(info.type)
@@ -343,13 +389,19 @@ def declared_inputs(model: ModelProto) -> Iterator[DeclaredTensor]:
 
 
 def output_types(data: bytes) -> list[DType | None]:
-    """The types of elements that a model declares for its outputs; None for none."""
+    """Return the types of elements that a model declares for its outputs; None for none.
+
+    Raises BeyondOpcheck for types that opcheck lacks, ValueError for those that ONNX lacks.
+    """
     codes = (one.type.tensor_type.elem_type for one in ModelProto.FromString(data).graph.output)
     return [element(code) if code else None for code in codes]
 
 
 def output_declarations(data: bytes) -> list[Declared]:
-    """Return what a model declares of its outputs; None for sizes that it leaves open."""
+    """Return what a model declares of its outputs; None for sizes that it leaves open.
+
+    Raises BeyondOpcheck for types that opcheck lacks, ValueError for those that ONNX lacks.
+    """
     declared = []
     for info in ModelProto.FromString(data).graph.output:
         tensor = info.type.tensor_type
@@ -365,7 +417,10 @@ def output_declarations(data: bytes) -> list[Declared]:
 
 
 def invalid(model: ModelProto) -> str | None:
-    """Return the error of onnx's checker on a model, None if it is valid."""
+    """Return the error of onnx's checker on a model, in one line; None if it is valid.
+
+    Raises nothing, whatever a damaged model leads to.
+    """
     try:
         checker.check_model(model)
     except Exception as error:  # ValidationError, and whatever a damaged model leads to
@@ -385,7 +440,10 @@ class Stated(NamedTuple):
 
 
 def stated(model: ModelProto) -> Stated | None:
-    """The node that a model is; None where it is several or none, or one of its own functions."""
+    """Return the node that a model is; None if it has several or none, or functions of its own.
+
+    An operator that onnx does not know has the imported opset as its version.
+    """
     if len(model.graph.node) != 1 or model.functions:
         return None
     node = model.graph.node[0]
@@ -402,13 +460,20 @@ def stated(model: ModelProto) -> Stated | None:
 
 
 def attributes(node: NodeProto) -> dict[str, AttrValue]:
-    """The attributes of a node that a case can state."""
+    """Return the attributes of a node that a case can state, by name.
+
+    Tensors, graphs and types are left out.
+    """
     plain = (proto for proto in node.attribute if proto.type in PLAIN)
     return {proto.name: onnx_defs.value_of(proto) for proto in plain}
 
 
 def random_outputs(model: ModelProto) -> frozenset[str]:
-    """The outputs that depend on random numbers, with a seed too: no generator is specified."""
+    """Return the names of outputs that depend on random numbers, with a seed too.
+
+    No generator is specified. A Dropout counts unless its ratio, or its training mode, is a
+    constant 0 or false. Raises ValueError for a damaged scalar constant.
+    """
     nothing = _constants_of_nothing(model)
     functions = {(one.domain, one.name) for one in model.functions if _draws(one, frozenset())}
     found: set[str] = set()
@@ -421,7 +486,10 @@ def random_outputs(model: ModelProto) -> frozenset[str]:
 
 
 def _constants_of_nothing(model: ModelProto) -> frozenset[str]:
-    """The names of a model's scalars that are 0 or false, and that nobody can feed."""
+    """Return the names of a model's scalars that are 0 or false, and that nobody can feed.
+
+    Raises ValueError if such a scalar is damaged.
+    """
     fed = {one.name for one in model.graph.input}
     constants = [
         one
@@ -438,21 +506,24 @@ def _draws(where: FunctionProto | NodeProto, nothing: Collection[str]) -> bool:
 
 
 def _drops(node: NodeProto, nothing: Collection[str]) -> bool:
-    """Return True for a Dropout whose ratio is not 0, and whose third input may be true."""
+    """Return True for a Dropout whose ratio is not 0, and whose third input may be true.
+
+    `nothing` are the names of constants 0 and false.
+    """
     if node.op_type != "Dropout" or not any(node.input[2:]):
         return False
     return not any(name in nothing for name in node.input[1:])
 
 
 def all_node_tests() -> tuple[ModelTest, ...]:
-    """All node tests of ONNX, by name; making them takes some seconds."""
+    """Return all node tests of ONNX, by name; making them takes some seconds."""
     with warnings.catch_warnings(action="ignore"):
         cases = importlib.import_module("onnx.backend.test.case.node").collect_testcases(None)
     return tuple(map(whole, sorted(cases, key=lambda case: str(case.name))))
 
 
 def whole(case: Any) -> ModelTest:
-    """A test of the onnx package."""
+    """Return a test of the onnx package; raises ValueError for a tensor that `array_of` refuses."""
     data = tuple(
         DataSet(number, tuple(map(_plain, inputs)), tuple(map(_plain, outputs)))
         for number, (inputs, outputs) in enumerate(case.data_sets)
@@ -462,7 +533,11 @@ def whole(case: Any) -> ModelTest:
 
 
 def _plain(value: Any) -> Value:
-    """A value as its file holds it; it is given as a tensor, an array, or a number."""
+    """Return a value as its file holds it; it is given as a tensor, an array, or a number.
+
+    A list is a sequence, None an optional without a value. Raises ValueError for a tensor that
+    `array_of` refuses, such as one with data in another file.
+    """
     if value is None:
         return None
     if isinstance(value, list):
@@ -471,5 +546,6 @@ def _plain(value: Any) -> Value:
 
 
 def _array(value: Any) -> Array:
+    """Return an array of a value, with texts as objects."""
     array = np.asarray(value)
     return array.astype(object) if array.dtype.kind == "U" else array

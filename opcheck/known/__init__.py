@@ -34,6 +34,7 @@ LISTABLE = (*FAILING, Verdict.UNSUPPORTED)
 
 
 def _dtype_of(case: Case) -> str | None:
+    """Return the name of a case's dtype, None if it has none."""
     return case.dtype.name if case.dtype else None
 
 
@@ -51,12 +52,14 @@ _LISTED = 8
 
 
 def _not_deleted(value: Any) -> Any:
+    """Return a value that is not null; raises ValueError for null."""
     if value is None:
         raise ValueError("no line is left: delete the whole entry, or say which cases fail")
     return value
 
 
 def _specifier(text: str) -> str:
+    """Return a range of versions as it is; raises ValueError for one that is none."""
     try:
         SpecifierSet(text)
     except InvalidSpecifier as error:
@@ -65,6 +68,11 @@ def _specifier(text: str) -> str:
 
 
 def _one_of(known: Sequence[str], what: str) -> AfterValidator:
+    """Return a validator that returns the known text; it raises ValueError for any other.
+
+    `what` names the texts in its message, with the known ones and a hint.
+    """
+
     def checked(text: str) -> str:
         if text not in known:
             hint = meant(text, map(str, known))
@@ -86,6 +94,7 @@ class _OneOrList:
 
     @staticmethod
     def _as_list(value: Any) -> Any:
+        """Return a list as it is, and anything else as the one item of a list."""
         return value if isinstance(value, list) else [value]
 
 
@@ -115,27 +124,35 @@ class Place(validation.Fields):
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
+        """Raise ValueError unless `op` or `case` is stated."""
         if self.op is None and self.case is None:
             raise ValueError("'op' is missing: which operator's cases fail?")
         return self
 
     @cached_property
     def _stated(self) -> list[tuple[Callable[[Case], str | int | None], Container[Any]]]:
+        """For each field that is stated, what returns a case's value, and the values that fit."""
         fields = ((value_of, getattr(self, field)) for field, value_of in VALUES.items())
         return [(value_of, frozenset(items)) for value_of, items in fields if items is not None]
 
     @property
     def ops(self) -> list[str]:
-        """The operators whose cases may fit."""
+        """The operators whose cases may fit, by name; a name may be there twice."""
         return [*(self.op or ()), *(case.partition("/")[0] for case in self.case or ())]
 
     def may_be_about(self, op: str, name: str | None) -> bool:
-        """Return True unless other operators are named, or cases of other names than this."""
+        """Return True unless other operators are named, or cases of other names than this.
+
+        `name` None means any.
+        """
         named = self.name is None or name is None or name in self.name
         return named and (self.op is None or op in self.op)
 
     def fits(self, case: Case) -> bool:
-        """Return True if `case` is one of these."""
+        """Return True if `case` is one of these, by all fields and attributes.
+
+        An attribute that a case does not state is null.
+        """
         for value_of, items in self._stated:
             if value_of(case) not in items:
                 return False
@@ -144,7 +161,10 @@ class Place(validation.Fields):
 
 
 def _plain(value: Any) -> Any:
-    """Return an attribute's value as a ledger spells it."""
+    """Return an attribute's value as a ledger spells it: lists, and mappings for tensors.
+
+    An attribute of another type than declared is a mapping, too.
+    """
     if isinstance(value, model.Typed):
         return {value.type: _plain(value.value)}
     if isinstance(value, np.ndarray):
@@ -177,6 +197,10 @@ class Line(validation.Fields):
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:
+        """Raise ValueError unless one of `where` and `clause` is stated.
+
+        A stray crash may have no `where`, and needs neither.
+        """
         if self.anywhere and self.where:
             raise ValueError("a stray crash may hit any case: leave 'where' out")
         if not self.anywhere and bool(self.where) == bool(self.clause):
@@ -215,7 +239,10 @@ class LedgerFields(validation.Fields):
     known: list[Line]
 
     def holding(self, id: str) -> tuple[str, ...]:
-        """Return the ids of the lines that hold a defect: its own, or those that it leads to."""
+        """Return the ids of the lines that hold a defect: its own, or those that it leads to.
+
+        None for one that was no defect; an unknown id leads to itself.
+        """
         return tuple(self.retired.get(id, (id,)))
 
 
@@ -238,6 +265,10 @@ class LedgerEntry(validation.Fields):
 
     @model_validator(mode="after")
     def _says_what(self) -> Self:
+        """Raise ValueError unless `verdict` or `failure` is stated.
+
+        So too if `sometimes` is, and a place has neither `name` nor `case`.
+        """
         if self.verdict is None and self.failure is None:
             raise ValueError("'verdict' or 'failure' is missing: state how these cases fail")
         if self.sometimes and not all(place.name or place.case for place in self.where):
@@ -247,7 +278,10 @@ class LedgerEntry(validation.Fields):
         return self
 
     def holds_for(self, version: str) -> bool:
-        """Return True if the entry applies to a version of the backend."""
+        """Return True if the entry applies to a version of the backend; always if it states none.
+
+        One that is not a version, such as "", is in no range.
+        """
         return self.versions is None or within(version, self.versions)
 
     @property
@@ -283,13 +317,16 @@ def json_schema() -> dict[str, Any]:
 
 
 def is_version(version: str) -> bool:
-    """Return True if ranges of versions apply to `version`."""
+    """Return True if ranges of versions apply to `version`, by PEP 440."""
     return re.fullmatch(rf"(?ix)\s*{VERSION_PATTERN}\s*", version) is not None
 
 
 @cache
 def within(version: str, versions: str) -> bool:
-    """Return True if a version lies in a range; an invalid version lies in none."""
+    """Return True if a version lies in a range; an invalid version lies in none.
+
+    So may previews. Raises InvalidSpecifier, a ValueError, for a range that is none.
+    """
     return is_version(version) and SpecifierSet(versions).contains(version, prereleases=True)
 
 
@@ -306,7 +343,10 @@ class Ledger:
 
 @cache
 def _lines_of(ledger: Ledger, version: str, op: str, name: str | None) -> list[Line]:
-    """The lines that may be about cases of a name, or of any, for a version of the backend."""
+    """Return the lines that may be about cases of a name, or of any for None, of this version.
+
+    They are in the ledger's order. Those of a stray crash may be about any case.
+    """
     # First those of the operator: a ledger has hundreds of lines, an operator dozens of names.
     lines = ledger.fields.known if name is None else _lines_of(ledger, version, op, None)
     return [
@@ -318,7 +358,10 @@ def _lines_of(ledger: Ledger, version: str, op: str, name: str | None) -> list[L
 
 
 def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
-    """The ledgers in `paths`; raises CaseFileError with every problem of every file."""
+    """Return the ledgers in `paths`; raises CaseFileError with every problem of every file.
+
+    A file that cannot be read is such a problem, and so are ids that are lost or given twice.
+    """
     problems = Problems()
     ledgers = []
     for path, node, fields in _read(paths, LedgerFields, problems):
@@ -332,7 +375,7 @@ def load_ledgers(paths: Iterable[Path]) -> tuple[Ledger, ...]:
 
 
 def _wrong_ids(ledger: LedgerFields) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
-    """Yield what is wrong with the ids of a ledger: the place, a message, and a hint."""
+    """Yield what is wrong with the ids of a ledger: the place, a message, and a hint or None."""
     ids = [line.id for line in ledger.known]
     for number, line in enumerate(ledger.known):
         if line.id and line.id in ids[:number]:
@@ -347,7 +390,7 @@ def _wrong_ids(ledger: LedgerFields) -> Iterator[tuple[tuple[str | int, ...], st
 def _wrong_references(
     ledger: LedgerFields,
 ) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
-    """Yield references to ids that no line has: the place, a message, and a hint."""
+    """Yield references to ids that no line has: the place, a message, and a hint or None."""
     ids = {line.id for line in ledger.known}
     roots = [line.id for line in ledger.known if line.id and line.same_as is None]
     for number, line in enumerate(ledger.known):
@@ -363,7 +406,10 @@ def _wrong_references(
 def _lost_ids(
     ledger: LedgerFields, last_id: str
 ) -> Iterator[tuple[tuple[str | int, ...], str, str | None]]:
-    """Yield the ids up to the last one that are gone, and lines without an id of the ledger's."""
+    """Yield the ids up to the last one that are gone, and lines without an id of the ledger's.
+
+    Each is a place, a message, and a hint.
+    """
     prefix, _, last = last_id.rpartition("-")
     given = [f"{prefix}-{number:04d}" for number in range(1, int(last) + 1)]
     for number, line in enumerate(ledger.known):
@@ -379,7 +425,10 @@ def _lost_ids(
 def _read(
     paths: Iterable[Path], cls: type[Form], problems: Problems
 ) -> Iterator[tuple[Path, FileNode, Form | None]]:
-    """Yield the files that are YAML, each with its fields; None, and reported, if malformed."""
+    """Yield the files that are YAML, each with its fields; None, and reported, if malformed.
+
+    Raises nothing: `problems` gets what is wrong with these and with other files.
+    """
     entry = Line if cls is LedgerFields else LedgerEntry
     keys = {"where": validation.aliases(Place), "known": validation.aliases(entry)}
     for path in paths:
@@ -391,14 +440,19 @@ def _read(
 
 @cache
 def shipped_ledgers() -> tuple[Ledger, ...]:
-    """The ledgers that ship with opcheck; read once, though a session may judge many runs."""
+    """Return the ledgers that ship with opcheck; read once, though a session may judge many runs.
+
+    Raises CaseFileError with their problems, if there are any.
+    """
     return load_ledgers(sorted(SHIPPED_LEDGERS.glob("*.yaml")))
 
 
 def explain(ledgers: Iterable[Ledger], result: LiveResult, backend: BackendInfo) -> LiveResult:
     """Return `result` with its ledger's line: a failure becomes `known`, a pass stays.
 
-    A pass with a line shows that the line is outdated.
+    A pass with a line shows that the line is outdated. Only shipped cases are explained; a pass of
+    a backend with a declared arithmetic is not. `result` itself where no line is about it.
+    `backend` gives the address and the version.
     """
     case = result.case
     passed = result.verdict is Verdict.PASS
@@ -433,27 +487,34 @@ class UserLedger:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for ledgers of equal contents."""
+        """Equal for ledgers of equal contents, whatever their ids and their spelling."""
         # Ids are names, and decide nothing.
         text = self.fields.model_dump_json(exclude={"known": {"__all__": {"id"}}})
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def is_unchanged(self) -> bool:
-        """Return True if the file is unchanged since it was read."""
+        """Return True if the file is unchanged since it was read; False if it cannot be read."""
         try:
             return _lines(self.path) == self.lines
         except (OSError, ValueError):
             return False
 
     def is_about(self, backend: BackendInfo) -> bool:
-        """True if it names the backend's profile or address; that of code may omit the class."""
+        """Return True if it names the backend's profile or address.
+
+        Options, which begin with "?", may be left out, and the class of a backend in Python.
+        """
         names = {name for name in (backend.address, backend.of, backend.asked) if name}
         names |= {name.partition("?")[0] for name in names}
         names |= {":".join(n.split(":")[:2]) for n in names if n.startswith(("py:", "onnx:"))}
         return not names.isdisjoint(self.fields.backend)
 
     def line_of(self, number: int, place: int) -> int:
-        """The line to delete if nothing fails any more in a place of an entry, from 1."""
+        """Return the line to delete if nothing fails any more in a place of an entry, from 1.
+
+        Both are given by their numbers, from 0. It is the entry's line if the place is its only
+        one. Raises IndexError if there is no such entry.
+        """
         alone = len(self.fields.known[number].where) == 1
         return self.node.at(("known", number) if alone else ("known", number, "where", place)).line
 
@@ -504,6 +565,7 @@ def _has_unknown_operators(place: FileNode, file: str, problems: Problems) -> bo
 
 
 def _lines(path: Path) -> tuple[str, ...]:
+    """Return the lines of a file; raises OSError, or ValueError if it is not UTF-8."""
     return tuple(path.read_text(encoding="utf-8-sig").splitlines())
 
 
@@ -521,6 +583,7 @@ class _Listed(NamedTuple):
         return self.ledger.line_of(self.number, self.place)
 
     def known(self) -> Known:
+        """Return the explanation of a case by this entry."""
         text = self.ledger.lines[self.line - 1].strip()
         if not text.endswith("}"):  # of a mapping in lines this is but the first
             text += " …"
@@ -548,7 +611,11 @@ class Gate:
         return any(ledger.is_about(backend) for ledger in self.ledgers)
 
     def listed(self, case: Case, backend: BackendInfo) -> list[_Listed]:
-        """Return where a case is listed for a backend of this version; twice is an error."""
+        """Return where a case is listed for a backend of this version; twice is an error.
+
+        The error is not found here, but by `check`. Places that name the operator come first. The
+        places of cases of one name are kept for the next call.
+        """
         key = backend.address, backend.version, case.op.name, case.name
         if key not in self._listed:
             listed = [
@@ -569,7 +636,10 @@ class Gate:
     ) -> LiveResult | None:
         """Return `result` as the ledgers explain it; None where they say nothing about it.
 
-        `looks` returns True if a mistake gives this answer.
+        `looks` returns True if a mistake gives this answer. A listed failure becomes `known`, a
+        listed pass an unexpected one, unless the entry is of cases that fail sometimes. Another
+        failure keeps its verdict and is `unexpected`; so is an unsupported case that is not listed,
+        of a backend with a ledger. Not judged ones stay as they are.
         """
         listed = self.listed(result.case, backend)
         if not listed:
@@ -597,7 +667,10 @@ class Gate:
 
 
 def _fails_as(result: LiveResult, entry: LedgerEntry, looks: Callable[[str], bool]) -> bool:
-    """Return True if a failure is of the kind that an entry lists."""
+    """Return True if a failure is of the kind that an entry lists: by all that it states.
+
+    `looks` may run cases. It is called last, for each mistake of the entry until one is alike.
+    """
     if entry.verdict is not None and result.verdict not in entry.verdict:
         return False
     if entry.failure is not None and result.failure not in entry.failure:
@@ -609,7 +682,10 @@ def _fails_as(result: LiveResult, entry: LedgerEntry, looks: Callable[[str], boo
 
 
 def says(reason: str, pattern: str) -> bool:
-    """Return True if a reason contains the pattern; `*` matches anything, newlines are blanks."""
+    """Return True if a reason contains the pattern; `*` matches anything, newlines are blanks.
+
+    Letters have their case, and several blanks count as one. "" is in any reason.
+    """
     parts = (re.escape(" ".join(part.split())) for part in pattern.split("*"))
     # The first place of each part decides, or a search could take forever.
     wanted = "".join(f"(?>.*?{part})" for part in parts)
@@ -681,7 +757,10 @@ def _has_unknown_backends(ledger: UserLedger, facts: Facts, problems: Problems) 
 
 
 def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> None:
-    """Report versions of entries where a backend has none that is in any range."""
+    """Report versions of entries where a backend has none that is in any range.
+
+    Raises nothing: `problems` gets them.
+    """
     for number, entry in enumerate(ledger.fields.known):
         if entry.versions is None:
             continue
@@ -694,7 +773,10 @@ def _check_versions(ledger: UserLedger, facts: Facts, problems: Problems) -> Non
 
 
 def _check_listed_once(gate: Gate, facts: Facts, problems: Problems) -> None:
-    """Report entries that list a case which an earlier one lists: they would explain nothing."""
+    """Report entries that list a case which an earlier one lists: they would explain nothing.
+
+    Raises nothing: `problems` gets them, each place once.
+    """
     reported: set[tuple[str, str, int]] = set()
     for backend in filter(gate.is_about, facts.backends):
         for case in facts.cases:
@@ -709,14 +791,19 @@ def _check_listed_once(gate: Gate, facts: Facts, problems: Problems) -> None:
 
 
 def is_dead(place: Place, cases: Iterable[Case]) -> bool:
-    """Return True if a part of a place matches none of these cases."""
+    """Return True if a part of a place, a field's item, matches none of these cases."""
     return bool(_in_vain(place, [case for case in cases if place.fits(case)]))
 
 
 def _check_place(
     ledger: UserLedger, number: int, place: int, facts: Facts, problems: Problems, *, pruned: bool
 ) -> None:
-    """Report what matches nothing of one place of an entry; both are given by their numbers."""
+    """Report what matches nothing of one place of an entry; both are given by their numbers.
+
+    Raises nothing: `problems` gets it, unless the ledger is `pruned`, where only unknown
+    operators and mistakes are reported. Shipped cases count where those that were read do not have
+    it.
+    """
     entry = ledger.fields.known[number]
     where = entry.where[place]
     path = ("known", number, "where", place)
@@ -743,7 +830,10 @@ def _check_looks(
     facts: Facts,
     problems: Problems,
 ) -> None:
-    """Report mistakes of an entry that failures of these operators cannot look like."""
+    """Report mistakes of an entry that failures of these operators cannot look like.
+
+    Raises nothing: `problems` gets them. `number` is the entry's.
+    """
     looks = {look for op in ops for look in facts.looks(op)}
     for item, name in enumerate(ledger.fields.known[number].looks or ()):
         if name not in looks:
@@ -756,7 +846,7 @@ def _check_looks(
 
 
 def _in_vain(place: Place, cases: Collection[Case]) -> list[tuple[str, int]]:
-    """Return the fields and items of a place that none of its cases has."""
+    """Return the fields and items of a place that none of its cases has: a name and a number."""
     in_vain = []
     for field, value_of in VALUES.items():
         values = {value_of(case) for case in cases}
@@ -769,7 +859,10 @@ def _in_vain(place: Place, cases: Collection[Case]) -> list[tuple[str, int]]:
 def _nowhere(
     place: Place, cases: Sequence[Case]
 ) -> Iterator[tuple[str, tuple[int, ...], str, str | None]]:
-    """Yield parts of a place that do not exist: field, item, message, and hint."""
+    """Yield parts of a place that do not exist: field, item, message, and hint or None.
+
+    `item` is the number of a value in a tuple, which is empty for attributes.
+    """
     # The most general field first. One that leaves no case is left out of account for the others.
     left = cases
     so_far = "cases that were read"

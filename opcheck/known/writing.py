@@ -50,13 +50,20 @@ class Revision:
 
 
 def new_ledger(backend: str) -> str:
-    """Return the text of a ledger without entries."""
+    """Return the text of a ledger without entries for a backend's address or profile."""
     (line,) = _dumped([backend if backend.isprintable() else DoubleQuotedScalarString(backend)])
     return _NEW.format(backend=line.removeprefix("- "))
 
 
 def revised(text: str, node: FileNode, file: str, revision: Revision) -> str:
-    """Return the revised text of a ledger, read as `node`; UsageError for entries in brackets."""
+    """Return the revised text of a ledger, read as `node`.
+
+    Replaced are places by the numbers of entry and place, with nothing if there are no others; an
+    entry without places is dropped. `file` is its name in messages. All other lines stay as they
+    are.
+
+    Raises UsageError for entries in brackets.
+    """
     sheet = _Sheet(text.splitlines())
     entries = _items(node, "known")
     if not all(map(sheet.is_item, entries)):
@@ -94,7 +101,10 @@ class _Sheet:
         return self.lines[mark.line - 1][: mark.column - 1].strip() == "-"
 
     def span(self, mark: Mark) -> tuple[int, int, int]:
-        """The first line of an item, that after its last, and its dash's column, all from 0."""
+        """Return the first line of an item, that after its last, and its dash's column, all from 0.
+
+        Raises ValueError for a line without a dash.
+        """
         # Comments below it belong to the next.
         begin = mark.line - 1
         dash = self.lines[begin].index("-")
@@ -109,12 +119,18 @@ class _Sheet:
         return begin, end, dash
 
     def put(self, span: tuple[int, int, int], lines: Sequence[str]) -> None:
-        """Replace a span by lines that begin in the first column."""
+        """Replace a span, as `span` gives it, by lines that begin in the first column.
+
+        They get the indentation of the span's dash. The text changes only in `text`.
+        """
         begin, end, dash = span
         self.edits.append((begin, end, [" " * dash + line for line in lines]))
 
     def rewritten(self, mark: Mark, replaced: dict[int, Sequence[Mapping[str, Any]]]) -> list[str]:
-        """Return an entry whose places stand in brackets, with some of them replaced."""
+        """Return the lines of an entry whose places stand in brackets, with some of them replaced.
+
+        `replaced` has the new places by the number of the old one.
+        """
         begin, end, dash = self.span(mark)
         (entry,) = _round_trip().load("\n".join(line[dash:] for line in self.lines[begin:end]))
         where = entry["where"]
@@ -124,13 +140,14 @@ class _Sheet:
         return _dumped([entry])
 
     def mend(self, key: Mark, *, empty: bool) -> None:
-        """Write the list of entries as empty, or no longer so."""
+        """Write the list of entries as empty, or no longer so; `key` is where its name stands."""
         head, colon, value = self.lines[key.line - 1].partition(":")
         value = re.sub(r"^\s*(\[\s*\]|~|null)", "", value, flags=re.IGNORECASE)
         brackets = " []" if empty else ""
         self.edits.append((key.line - 1, key.line, [f"{head}{colon}{brackets}{value}"]))
 
     def text(self) -> str:
+        """Return the text with all edits, and a line break at its end."""
         lines = [*self.lines]
         # From the last on, so that the numbers of earlier lines stay.
         for begin, end, new in sorted(self.edits, key=itemgetter(0), reverse=True):
@@ -139,12 +156,13 @@ class _Sheet:
 
 
 def _items(node: FileNode, *path: str | int) -> list[Mark]:
-    """Return where the items of a list begin; empty for an empty list."""
+    """Return where the items of a list begin; empty for an empty list, or if there is none."""
     found = node.get(*path)
     return [item.mark for item in found.items] if found else []
 
 
 def _round_trip() -> YAML:
+    """Return a YAML reader and writer that keeps comments, quotes, order and long lines."""
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 1 << 20  # no line of the user's own is broken anew
@@ -152,17 +170,26 @@ def _round_trip() -> YAML:
 
 
 def _dumped(items: Sequence[Any]) -> list[str]:
+    """Return the lines of a YAML list of these items; none for no item."""
     file = io.StringIO()
     _round_trip().dump([*items], file)
     return file.getvalue().splitlines() if items else []
 
 
 def _entry(new: Mapping[str, Any]) -> Any:
+    """Return an entry as it is written: its cause folded, its places short, no empty fields.
+
+    Raises KeyError if `cause` or `where` is missing.
+    """
     made = {"cause": _folded(new["cause"]), "where": [*map(_place, new["where"])]}
     return CommentedMap({name: made.get(name, value) for name, value in new.items() if value})
 
 
 def _folded(text: str) -> Any:
+    """Return a text that is broken into lines where it is too long for one; itself if it is not.
+
+    So too for one with several blanks in a row, which folding would lose.
+    """
     lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
     if len(lines) < 2 or " ".join(lines) != text:
         return text
@@ -172,7 +199,10 @@ def _folded(text: str) -> Any:
 
 
 def _place(fields: Mapping[str, Any]) -> Any:
-    """A place in one line or, if too long, a line for each field."""
+    """Return a place in one line or, if too long, a line for each field.
+
+    A long list has a line for each item, too.
+    """
     long = sum(len(str(item)) + 2 for pair in fields.items() for item in pair) > _WIDTH - 4
     place = CommentedMap(fields)
     for name, value in fields.items():
@@ -187,7 +217,11 @@ def _place(fields: Mapping[str, Any]) -> Any:
 
 
 def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, Any]]:
-    """Places that fit each of `wanted` once, and no other in `among`: as few as can be read."""
+    """Return places that fit each of `wanted` once, and no other in `among`: as few as can be read.
+
+    Each is a mapping of fields as a ledger spells them. Operators keep the order of their first
+    case.
+    """
     ids = {case.id for case in wanted}
     by_op: dict[str, dict[str, Case]] = defaultdict(dict)
     for case in (*wanted, *among):
@@ -197,6 +231,10 @@ def places(wanted: Collection[Case], among: Iterable[Case]) -> list[dict[str, An
 
 
 def _spelt(place: _Fields) -> dict[str, Any]:
+    """Return a place as a ledger spells it: a single value alone, attributes in a mapping.
+
+    A single value that is a list stays in one, or it would be taken for several.
+    """
     spelt: dict[str, Any] = {}
     for name, values in place.items():
         # A list alone would be taken for a list of values.
@@ -237,7 +275,11 @@ def _of_operator(op: str, there: Sequence[Case], ids: Collection[str]) -> Iterat
 
 
 def _stated(there: Sequence[Case], ids: Collection[str]) -> list[_Stated]:
-    """Return places that select `ids` from all cases `there`, in disjoint parts if needed."""
+    """Return places that select `ids` from all cases `there`, in disjoint parts if needed.
+
+    The fewest fields that do it, by name and values; where none do, a place for each value of a
+    field, or else the cases' ids. There is at least one such case.
+    """
     mine = [case for case in there if case.id in ids]
     known = []
     for name in (*_FIELDS, *_attributes(there)):
@@ -257,6 +299,10 @@ def _stated(there: Sequence[Case], ids: Collection[str]) -> list[_Stated]:
 
 
 def _attributes(cases: Sequence[Case]) -> list[str]:
+    """Return the names of up to five attributes, no tensors, in which these cases differ.
+
+    Each has the prefix "attrs.".
+    """
     pairs = [pair for case in cases for pair in case.attrs.items()]
     # A tensor has no short spelling.
     tensors = {name for name, value in pairs if isinstance(value, np.ndarray)}
@@ -266,7 +312,10 @@ def _attributes(cases: Sequence[Case]) -> list[str]:
 
 
 def _parted(field: str, there: Sequence[Case], ids: Collection[str]) -> Iterator[_Stated]:
-    """Yield places value by value of a field; values with equal places are merged."""
+    """Yield places value by value of a field; values with equal places are merged.
+
+    Each has its fields in the order of a ledger.
+    """
     values_by_fields: dict[_Stated, list[Any]] = defaultdict(list)
     for value in _values((case for case in there if case.id in ids), field):
         for stated in _stated([case for case in there if _value(case, field) == value], ids):
@@ -284,14 +333,20 @@ def _order(field: str) -> int:
 
 
 def _values(cases: Iterable[Case], field: str) -> tuple[Any, ...]:
+    """Return the different values of a field that cases have, in the order of their first."""
     return tuple(dict.fromkeys(_value(case, field) for case in cases))
 
 
 def _value(case: Case, field: str) -> Any:
+    """Return the value of a field or, with the prefix "attrs.", of an attribute; None without.
+
+    Raises KeyError for an unknown field.
+    """
     if field.startswith(_ATTRIBUTE):
         return case.attrs.get(field.removeprefix(_ATTRIBUTE))
     return VALUES[field](case)
 
 
 def _fits(fields: _Fields, case: Case) -> bool:
+    """Return True if a case has one of the values of each field."""
     return all(_value(case, field) in values for field, values in fields.items())

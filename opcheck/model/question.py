@@ -175,6 +175,11 @@ class Declined:
     beyond: bool = False
 
 
+#: Printed before a traceback, in a line of its own, and at the beginning of each of its lines.
+TRACEBACK = "the traceback:"
+IN_TRACEBACK = "| "
+
+
 @dataclass(frozen=True)
 class Raised:
     """Any other exception; `documented` if the backend documents its type."""

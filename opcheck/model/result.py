@@ -543,7 +543,7 @@ class MutantId:
     op: OpVersion
     dtype: str
     name: str
-    #: It fits after "as if".
+    #: It fits after "likely cause:".
     text: str
     #: True if the cases of every type decide about it together; `dtype` is one of them.
     any_type: bool = False

@@ -105,7 +105,8 @@ class Arithmetic:
     def turned_into(self, other: "Arithmetic") -> "Arithmetic":
         """Return `other` with what holds for all of a node, whatever type a part of it has.
 
-        That is `flushes`, `scatters` and `everywhere` of this one, and the wider of both `values`.
+        That is this one's `flushes`, `scatters`, `everywhere` and `keeps_casts`, and the wider of
+        both `values`; its grid, range, accuracy and `half` are those of `other`.
         """
         return replace(
             other,
@@ -149,7 +150,10 @@ class Arithmetic:
 
 
 def _arithmetic_of(dtype: DType) -> Arithmetic:
-    """Return the arithmetic whose operations round to a floating dtype, without flushing."""
+    """Return the arithmetic whose operations round to a floating dtype, without flushing.
+
+    Its range is that of the dtype. Below the smallest normal number only types of 16 bits round.
+    """
     smallest = ldexp(1.0, dtype.min_exponent + dtype.precision - 1)
     # Subnormal rounding is not part of the grid of a wide type: it lies below the output's floor.
     is_wide = dtype.precision >= DTYPES["float32"].precision
@@ -170,7 +174,8 @@ def expected(dtype: DType) -> Arithmetic:
 def stored(dtype: DType) -> Arithmetic:
     """Return float32 arithmetic whose results are kept in a 16-bit type between operations.
 
-    It flushes, and numbers beyond the range of `dtype` are lost.
+    It flushes: numbers up to twice the smallest normal float32 may become 0. Numbers beyond the
+    range of `dtype` are lost: they may become infinite.
     """
     return replace(FLOAT32, stored=grid(dtype), largest=limits(dtype)[1], flushes=True)
 

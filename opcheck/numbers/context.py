@@ -68,8 +68,9 @@ def lifting(
 
     Returns a context manager: the kind is in force within its block, in this thread and task. On
     plain and on faulty numbers, `faults` take the place of functions by their names (None for no
-    fault), and the names of those that the formula calls are added to the set `trace`; see
-    `_trace_call`.
+    fault), and the functions that are called are added to the set `trace`: `add`, and for a second
+    operand with axes `add by tensors`, for two operands with axes `add of tensors`. None traces
+    nothing.
     """
     return setting(_context, _Context(lift, faults or {}, trace))
 
@@ -133,10 +134,11 @@ def kind_of(operands: Iterable[Any]) -> Any:
 
 
 def dispatch(name: str, *operands: Any, **options: Any) -> Tensor:
-    """Call the function `name` of the kind that the operands are of; see `kind_of`.
+    """Call the function `name` of the kind that the operands are of, and return its result.
 
-    On plain and on faulty operands a fault may take its place, and the call is traced; see
-    `called`.
+    The kind is that of the first operand that is not plain, also within lists. On plain and on
+    faulty operands, a fault in force takes the function's place, and the call is added to the
+    trace.
 
     Raises AttributeError if the kind has no such function, and whatever the function raises, such
     as ValueError for shapes that do not broadcast.
@@ -179,9 +181,9 @@ def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
 
 
 def primitive(function: F) -> F:
-    """Return the function in a form that is traced, and whose place faults can take; see `called`.
+    """Return the function in a form that is traced, and whose place faults can take.
 
-    A decorator for helpers that formulas share.
+    A decorator for helpers that formulas share; a fault names the helper as it names `add`.
     """
 
     @wraps(function)
@@ -195,7 +197,8 @@ def drawn(shape: Sequence[int], seed: float | None) -> NDArray[np.float64]:
     """Return independent float64 numbers of this shape, equally likely to be anywhere in [0, 1).
 
     The same `seed` gives the same ones, None others each time. Only its value in float32 counts.
-    Where `share` is set, all numbers are that one instead. The trace gets `drawn`.
+    Where `share` is set, a share of the distribution whose quantile is wanted, all numbers are that
+    one instead. The name `drawn` is added to the trace in force.
 
     Raises NotSupported in a graph (`in_graph`), where other nodes would compute with them;
     ValueError for a negative length.

@@ -46,9 +46,10 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def values_of(x: Any) -> NDArray[np.float64]:
-    """Return the values of `x`, faulty or plain, as a plain float64 array.
+    """Return the values of `x`, faulty or plain, as a new plain float64 array.
 
-    Formulas decide by them.
+    They are those that `x` carries, faults already in them; formulas use them where they decide
+    something. Integers beyond 2⁵³ are rounded. No fault takes the place of this function.
     """
     return plain.values_of(bare(x))
 

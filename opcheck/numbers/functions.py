@@ -113,7 +113,7 @@ Axes: TypeAlias = int | Integers | None
 
 
 def abs(x: Tensor) -> Tensor:
-    """Return |x|, which rounds nothing; NaN of NaN. The least signed integer has no other sign."""
+    """Return |x|, which rounds nothing; NaN of NaN. The least signed integer stays negative."""
     return dispatch("abs", x)
 
 
@@ -426,8 +426,8 @@ def top_k(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Places]:
     """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
     Both have the shape of `x`, but length `k` along `axis`. Of equal elements the one with the
-    lower index comes first; NaN counts as the largest. Where errors leave more than one order, the
-    indices are `Indices`. Beyond the standard.
+    lower index comes first; NaN counts as the largest. Where errors of bounded numbers leave more
+    than one order, the indices are `Indices`, which list all that each may be. Beyond the standard.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """
@@ -441,8 +441,8 @@ def sum(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis`, in the type of a floating `x`; 0 of no elements.
 
     Plain integers and booleans are added up in 64 bits, and wrap around. `keepdims` leaves the axes
-    in, with length 1. Raises AxisError for an axis that a plain `x` lacks; for bounded numbers an
-    axis counts modulo the rank.
+    in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an
+    axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("sum", x, axis=axis, keepdims=keepdims)
 
@@ -451,7 +451,8 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis` divided by the number of its elements; NaN of none.
 
     It has the type of a floating `x`; of plain integers it loses the fraction. `keepdims` leaves
-    the axes in, with length 1. Axes that `x` lacks are as in `sum`.
+    the axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded
+    numbers an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("mean", x, axis=axis, keepdims=keepdims)
 
@@ -460,7 +461,8 @@ def prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the product over `axis`, in the type of a floating `x`; 1 of no elements.
 
     Plain integers and booleans are multiplied in 64 bits, and wrap around. `keepdims` leaves the
-    axes in, with length 1. Axes that `x` lacks are as in `sum`.
+    axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers
+    an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("prod", x, axis=axis, keepdims=keepdims)
 
@@ -468,8 +470,9 @@ def prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the largest element over `axis`; NaN if there is one.
 
-    `keepdims` leaves the axes in, with length 1. Axes that `x` lacks are as in `sum`. Raises
-    ValueError if there is no element to choose from.
+    `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
+    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
+    modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("max", x, axis=axis, keepdims=keepdims)
 
@@ -477,8 +480,9 @@ def max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def min(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the smallest element over `axis`; NaN if there is one.
 
-    `keepdims` leaves the axes in, with length 1. Axes that `x` lacks are as in `sum`. Raises
-    ValueError if there is no element to choose from.
+    `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
+    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
+    modulo the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("min", x, axis=axis, keepdims=keepdims)
 
@@ -486,7 +490,9 @@ def min(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def argmax(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places:
     """Return the index of the first maximum along `axis`, of all elements in C order if it is None.
 
-    The first NaN counts as the maximum. Where errors leave several open, the result is `Indices`.
+    The first NaN counts as the maximum. Where errors of bounded numbers leave several open, the
+    result is `Indices`, which list all that each may be. `keepdims` leaves the axis in, with length
+    1.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.
@@ -497,7 +503,9 @@ def argmax(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places
 def argmin(x: Tensor, axis: int | None = None, keepdims: bool = False) -> Places:
     """Return the index of the first minimum along `axis`, of all elements in C order if it is None.
 
-    The first NaN counts as the minimum. Where errors leave several open, the result is `Indices`.
+    The first NaN counts as the minimum. Where errors of bounded numbers leave several open, the
+    result is `Indices`, which list all that each may be. `keepdims` leaves the axis in, with length
+    1.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.
@@ -603,7 +611,8 @@ def expand_dims(x: Tensor, axis: int | Integers) -> Tensor:
 def flip(x: Tensor, axis: Axes = None) -> Tensor:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    Axes that `x` lacks are as in `sum`.
+    Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts modulo
+    the rank; at rank 0 it raises ZeroDivisionError.
     """
     return dispatch("flip", x, axis=axis)
 
@@ -706,9 +715,9 @@ def zeros_like(x: Tensor) -> Tensor:
 def astype(x: Operand, dtype: Any, *, computes: bool = False) -> Tensor:
     """Return `x`, an array or a number, in another type.
 
-    Floats that a formula makes of plain numbers are of the kind in force. A float loses its
-    fraction in an integer type; one that the type cannot hold becomes an arbitrary integer of plain
-    numbers, and is lost of bounded ones.
+    Plain floats become numbers of the kind on which the formula is evaluated. A float loses its
+    fraction in an integer type. One that the type cannot hold becomes an arbitrary integer if it is
+    plain; if it is bounded, the element is lost: any integer is admitted.
 
     What follows is computed in float32 where that is a 16-bit type, as in all tensors of such
     types. It is computed in that type itself if it `computes`, as where the text requires it.
@@ -726,9 +735,9 @@ def astype(x: Operand, dtype: Any, *, computes: bool = False) -> Tensor:
 def inexact(x: Tensor, roundoffs: Any, deviation: Any = None) -> Tensor:
     """Return `x` with an error of `roundoffs` unit roundoffs for an implementation's own reasons.
 
-    A roundoff is u times the element. `deviation` is that of errors like these, in unit roundoffs
-    of 1, or None where it is not known. Both broadcast to the shape of `x`. Plain and faulty
-    numbers are returned as they are.
+    A roundoff is u times the element. `deviation` d says how such errors scatter: uniformly within
+    d·u, not times the element; None where it is not known. Both broadcast to the shape of `x`.
+    Plain and faulty numbers are returned as they are.
     """
     return dispatch("inexact", x, roundoffs, deviation)
 
@@ -745,6 +754,7 @@ def at_most_1(x: Tensor) -> Tensor:
 def values_of(x: Tensor) -> NDArray[np.float64]:
     """Return the values of `x` in float64, as a plain array without errors, in its shape.
 
-    Formulas decide by them. Values beyond float64's range are infinite.
+    Formulas use them where Python code must decide something. Values beyond float64's range are
+    infinite.
     """
     return cast(NDArray[np.float64], dispatch("values_of", x))

@@ -101,6 +101,8 @@ def finite(x: Objects) -> NDArray[np.bool_]:
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
     """Return a number rounded once to `dtype`, to nearest, ties to even; None if it is uncertain.
 
+    An integer type holds the number, which is certain if both are equal.
+
     `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more`. Half
     of the digits of y count as right if it confirms half of those of x; otherwise y is as uncertain
     as both are apart. If these are the `last` digits, what they confirm but do not distinguish from
@@ -109,6 +111,8 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
     """
     if not _mp.isfinite(y):
         return float("nan")
+    if dtype.kind == "int":
+        return int(y) if x == y else None
     with digits(2 * more):
         apart = _mp.fabs(y - x)
         size = _mp.fabs(y)

@@ -50,5 +50,7 @@ def lines(name: str, run: "Run") -> Iterator[str]:
     """The run in the format of this name: the lines of a file, without their ends."""
     places = {"json": "store", "html": "html.run_page", "junit": "ci", "github": "ci"}
     module = importlib.import_module(f"opcheck.report.{places.get(name, name)}")
-    found: Iterator[str] = (getattr(module, "lines", None) or getattr(module, f"{name}_lines"))(run)
-    return found
+    rendered: Iterator[str] = (getattr(module, "lines", None) or getattr(module, f"{name}_lines"))(
+        run
+    )
+    return rendered

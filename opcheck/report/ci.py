@@ -122,7 +122,7 @@ def github_lines(run: Run) -> Iterator[str]:
             file = os.path.relpath(file)  # as the workflow knows it
         title = f"{result.verdict.upper()} {result.backend}: {result.case}"
         place = {"file": file, "line": str(line), "col": str(column), "title": title}
-        looks = [f"looks {diagnosis.text}" for diagnosis in result.diagnoses[:1]]
+        looks = [f"likely cause: {diagnosis.text}" for diagnosis in result.diagnoses[:1]]
         text = [result.reason, *looks, summary.ledger_note(result), f"repeat: {result.repeat}"]
         yield _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
     code, meaning = outcome(run)
@@ -146,5 +146,5 @@ def _data(text: str, also: str = "") -> str:
     return re.sub(f"[%\r\n{also}]", _percent_escape, plain_text.clean(text))
 
 
-def _percent_escape(found: re.Match[str]) -> str:
-    return f"%{ord(found[0]):02X}"
+def _percent_escape(match: re.Match[str]) -> str:
+    return f"%{ord(match[0]):02X}"

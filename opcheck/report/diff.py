@@ -82,7 +82,7 @@ def why(change: Change) -> str:
         return ""
     messages = []
     if new.verdict is not Verdict.PASS:
-        looks = [f"looks {diagnosis.text}" for diagnosis in new.diagnoses[:1]]
+        looks = [f"likely cause: {diagnosis.text}" for diagnosis in new.diagnoses[:1]]
         messages = [summary.ledger_note(new), new.reason, *looks]
     if change.kind is ChangeKind.ANSWERS and change.old:
         messages = [f"{change.old.alternative} → {new.alternative}"]

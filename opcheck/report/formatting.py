@@ -28,7 +28,7 @@ def number(value: model.Element | None, dtype: DType | None) -> str:
     if isinstance(value, str):
         return repr(value)
     if isinstance(value, complex):
-        real, imag = (number(one, PARTS.get(str(dtype))) for one in (value.real, value.imag))
+        real, imag = (number(part, PARTS.get(str(dtype))) for part in (value.real, value.imag))
         return f"{real}{'' if imag[0] in '+-' else '+'}{imag}j"
     if not isinstance(value, float) or not math.isfinite(value) or dtype is None:
         return str(value)
@@ -67,7 +67,7 @@ def _attribute(value: model.AttrValue | model.Typed) -> str:
 def tensor(spec: model.TensorSpec) -> str:
     """`input float32[2, 3] uniform 0, 1 seed 7`; small literals, and a few elements put after."""
     shape = f"{spec.name} {spec.dtype}[{', '.join(map(str, spec.shape))}]"
-    puts = " and ".join(f"{_said(one.value)} at {[*one.at]}" for one in spec.put)
+    puts = " and ".join(f"{_said(put.value)} at {[*put.at]}" for put in spec.put)
     if len(spec.put) > _PUT:
         puts = f"{len(spec.put)} others"
     but = f" but {puts}" if puts else ""
@@ -187,13 +187,13 @@ def _comparison(comparison: model.Comparison) -> model.ComparisonRecord:
     fields["picture"] = comparison.picture and comparison.picture()
     fields["worst"] = tuple(
         model.ElementRecord(
-            **plain_text.attributes_of(one, "index ulp allowed"),
-            input=number(one.input, dtype),
-            want=number(one.want, dtype),
-            want_bits=bits(one.want, dtype) if dtype else "",
-            got=number(one.got, dtype),
-            got_bits=bits(one.got, dtype) if dtype else "",
+            **plain_text.attributes_of(mismatch, "index ulp allowed"),
+            input=number(mismatch.input, dtype),
+            want=number(mismatch.want, dtype),
+            want_bits=bits(mismatch.want, dtype) if dtype else "",
+            got=number(mismatch.got, dtype),
+            got_bits=bits(mismatch.got, dtype) if dtype else "",
         )
-        for one in comparison.worst
+        for mismatch in comparison.worst
     )
     return model.ComparisonRecord(**fields)

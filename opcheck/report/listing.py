@@ -130,15 +130,15 @@ def show_coverage(console: Console, coverage: Sequence[Coverage]) -> None:
     for domain, rows in group_by(coverage, lambda row: row.op.domain).items():
         title = domain or "ai.onnx"
         by_name = group_by(rows, lambda row: row.op.name)
-        judged, cells = _judged(rows)
+        judged_cells, cells = _judged(rows)
         operators = sum(any(row.judged for row in versions) for versions in by_name.values())
         total = (
             f"{title}: {plain_text.plural(len(by_name), 'operator')} in"
             f" {plain_text.plural(len(rows), 'version')}, {operators:,} judged"
         )
-        if judged:
+        if judged_cells:
             put(console, _coverage_table(title, by_name))
-            say(console, f"{total}, in {judged:,} of {cells:,} cells")
+            say(console, f"{total}, in {judged_cells:,} of {cells:,} cells")
         else:
             say(console, f"{total}: {', '.join(by_name)}. {_why_not(rows)}")
         console.print()
@@ -149,9 +149,9 @@ def _coverage_table(title: str, by_name: Mapping[str, Sequence[Coverage]]) -> Ta
     table = new_table("operator", "versions", Numbers("judged"), "not judged", title=title)
     for name, versions in by_name.items():
         since = ", ".join(str(row.op.since) for row in versions)
-        judged, cells = _judged(versions)
-        is_whole = judged == cells
-        share = Text(f"{judged:,}/{cells:,}", "green" if is_whole else "yellow")
+        judged_cells, cells = _judged(versions)
+        is_whole = judged_cells == cells
+        share = Text(f"{judged_cells:,}/{cells:,}", "green" if is_whole else "yellow")
         table.add_row(name, since, share, "" if is_whole else _why_not(versions))
     return table
 

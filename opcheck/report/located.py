@@ -19,37 +19,37 @@ from opcheck.report.style import Numbers, new_table, put
 from opcheck.suite.tensors import case_file
 
 
-def show(console: Console, found: Located, backend: BackendInfo, again: Sequence[str]) -> None:
+def show(console: Console, located: Located, backend: BackendInfo, again: Sequence[str]) -> None:
     """Print the first wrong node, with the command that shows it `again`, and what was judged."""
-    if found.wrong:
-        record = formatting.Recorder([found.wrong.result.case]).record(found.wrong.result)
+    if located.wrong:
+        record = formatting.Recorder([located.wrong.result.case]).record(located.wrong.result)
         summary.show_failure(console, replace(record, repeat=shlex.join(again)))
-    if found.right_alone:
+    if located.right_alone:
         console.print(
             "As a model of its own, on the same inputs, the node is right: the mistake"
             " depends on names, constants or the rest of the model.\n"
         )
-    if found.together:
-        gives = ", ".join(filter(None, found.together.outputs))
-        where = plain_text.one_line(f"{found.together.name}, which gives {gives}")
+    if located.together:
+        gives = ", ".join(filter(None, located.together.outputs))
+        where = plain_text.one_line(f"{located.together.name}, which gives {gives}")
         what = "No node is wrong by itself, and the model's answer is."
-        if found.wrong:
+        if located.wrong:
             what = "No node before it is wrong by itself, and what it reads is."
         console.print(
-            f"{what} It is right if an output of node {found.together.place} is one of the model:"
+            f"{what} It is right if an output of node {located.together.place} is one of the model:"
             f" {where}. What reads it is computed together with it, and wrong.\n"
         )
-    if found.depths:
+    if located.depths:
         table = new_table(*map(Numbers, ("node", "error", "explained", "times")), "operator", "")
         table.columns[-2].no_wrap = True
-        for one in found.depths:
-            numbers = (f"{one.error:.1e}", f"{one.expected:.1e}", f"{one.ratio:.2g}")
-            bar = "█" * round(24 * max(0.0, min(1.0, (log10(one.error or 1e-9) + 8) / 8)))
-            table.add_row(str(one.part.place), *numbers, one.part.op.name, bar)
+        for depth in located.depths:
+            numbers = (f"{depth.error:.1e}", f"{depth.expected:.1e}", f"{depth.ratio:.2g}")
+            bar = "█" * round(24 * max(0.0, min(1.0, (log10(depth.error or 1e-9) + 8) / 8)))
+            table.add_row(str(depth.part.place), *numbers, depth.part.op.name, bar)
         console.print(f"Error of {backend} after each node, and what rounding alone explains:")
         put(console, table)
         console.print()
-    for line in _counts(found):
+    for line in _counts(located):
         console.print(line, soft_wrap=True)
 
 
@@ -57,37 +57,39 @@ def show(console: Console, found: Located, backend: BackendInfo, again: Sequence
 _REMARKS = 6
 
 
-def _counts(found: Located) -> Iterator[str]:
+def _counts(located: Located) -> Iterator[str]:
     """Yield lines that say how the model and its nodes were judged, and which were not."""
-    yield f"the model  {_verdict_of_model(found)}"
-    small = {one.part.place for one in found.small}
+    yield f"the model  {_verdict_of_model(located)}"
+    small = {node.part.place for node in located.small}
     counts = Counter(
-        Verdict.WARN if one.part.place in small else one.result.verdict for one in found.nodes
+        Verdict.WARN if node.part.place in small else node.result.verdict for node in located.nodes
     )
-    verdicts = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
-    yield f"nodes      {len(found.nodes):,} judged on their own inputs: {verdicts or 'none'}"
-    others = found.total - len(found.nodes) - len(found.around)
+    verdicts = ", ".join(
+        f"{counts[verdict]:,} {verdict}" for verdict in Verdict if verdict in counts
+    )
+    yield f"nodes      {len(located.nodes):,} judged on their own inputs: {verdicts or 'none'}"
+    others = located.total - len(located.nodes) - len(located.around)
     if others:
-        yield f"           {others:,} others of {found.total:,} are constants"
+        yield f"           {others:,} others of {located.total:,} are constants"
     for line in (
-        *_deviations(found.failing, "wrong, by"),
-        *_deviations(found.small, "off by only"),
-        *_remarks(found),
+        *_deviations(located.failing, "wrong, by"),
+        *_deviations(located.small, "off by only"),
+        *_remarks(located),
     ):
         yield f"           {line}"
-    if found.branches:
-        yield f"branches   {_branches(found)}"
-    for reason, count in Counter(why for _, why in found.around).most_common():
+    if located.branches:
+        yield f"branches   {_branches(located)}"
+    for reason, count in Counter(why for _, why in located.around).most_common():
         yield f"around     {plain_text.plural(count, 'node')}: {reason}"
-    if found.exposed:
-        yield f"exposed    {plain_text.one_line(found.exposed)}"
-    if not found.nodes and found.exposed:
+    if located.exposed:
+        yield f"exposed    {plain_text.one_line(located.exposed)}"
+    if not located.nodes and located.exposed:
         yield "alone      opcheck extract writes the nodes as cases; opcheck run judges each alone"
 
 
-def _verdict_of_model(found: Located) -> str:
+def _verdict_of_model(located: Located) -> str:
     """Return the verdict on the whole model with its reason, on one line."""
-    whole = found.whole
+    whole = located.whole
     if whole is None:
         return "its answer is not known: opcheck lacks an operator of it"
     if whole.reason:
@@ -108,9 +110,9 @@ def _deviations(nodes: Iterable[JudgedNode], how: str) -> Iterator[str]:
         yield f"{len(of_operator):,} {operator}: {description}"
 
 
-def _remarks(found: Located) -> Iterator[str]:
+def _remarks(located: Located) -> Iterator[str]:
     """Yield the most frequent reasons of warnings, and of nodes that are too large to judge."""
-    results = [node.result for node in found.nodes]
+    results = [node.result for node in located.nodes]
     reasons: Counter[tuple[str, str]] = Counter()
     for result in results:
         if result.verdict is Verdict.WARN and result.comparisons:
@@ -126,12 +128,12 @@ def _remarks(found: Located) -> Iterator[str]:
         yield f"{left:,} others, for other reasons"
 
 
-def _branches(found: Located) -> str:
+def _branches(located: Located) -> str:
     """Say that branches of `If` were judged in place of it, and if it may itself be wrong."""
-    nodes = plain_text.plural(found.branches, "If")
+    nodes = plain_text.plural(located.branches, "If")
     line = f"{nodes}: the taken branch is judged in place of the node"
-    is_wrong = found.whole and found.whole.failure
-    if found.nodes and is_wrong and not (found.wrong or found.together):
+    is_wrong = located.whole and located.whole.failure
+    if located.nodes and is_wrong and not (located.wrong or located.together):
         line += ", and no node in it is wrong: the If may be"
     return line
 
@@ -154,8 +156,8 @@ def write(folder: Path, wrong: JudgedNode, task: Task, inputs: Tensors, backend:
     # Names are a stranger's, so that they are data there.
     words = {"title": title, "backend": backend, "kind": kind}
 
-    def quoted(found: re.Match[str]) -> str:
-        return ascii(plain_text.one_line(words[found[1]]))
+    def quoted(match: re.Match[str]) -> str:
+        return ascii(plain_text.one_line(words[match[1]]))
 
     script = re.sub("@([a-z]+)@", quoted, script)
     (target / "show.py").write_text(script, encoding="utf-8")

@@ -143,5 +143,5 @@ def _escaped(untrusted: str) -> str:
     return _MARKUP.sub(_character_reference, plain_text.one_line(untrusted))
 
 
-def _character_reference(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};"
+def _character_reference(match: re.Match[str]) -> str:
+    return f"&#{ord(match[0])};"

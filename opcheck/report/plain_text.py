@@ -142,5 +142,5 @@ def interval(low: float, high: float) -> str:
 def _with_unit(value: float, units: tuple[tuple[float, str], ...]) -> str:
     # Rounded first, lest 999.7 µs become 1,000 µs.
     rounded = float(f"{value:.2e}")
-    scale, unit = next((one for one in reversed(units) if abs(rounded) >= one[0]), units[0])
+    scale, unit = next((step for step in reversed(units) if abs(rounded) >= step[0]), units[0])
     return f"{digits(value / scale)} {unit}"

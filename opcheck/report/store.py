@@ -108,9 +108,9 @@ def line(fields: dict[str, Any], plain: Callable[[Any], Any] | None = None) -> s
     return _ESCAPE.sub(_whole_escape, text) if "\\ud" in text else text
 
 
-def _whole_escape(found: re.Match[str]) -> str:
+def _whole_escape(match: re.Match[str]) -> str:
     """Return an escape as it is, but for half of a surrogate pair."""
-    return found[1] or r"\ufffd"
+    return match[1] or r"\ufffd"
 
 
 class _NamedPipe(FileIO):
@@ -165,8 +165,8 @@ def stored(cls: type, make: Any = None, optional: Collection[str] = (), /, **typ
         names = read.model_fields_set - {"type_", "format_", "minor_", "not_deciding_"}
         return (make or cls)(**{name[:-1]: getattr(read, name) for name in names})
 
-    found = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
-    return Annotated[found, AfterValidator(made)]
+    read_as = pydantic.create_model(cls.__name__, __config__=_OBJECT, **fields)
+    return Annotated[read_as, AfterValidator(made)]
 
 
 _FieldPath: TypeAlias = Annotated[str, pydantic.StringConstraints(pattern=r"^\w+(\.\w+)+$")]
@@ -261,19 +261,23 @@ class Reading(Generic[Head, Line, Result]):
         if reading.is_wide(data):
             self.fail(number, reading.WIDE, "save it as UTF-8, as `--report json=FILE` does")
         try:
-            found = _Format.model_validate_json(data)
+            first_fields = _Format.model_validate_json(data)
         except ValidationError:
             self.fail(number, f"this is no stored {self.name}", self.hint)
-        if found.type != self.begins:
-            hint = "`opcheck report` shows it" if found.type in ("header", "bench") else self.hint
+        if first_fields.type != self.begins:
+            hint = (
+                "`opcheck report` shows it"
+                if first_fields.type in ("header", "bench")
+                else self.hint
+            )
             self.fail(number, f"this is no stored {self.name}", hint)
-        if not 1 <= found.format <= self.format:
-            newer = "a newer opcheck reads it" if found.format > self.format else None
+        if not 1 <= first_fields.format <= self.format:
+            newer = "a newer opcheck reads it" if first_fields.format > self.format else None
             known = f"1 to {self.format}" if self.format > 1 else "1"
-            message = f"this file has format {found.format}; this opcheck reads {known}"
+            message = f"this file has format {first_fields.format}; this opcheck reads {known}"
             self.fail(number, message, newer)
-        self._use_format(found.format)
-        self.not_deciding = frozenset(found.not_deciding)
+        self._use_format(first_fields.format)
+        self.not_deciding = frozenset(first_fields.not_deciding)
         return cast(Head, self._validated(self.head, self.begins, number, data))
 
     def _items(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, Line]]:
@@ -456,9 +460,9 @@ def footer(
 ) -> str:
     """The last line: totals, the run's end, and diagnoses `revised` after lines were written."""
     fields = {"type": "footer", "totals": totals(results), **dataclasses.asdict(ending)}
-    for one in revised:
-        diagnoses = [*map(dataclasses.asdict, one.diagnoses)]
-        pair = {"case": one.case, "backend": one.backend, "diagnoses": diagnoses}
+    for result in revised:
+        diagnoses = [*map(dataclasses.asdict, result.diagnoses)]
+        pair = {"case": result.case, "backend": result.backend, "diagnoses": diagnoses}
         fields.setdefault("revised", []).append(pair)
     return line(fields)
 
@@ -473,10 +477,12 @@ def lines(run: model.Run) -> Iterator[str]:
 
 def totals(results: Iterable[model.Record]) -> dict[str, dict[str, int]]:
     """Return the number of results by backend and verdict."""
-    found: dict[str, dict[str, int]] = {}
-    for (name, verdict), count in Counter((one.backend, one.verdict) for one in results).items():
-        found.setdefault(name, {})[verdict.value] = count
-    return found
+    counts: dict[str, dict[str, int]] = {}
+    for (name, verdict), count in Counter(
+        (result.backend, result.verdict) for result in results
+    ).items():
+        counts.setdefault(name, {})[verdict.value] = count
+    return counts
 
 
 def _number(value: float | None) -> float | str | None:
@@ -585,7 +591,10 @@ class _RunReading(Reading[model.Header, _Line, model.Run]):
             if isinstance(fields, model.Record):
                 self._add(number, fields)
                 continue
-            revised = {(one["case"], one["backend"]): one for one in fields.pop("revised", ())}
+            revised = {
+                (revision["case"], revision["backend"]): revision
+                for revision in fields.pop("revised", ())
+            }
             counted = fields.pop("totals")
             ending = model.Ending(**fields)
             if counted != totals(self.records.values()):

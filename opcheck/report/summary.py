@@ -22,6 +22,7 @@ from opcheck.analysis import before_ledgers, is_failure, is_judged, outcome, red
 from opcheck.errors import Exit, few
 from opcheck.grouping import group_by
 from opcheck.model import GRAPH, ComparisonRecord, Header, LiveResult, Record, Run, Verdict, light
+from opcheck.model.question import IN_TRACEBACK, TRACEBACK
 from opcheck.report import plain_text, style, totals
 from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, put, put_all, put_exit
 
@@ -33,15 +34,21 @@ LIKELIEST = 3
 _NAMED = 6
 
 
-def show_failure(console: Console, result: Record) -> None:
-    """Print one result that is not a pass: the case, the answer, its causes, how to repeat it."""
+def show_failure(console: Console, result: Record, *, traceback: bool = False) -> None:
+    """Print one result that is not a pass: the case, the answer, its causes, how to repeat it.
+
+    If `traceback`, also print that of the backend's exception, if there is one.
+    """
     _show_case(console, result)
     _show_answer(console, result)
     _show_causes(console, result)
     for comparison in result.comparisons:
         _show_comparison(console, comparison, wanted(result))
-    if result.printed.strip():
-        _line(console, "printed", plain_text.ending(result.printed))
+    printed, trace = _without_traceback(result.printed)
+    if printed.strip():
+        _line(console, "printed", plain_text.ending(printed))
+    if traceback and trace:
+        _line(console, "trace", plain_text.ending(trace))
     _line(console, "written", str(result.source))
     _line(console, "repeat", result.repeat)
     if result.op == GRAPH and result.source.file.endswith(".onnx"):
@@ -50,6 +57,26 @@ def show_failure(console: Console, result: Record) -> None:
         command = ["opcheck", "locate", *arguments, "-b", result.backend]
         _line(console, "locate", shlex.join(command))
     console.print()
+
+
+def _without_traceback(printed: str) -> tuple[str, str]:
+    """Return what a backend printed without tracebacks of its exceptions, and the last of these.
+
+    The second text is "" if there is none.
+    """
+    kept: list[str] = []
+    trace: list[str] = []
+    in_traceback = False
+    for line in printed.splitlines(keepends=True):
+        if line.rstrip() == TRACEBACK:
+            in_traceback = True
+            trace = []
+        elif in_traceback and line.startswith(IN_TRACEBACK):
+            trace.append(line.removeprefix(IN_TRACEBACK))
+        else:
+            in_traceback = False
+            kept.append(line)
+    return "".join(kept), "".join(trace)
 
 
 def _show_case(console: Console, result: Record) -> None:
@@ -75,14 +102,16 @@ def _show_answer(console: Console, result: Record) -> None:
         _line(console, "oracle", f"{result.oracle}, whose answer the case takes for right")
     counts = result.verdicts
     if counts:
-        by_verdict = ", ".join(f"{counts[one]:,} {one}" for one in Verdict if one in counts)
+        by_verdict = ", ".join(
+            f"{counts[verdict]:,} {verdict}" for verdict in Verdict if verdict in counts
+        )
         _line(console, "times", f"{sum(counts.values()):,}: {by_verdict}")
 
 
 def _show_causes(console: Console, result: Record) -> None:
     """Print the likeliest diagnoses, and what a ledger has about the result."""
     for number, diagnosis in enumerate(result.diagnoses[:LIKELIEST]):
-        _line(console, "or" if number else "looks", str(diagnosis))
+        _line(console, "or" if number else "likely", str(diagnosis))
     others = result.diagnoses[LIKELIEST:]
     if others:
         names = [other.mistake or other.text for other in others[:_NAMED]]
@@ -126,7 +155,7 @@ def _line(console: Console, label: str, text: str) -> None:
     """Print a label, then a text of one or more lines, folded to the width of a terminal."""
     block = plain_text.block(text)
     # A pipe has no width: its lines stay whole, for grep. Some are copied, or their blanks matter.
-    if console.file.isatty() and label not in ("printed", "written", "repeat", "locate"):
+    if console.file.isatty() and label not in ("printed", "trace", "written", "repeat", "locate"):
         width = max(console.width - _INDENT, _INDENT)
         folded = (plain_text.folded(line, width) or [""] for line in block.split("\n"))
         block = "\n".join(chain.from_iterable(folded))
@@ -179,7 +208,7 @@ def ledger_note(result: Record) -> str:
     has_way = result.failure and result.failure != str(result.verdict)
     came = f"{result.verdict} ({result.failure})" if has_way else f"{result.verdict}"
     if " that looks like " in known.expected:
-        mistakes = [one.mistake for one in result.diagnoses if one.mistake]
+        mistakes = [diagnosis.mistake for diagnosis in result.diagnoses if diagnosis.mistake]
         came += f" that looks like {next(iter(mistakes), 'no known mistake')}"
     return f"{listed}, but it fails otherwise: {came}"
 
@@ -269,11 +298,16 @@ class Pretty:
     _alike: Counter[Hashable] = field(default_factory=Counter, init=False)
     _left_out: int = field(default=0, init=False)
 
+    @property
+    def shows_everything(self) -> bool:
+        """True if every failure is shown in full."""
+        return self.verbose >= _EVERYTHING
+
     def is_in_full(self, result: Record | LiveResult) -> bool:
         """Return True if a result is of a kind that is shown in full."""
         if self.quiet:
             return result.verdict is Verdict.BAD_CASE
-        if self.verbose >= _EVERYTHING and result.verdict in (Verdict.WARN, Verdict.KNOWN):
+        if self.shows_everything and result.verdict in (Verdict.WARN, Verdict.KNOWN):
             return True
         return is_failure(result, reds_of(self.header))
 
@@ -284,7 +318,7 @@ class Pretty:
         likeness = _likeness(result)
         self._alike[likeness] += 1
         most = 1 if result.diagnoses or result.verdict is Verdict.BAD_CASE else 3
-        is_due = self.verbose >= _EVERYTHING or self._alike[likeness] <= most
+        is_due = self.shows_everything or self._alike[likeness] <= most
         self._left_out += not is_due
         return is_due
 
@@ -358,10 +392,10 @@ class Pretty:
     def _show_reasons(self) -> None:
         """Print why ledgers are wrong, and why cases were not run, unsupported or warned of."""
         # Without -v, only for backends that are judged on nothing.
-        judged = set()
+        with_verdict = set()
         if not self.verbose:
-            judged = {result.backend for result in self.results if is_judged(result)}
-        idle = [result for result in self.results if result.backend not in judged]
+            with_verdict = {result.backend for result in self.results if is_judged(result)}
+        idle = [result for result in self.results if result.backend not in with_verdict]
         warnings = "Warnings (in full with -vv, red with --strict unless listed)"
         put_all(
             self.console,
@@ -393,9 +427,9 @@ class Pretty:
 
     def _open_answers(self) -> Table:
         answers = Counter(
-            (f"{one.op.name}/{one.name}", self.names[one.backend], str(one.alternative))
-            for one in self.results
-            if one.alternative and one.verdict in (Verdict.PASS, Verdict.WARN)
+            (f"{result.op.name}/{result.name}", self.names[result.backend], str(result.alternative))
+            for result in self.results
+            if result.alternative and result.verdict in (Verdict.PASS, Verdict.WARN)
         )
         title = "Where the text leaves it open, the answer each backend gives"
         rows = (
@@ -435,21 +469,27 @@ class Pretty:
         return table
 
     def _unjudged(self) -> Iterator[str]:
-        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.unjudged]
+        passed = [
+            result for result in self.results if result.verdict is Verdict.PASS and result.unjudged
+        ]
         for name, mine in self._named(passed):
             some = sum(result.unjudged for result in mine)
             yield f"{name}: {plain_text.plural(some, 'element')} unjudged, in {_where(mine)}"
 
     def _judged_in_part(self) -> Iterator[str]:
-        passed = [one for one in self.results if one.verdict is Verdict.PASS and one.op == GRAPH]
-        for name, mine in self._named(one for one in passed if one.unjudged):
+        passed = [
+            result
+            for result in self.results
+            if result.verdict is Verdict.PASS and result.op == GRAPH
+        ]
+        for name, mine in self._named(result for result in passed if result.unjudged):
             passes = plain_text.plural(len(mine), "pass", "passes")
             some = sum(result.unjudged for result in mine)
             left = f"{plain_text.plural(some, 'element')} of outputs unjudged"
             yield f"{name}: {passes} judged in part, {left} (-v), in {_where(mine)}"
 
     def _irreproducible(self) -> Iterator[str]:
-        for name, mine in self._named(one for one in self.results if one.irreproducible):
+        for name, mine in self._named(result for result in self.results if result.irreproducible):
             count = plain_text.plural(len(mine), "result")
             message = f"{count} not reproducible to the bit (red with --require-reproducible)"
             yield f"{name}: {message}, in {_where(mine)}"
@@ -458,8 +498,10 @@ class Pretty:
         self, results: Iterable[Record], verdict: Verdict, title: str, *, by_name: bool = False
     ) -> Table:
         rows: list[tuple[str, str, str]] = []
-        for name, mine in self._named(one for one in results if before_ledgers(one) is verdict):
-            reasons = (self._reason(one, by_name=by_name) for one in mine)
+        for name, mine in self._named(
+            result for result in results if before_ledgers(result) is verdict
+        ):
+            reasons = (self._reason(result, by_name=by_name) for result in mine)
             rows += ((name, *kind) for kind in _kinds(reasons))
         return grouped(["backend", Numbers("cases"), "reason"], rows, title)
 
@@ -530,7 +572,7 @@ def show(console: Console, run: Run, **options: Any) -> None:
     """Print a stored run; `options` are those of `Pretty`."""
     pretty = Pretty(console, run.header, **options)
     for result in filter(pretty.is_due, run.records):
-        show_failure(console, result)
+        show_failure(console, result, traceback=pretty.shows_everything)
     pretty.finish(run.records, run.complete, *outcome(run))
 
 

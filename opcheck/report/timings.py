@@ -61,7 +61,7 @@ def _samples(**columns: list[Any]) -> tuple[Sample, ...]:
 
 def _timed(**fields: Any) -> Timed:
     timed = Timed(**fields)
-    if len({one.backend for one in timed.timings}) < len(timed.timings):
+    if len({timing.backend for timing in timed.timings}) < len(timed.timings):
         raise ValueError("a backend must occur once")
     return timed
 
@@ -84,14 +84,16 @@ def lines(bench: Bench, rows: Sequence[Timed], *, complete: bool) -> Iterator[st
     yield line({"type": "bench", "format": FORMAT, "bench": dataclasses.asdict(bench)})
     for row in rows:
         fields = vars(row) | {"copy": _columns(row.copy), "yardstick": _columns(row.yardstick)}
-        fields["timings"] = [vars(one) | {"samples": _columns(one.samples)} for one in row.timings]
+        fields["timings"] = [
+            vars(timing) | {"samples": _columns(timing.samples)} for timing in row.timings
+        ]
         yield line({"type": "timed", **fields})
     yield line({"type": "footer", "cases": len(rows), "complete": complete})
 
 
 def write(path: Path, bench: Bench, rows: Sequence[Timed], *, complete: bool) -> None:
     """Write a whole file, or leave it as it was; raises Unwritable."""
-    write_text(path, "".join(f"{one}\n" for one in lines(bench, rows, complete=complete)))
+    write_text(path, "".join(f"{line}\n" for line in lines(bench, rows, complete=complete)))
 
 
 def read(path: Path) -> Stored:
@@ -142,7 +144,9 @@ class _BenchReading(Reading[Bench, Timed | dict[str, Any], Stored]):
 
 
 def _columns(samples: Sequence[Sample]) -> dict[str, list[int | float]]:
-    return {f.name: [getattr(one, f.name) for one in samples] for f in dataclasses.fields(Sample)}
+    return {
+        f.name: [getattr(sample, f.name) for sample in samples] for f in dataclasses.fields(Sample)
+    }
 
 
 def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -> None:
@@ -172,7 +176,7 @@ def show_case(console: Console, bench: Bench, row: Timed) -> None:
     console.print(Text(brief(row.case), "bold"), soft_wrap=True)
     say(console, _work(row))
     base = row.timing(bench.baseline)
-    columns = [one for one in COLUMNS if console.width >= _WIDE or one != "of copy"]
+    columns = [column for column in COLUMNS if console.width >= _WIDE or column != "of copy"]
     table = new_table(*columns)
     remarks: list[str] = []
     for timing in row.timings:
@@ -316,12 +320,12 @@ def differences(
     old: Bench, new: Bench, before: Collection[str] = (), after: Collection[str] = ()
 ) -> Differences:
     """Return the settings that differ between two runs of these cases; "" if missing."""
-    found = analysis.unlike(settings(old), settings(new))
+    different = analysis.unlike(settings(old), settings(new))
     old_only = sorted({*before} - {*after})
     new_only = sorted({*after} - {*before})
     if old_only or new_only:
-        found["cases of one run only"] = errors.few(old_only), errors.few(new_only)
-    return found
+        different["cases of one run only"] = errors.few(old_only), errors.few(new_only)
+    return different
 
 
 def unfair(differences: Differences) -> str:

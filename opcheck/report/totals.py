@@ -184,8 +184,8 @@ def agreement_groups(results: Results) -> list[tuple[AgreementGroups, list[str]]
 
 def oracles(results: Results) -> Iterator[str]:
     """Yield a sentence for each oracle by whose answers results were judged."""
-    judged = (result.oracle for result in results if result.oracle and result.comparisons)
-    for oracle, count in Counter(judged).items():
+    oracles_used = (result.oracle for result in results if result.oracle and result.comparisons)
+    for oracle, count in Counter(oracles_used).items():
         verb = "was" if count == 1 else "were"
         yield f"{plain_text.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
@@ -232,9 +232,9 @@ def by_backend(
     by_address = group_by(records, attrgetter("backend"))
     for backend in header.backends:
         mine = by_address.get(backend.address, [])
-        judged = [result for result in mine if is_judged(result) and not result.self_check]
-        conforming = sum(record.verdict is Verdict.PASS for record in judged)
-        yield backend.address, counted(mine, red), conforming, len(judged)
+        judged_results = [result for result in mine if is_judged(result) and not result.self_check]
+        conforming = sum(record.verdict is Verdict.PASS for record in judged_results)
+        yield backend.address, counted(mine, red), conforming, len(judged_results)
 
 
 def matrix(

@@ -25,6 +25,8 @@ from opcheck.opset import operators
 
 #: Each level holds the ones before it.
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
+#: More operators than this are counted, and not named, in a message.
+_MANY = 20
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
 _MAX_TOKENS = 100
 #: What a case takes besides its inputs, in the time of so many elements.
@@ -56,7 +58,7 @@ class Selection:
         """The operators whose suites have all that may be selected; empty where any may."""
         if any(map(_is_pattern, self.ops)):
             is_wanted = operator_matcher(self.ops)
-            return sorted(filter(is_wanted, _shipped_operators()))
+            return sorted(filter(is_wanted, shipped_operators()))
         if self.ops:
             return self.ops
         names = [id.partition("/")[0] for id in self.ids]
@@ -157,8 +159,15 @@ def _check_operators(cases: Collection[model.Case], wanted: Iterable[str], noun:
             hint = f"{op} is an operator of ONNX without cases here: pass a file with some"
         else:
             known = _operators_of(cases)
-            hint = _completions(op, known) or f"there are cases of {', '.join(sorted(known))}"
+            hint = _completions(op, known) or _named_operators(known)
         raise UsageError(f"no {noun} of operator {op!r}", hint)
+
+
+def _named_operators(known: Collection[str]) -> str:
+    """Return a hint that names the operators with cases, or how to list them if they are many."""
+    if len(known) > _MANY:
+        return f"there are cases of {len(known)} operators: see opcheck list --operators"
+    return f"there are cases of {', '.join(sorted(known))}"
 
 
 def _check_opsets(cases: Collection[model.Case], wanted: Iterable[int], noun: str) -> None:
@@ -231,10 +240,10 @@ def _operators_of(cases: Iterable[model.Case]) -> set[str]:
     """Return the operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
-    return _shipped_operators()
+    return shipped_operators()
 
 
-def _shipped_operators() -> set[str]:
+def shipped_operators() -> set[str]:
     """Return the operators that shipped case files name."""
     files = reading.shipped_files(reading.Kind.CASES)
     return {name for file in files for name in reading.operators_in(file)}

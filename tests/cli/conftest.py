@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from click.testing import CliRunner, Result
 
+# Before a test replaces what it imports.
+import opcheck.backends.profile_fields  # noqa: F401
 from opcheck.backends import address
 from opcheck.backends.isolation import pool
 from opcheck.cli.group import program
@@ -82,6 +84,7 @@ def run(monkeypatch, tmp_path, remembered) -> Run:
     the exit code `code`, where one is given.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPCHECK_KEEP", "0")
     for name in _TERMINAL:
         monkeypatch.delenv(name, raising=False)
     kinds, real = address.built_in, pool.Pool
@@ -128,7 +131,7 @@ def keep(run, tmp_path) -> Callable[..., str]:
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a process that finds this checkout and has no terminal's settings."""
     kept = {name: value for name, value in os.environ.items() if name not in _TERMINAL}
-    return {**kept, "PYTHONPATH": str(ROOT), **changes}
+    return {**kept, "PYTHONPATH": str(ROOT), "OPCHECK_KEEP": "0", **changes}
 
 
 def _become(closed: Sequence[int]) -> None:
@@ -168,4 +171,4 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
 
 def without_diagnoses(lines: Iterable[str]) -> list[str]:
     """`lines` without what the failure looks like, which is better known after other failures."""
-    return [line for line in lines if not line.startswith(("  looks", "  or ", " " * 10 + "…"))]
+    return [line for line in lines if not line.startswith(("  likely", "  or ", " " * 10 + "…"))]

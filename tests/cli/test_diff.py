@@ -24,7 +24,7 @@ def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
     lines = found.stdout.splitlines()
     assert lines[0] == "newly failing: 3"
     assert lines[1].split() == ["pass", "→", "fail", "mine", "Hardmax/ties"]
-    assert "looks as if the last of equal maxima won" in lines[2]
+    assert "likely cause: the last of equal maxima won" in lines[2]
     assert lines[3].strip().startswith("repeat  opcheck run cases.yaml --case Hardmax/ties -b ")
     assert lines[-1].startswith("exit 1: 3 newly failing; ")
     back = run("diff", new, old, code=0)
@@ -72,3 +72,39 @@ def test_what_makes_no_sense_is_told(run, renamed, words, said):
 def test_what_is_wrong_with_both_files_is_told_at_once(run, renamed):
     found = run("diff", "none", "cases.yaml", code=2)
     assert found.stderr.splitlines()[-1].endswith("nothing was done")
+
+
+def runs_of(keep, tmp_path, old: str, new: str) -> tuple[str, str]:
+    """Keep two runs, and give the backend of each another address."""
+    for name, address in (("old", old), ("new", new)):
+        text = (tmp_path / keep(name, "right")).read_text()
+        text = text.replace('"kind":"right"', '"kind":"py"')
+        (tmp_path / name).write_text(text.replace('"right"', f'"{address}"'))
+    return "old", "new"
+
+
+@pytest.mark.parametrize("new", ["py:mine:Npu?refuses=false", "py:mine:Npu?threads=2&speed=1"])
+def test_a_backend_with_other_options_is_the_same(run, keep, tmp_path, new) -> None:
+    runs = runs_of(keep, tmp_path, "py:mine:Npu", new)
+    found = run("diff", *runs, code=0)
+    assert "of OLD is compared with" in found.stderr
+
+
+def test_a_backend_that_became_a_profile_is_the_same(run, keep, tmp_path) -> None:
+    old, new = runs_of(keep, tmp_path, "py:mine:Npu", "npu")
+    text = (tmp_path / new).read_text()
+    (tmp_path / new).write_text(text.replace('"of":null', '"of":"py:mine:Npu?refuses=false"'))
+    assert "of OLD is compared with" in run("diff", old, new, code=0).stderr
+
+
+def test_backends_of_other_names_are_compared_if_both_are_named(run, keep, tmp_path) -> None:
+    runs = runs_of(keep, tmp_path, "py:mine:Npu", "py:other:Gpu")
+    # A regression in every case would be no help.
+    assert "newly failing" not in run("diff", *runs, code=5).stdout
+    run("diff", *runs, "--as", "py:mine:Npu=py:other:Gpu", code=0)
+
+
+@pytest.mark.parametrize("names", ["py:mne:Npu=py:other:Gpu", "py:mine:Npu=gpu", "=gpu", "npu"])
+def test_names_of_no_backend_are_an_error(run, keep, tmp_path, names: str) -> None:
+    runs = runs_of(keep, tmp_path, "py:mine:Npu", "py:other:Gpu")
+    assert not run("diff", *runs, "--as", names, code=2).stdout

@@ -131,7 +131,7 @@ def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_p
     (tmp_path / "bad.py").write_text(BAD)
     found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
     assert "FAIL py:bad:Backend  node 4 of 12, gate\n" in found.stdout
-    assert "looks   as if the hyperbolic tangent" not in found.stdout
+    assert "likely  the hyperbolic tangent" not in found.stdout
     repeat = "opcheck run out/gate/case.yaml -b py:bad:Backend --no-known"
     assert f"  repeat  {repeat}\n" in found.stdout
     assert found.stdout.endswith("exit 1: 1 wrong node, the model's answer is wrong\n")

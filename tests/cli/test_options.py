@@ -73,7 +73,7 @@ def type_of(parameter: click.Parameter) -> Any:
     if parameter.multiple or parameter.nargs == -1:
         return tuple[one, ...]
     several = tuple[(one,) * parameter.nargs] if parameter.nargs > 1 else one
-    has_value = parameter.required or isinstance(parameter.default, int | float | str)
+    has_value = parameter.required or isinstance(parameter.default, int | float | str | Path)
     return several if has_value else several | None
 
 

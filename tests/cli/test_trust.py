@@ -65,6 +65,7 @@ WITH_CONFIG = {
     "verify": "package.zip",
     "support": "",
     "backends": "",
+    "doctor": "",
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from opcheck import model
-from opcheck.compare.verdict import ALONE, Judgement, check_self_consistent, judge_among
+from opcheck.compare.verdict import ALONE, Judgement, judge_among, unstable_if_inconsistent
 from opcheck.dtypes import DTYPES
 from tests.report.made import CASE
 from tests.wording import Wording
@@ -90,12 +90,12 @@ def test_answers_to_the_same_data_lie_within_the_tolerance(again: Any, is_steady
     outcome = says(1)
     if again is not None:
         outcome = replace(outcome, again=says(again).outputs, differs="output Y differs")
-    assert check_self_consistent(case, outcome).unstable == (
+    assert unstable_if_inconsistent(case, outcome).unstable == (
         None if is_steady else "output Y differs"
     )
     # What is no answer, or has another form, is judged as that.
     for other in (NO, replace(outcome, outputs=()), replace(says(1, dtype=np.int32), again=())):
-        assert check_self_consistent(case, other) is other
+        assert unstable_if_inconsistent(case, other) is other
 
 
 def test_the_odd_one_out_is_named_as_one_that_differs(wording: Wording) -> None:

@@ -105,11 +105,21 @@ def test_a_refusal_that_a_pass_speaks_against_is_not_named(tmp_path: Path, came_
 def test_a_broken_mistake_of_ours_is_told_once(
     monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
-    broken = mutant(lambda _: [][0], "broken")
-    monkeypatch.setattr(suspects, "causes_of", lambda op: (broken, mutant(refuse)))
+    broken = mutant(lambda _: [][0], "refuses_broken")
+    refusing = mutant(refuse, "refuses_made_up")
+    monkeypatch.setattr(suspects, "causes_of", lambda op: (broken, refusing))
     found = Suspects(lambda case: None).diagnose(wrong(FIRST, None))
-    assert names(found) == ["made_up", None]
+    assert names(found) == ["refuses_made_up", None]
     assert lines_with(found[1].text, "a mistake of") == wording
+
+
+def test_only_a_mistake_of_refusing_explains_an_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    misreading, refusing = mutant(refuse, "version_1_always"), mutant(refuse, "refuses_float32")
+    monkeypatch.setattr(suspects, "causes_of", lambda op: (misreading, refusing))
+    raised = wrong(FIRST, None)
+    assert names(Suspects(lambda case: None).diagnose(raised)) == ["refuses_float32"]
+    # Ledgers of before may list the other one.
+    assert suspects.looks_like("version_1_always", raised)
 
 
 def test_what_left_the_range_of_a_narrower_type_is_recognised_and_hides_nothing_wrong() -> None:
@@ -383,6 +393,7 @@ def fitting(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], Counter[str]]:
         return mutant.name in fits
 
     known = [mutant(refuse, name) for name in ("one", "other", "third")]
+    monkeypatch.setattr(suspects.Mutant, "is_refusal", True)
     monkeypatch.setattr(suspects, "causes_of", lambda op: known)
     monkeypatch.setattr(suspects, "reproduces", reproduces)
     return fits, tried

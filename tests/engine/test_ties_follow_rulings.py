@@ -16,7 +16,7 @@ from typing import TypeAlias
 import onnx
 import pytest
 
-from docs.rulings import all_rulings
+from opcheck.engine.all_rulings import all_rulings
 from tests.shell import ROOT
 
 FORMULAS = ROOT / "opcheck" / "engine" / "ops"

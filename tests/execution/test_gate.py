@@ -118,7 +118,7 @@ def test_names_that_a_failure_may_look_like():
     assert names_of(OpVersion("ai.onnx.ml", "ZipMap", 1)) == set()
 
 
-LOOKS = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)
+LOOKS = (Diagnosis("last_of_ties", "the last of equal maxima won"),)
 CASES = [
     case(name, opset=opset, dtype=dtype)
     for name in ("ties", "axes", "nan")

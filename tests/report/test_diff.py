@@ -12,7 +12,7 @@ from tests.report.runs import HOSTILE, hostile, run_of
 from tests.report.test_markdown import TAGS, seen
 from tests.wording import lines_with
 
-LAST = (Diagnosis("last_of_ties", "as if the last of equal maxima won"),)
+LAST = (Diagnosis("last_of_ties", "the last of equal maxima won"),)
 KNOWN = Known("The maximum of a vector's lanes forgets → its NaN.", None, "acme.yaml")
 
 

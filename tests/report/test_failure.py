@@ -40,7 +40,7 @@ def test_a_wrong_value(snapshot, width):
 def test_what_a_failure_looks_like_the_likeliest_first(wording):
     mistakes = [model.Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
     lines = shown(result(model.Verdict.FAIL, diagnoses=tuple(mistakes))).lines
-    at = next(place for place, line in enumerate(lines) if line.startswith("  looks"))
+    at = next(place for place, line in enumerate(lines) if line.startswith("  likely"))
     assert lines[at : at + 4] == wording
 
 
@@ -200,6 +200,17 @@ def test_the_verdict_stands_in_words_and_in_colour(verdict):
     page = Page(80, color_system="standard", force_terminal=True)
     summary.show_failure(page.console, record(verdict))
     assert f"\x1b[1;31m{verdict.upper()}\x1b[0m" in page.text
+
+
+@pytest.mark.parametrize("traceback", [False, True])
+def test_a_traceback_is_shown_on_demand_alone(traceback):
+    printed = "a warning\nthe traceback:\n| Traceback:\n|   File x\nraised at x.py:7\n| a bar\n"
+    page = Page(80)
+    answer = result(model.Verdict.ERROR, reason="raised", printed=printed)
+    summary.show_failure(page.console, recorded(answer), traceback=traceback)
+    assert ("Traceback:" in page.text) is traceback
+    assert with_label(page.lines, "printed") == "a warning"
+    assert "          raised at x.py:7\n          | a bar\n" in page.text
 
 
 def test_a_crash_is_shown_with_the_end_of_what_was_printed(snapshot):

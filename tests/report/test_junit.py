@@ -106,7 +106,7 @@ def test_a_failure_explains_itself(wording):
     test = next(test for test in suite if test.result and test.result[0].type == "fail")
     text = test.result[0].text
     assert test.result[0].message == wording
-    for label in ("asked", "clause", "found", "looks", "where", "written", "repeat"):
+    for label in ("asked", "clause", "found", "likely", "where", "written", "repeat"):
         assert f"\n  {label} " in text
     assert "[0, 1]    3.0   0.0  1.0" in text
 

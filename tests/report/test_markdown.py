@@ -120,7 +120,11 @@ def test_each_failure_is_folded_and_explains_itself():
     assert tags.count("table") == 6
     assert not any(attrs.get("open") for tag, attrs in page.tags if tag == "details")
     whole = "".join(page.texts)
-    for said in ("clause: 1 if the element", "looks: as if the last", "opcheck run my/ties.yaml"):
+    for said in (
+        "clause: 1 if the element",
+        "likely cause: the last",
+        "opcheck run my/ties.yaml",
+    ):
         assert said in whole
     assert "… and 7 more elements" in whole
     assert "last\nwords" in whole

@@ -8,8 +8,8 @@ from opcheck.model import Diagnosis, Ending, OpVersion, Run, Verdict
 from opcheck.report import summary
 from tests.report.made import Page, header, record
 
-LAST = Diagnosis("last_of_ties", "as if the last of equal maxima won")
-ZEROS = Diagnosis("zeros", "as if nothing was computed")
+LAST = Diagnosis("last_of_ties", "the last of equal maxima won")
+ZEROS = Diagnosis("zeros", "nothing was computed")
 
 
 def shown(*results, **options):

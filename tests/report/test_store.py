@@ -120,7 +120,7 @@ def test_a_known_failure_keeps_what_was_found():
 
 
 def test_a_diagnosis_keeps_the_name_of_its_mistake():
-    looks = Diagnosis("last_of_ties", "as if the last of equal maxima won")
+    looks = Diagnosis("last_of_ties", "the last of equal maxima won")
     found = strict(store.record(record(Verdict.FAIL, diagnoses=(looks,))))
     assert found["diagnoses"] == [{"mistake": looks.mistake, "text": looks.text, "counts": None}]
 

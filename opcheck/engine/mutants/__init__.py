@@ -50,7 +50,11 @@ _GENERAL: tuple[Mutant, ...] = (
 
 @cache
 def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """Return the mutants of a version, the most specific first; none without a formula."""
+    """Return the mutants of a version, the most specific first; none without a formula. Cached.
+
+    Raises WrongOperator if an operator's file declares a mutant that its schema makes too, or if
+    two have one name.
+    """
     operator = operator_of(op)
     if operator is None:
         return ()
@@ -126,10 +130,10 @@ def _can_differ(mutant: Mutant, operator: Operator, *, gives_booleans: bool) -> 
 
 @cache
 def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """Return the mutants that name causes of failures.
+    """Return the mutants that name causes of failures; none without a formula. Cached.
 
     Those that `mutants_of` does not have are not asked of suites: in many operators no case can
-    show them.
+    show them. Raises WrongOperator as `mutants_of` does, for two mutants of one name.
     """
     mutants = mutants_of(op)
     return (*rows.CAUSES, *mutants, *values.CAUSES) if mutants else ()
@@ -137,9 +141,10 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
 
 @cache
 def guards_of(op: OpVersion) -> tuple[Mutant, ...]:
-    """Return the mutants of a version that are wrong only on one path of kernels.
+    """Return the mutants of a version that are wrong only on one path of kernels. Cached.
 
     They measure a suite, and name no cause of a failure: any wrong answer there looks like them.
+    Without a formula there are none. Raises WrongOperator for two mutants of one name.
     """
     operator = operator_of(op)
     if operator is None:

@@ -39,7 +39,8 @@ _CUBIC_COEFFICIENT = -0.5
 def _one_of(name: str, readings: Readings) -> AnswerFunction:
     """Return the right answer to a node with a stated value misread.
 
-    Of the readings the first is taken that is legal; without one the node is refused.
+    readings: other values, of which the first is taken that is legal. The answer raises InvalidNode
+    without one; a node without the attribute is answered rightly.
     """
 
     def answer(node: Node) -> Sequence[Any]:
@@ -54,7 +55,10 @@ def _one_of(name: str, readings: Readings) -> AnswerFunction:
 
 
 def _read(name: str, change: ValueChange) -> AnswerFunction:
-    """Return the right answer to a node with a stated value changed."""
+    """Return the right answer to a node with a stated value changed.
+
+    It raises InvalidNode if that value is illegal.
+    """
 
     def only_reading(value: Any, node: Node) -> Iterable[Any]:
         return [change(value)]
@@ -63,7 +67,10 @@ def _read(name: str, change: ValueChange) -> AnswerFunction:
 
 
 def _repaired(name: str, readings: Readings) -> AnswerFunction:
-    """Return right answers, and to invalid nodes those with a stated value misread."""
+    """Return right answers, and to invalid nodes those with a stated value misread.
+
+    They raise InvalidNode if no reading of an invalid node is legal.
+    """
     return Accepting(_one_of(name, readings))
 
 

@@ -53,7 +53,10 @@ def cast_changed(change: CastChange, original: Cast, x: Array, dtype: dtypes.DTy
 def of_kinds(
     kinds: Kinds, change: CastChange, cast: Cast, x: Array, right: Array, dtype: dtypes.DType
 ) -> Array:
-    """Change casts from and to such kinds alone; from any where the first is ""."""
+    """Return the changed result of casts from and to such kinds; of any kind if the first is "".
+
+    Other casts, and those from unknown types, give `right`.
+    """
     own = dtypes.of(x)
     if own is None or kinds not in ((own.kind, dtype.kind), ("", dtype.kind)):
         return right
@@ -61,7 +64,7 @@ def of_kinds(
 
 
 def _between(kinds: Kinds, change: CastChange) -> CastChange:
-    """Return the change of such kinds alone."""
+    """Return the change of casts between such kinds alone."""
     return partial(of_kinds, kinds, change)
 
 
@@ -212,7 +215,10 @@ def true_to_minus_1(cast: Cast, x: Array, right: Array, dtype: dtypes.DType) -> 
 def to_minifloat_by(
     rule: Callable[[Array], Array], cast: Cast, x: Array, dtype: dtypes.DType, *how: Any
 ) -> Array:
-    """Fault: `rule` makes whole multiples of the step between numbers of `dtype`."""
+    """Fault: `rule` makes whole multiples of the step between numbers of `dtype`.
+
+    A `dtype` of powers of two is cast right. `how` are further arguments of the right cast.
+    """
     if dtype.precision < 2:  # a power of two, as `round_mode` says
         return cast(x, dtype, *how)
     step = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - dtype.precision, dtype.min_exponent))
@@ -220,7 +226,7 @@ def to_minifloat_by(
 
 
 def rounded_half_away(q: Array) -> Array:
-    """Return whole numbers; of two that are as near, the one that is farther from 0."""
+    """Return whole numbers; of two that are as near, the one that is farther from 0. NaN stays."""
     return np.copysign(np.floor(np.abs(q) + 0.5), q)
 
 

@@ -264,7 +264,10 @@ def broadcast_to_the_longest(broadcast: Broadcast, *arrays: Array) -> tuple[Arra
 def broadcast_refused(
     when: Callable[[Shape, Sequence[Shape]], bool], broadcast: Broadcast, *arrays: Array
 ) -> tuple[Array, ...]:
-    """Mutant: refused, `when` the output's shape and those of the inputs are such."""
+    """Mutant: refused, `when` the output's shape and those of the inputs are such.
+
+    That raises InvalidNode, as shapes do that do not broadcast.
+    """
     right = broadcast(*arrays)
     reject(when(right[0].shape, [x.shape for x in arrays]), "no such broadcasting")
     return right

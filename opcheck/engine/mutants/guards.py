@@ -57,7 +57,11 @@ class Condition:
 
 
 def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
-    """Yield the guarded mutants of an operator version."""
+    """Yield the guarded mutants of an operator version.
+
+    They are wrong on one path, or where two hold at once; and, of paths that meet indices, clamp an
+    index out of range. Raises KeyError for a version that does not exist.
+    """
     schema = opset.versions(op.domain, op.name)[op.since]
     single = [*_conditions(schema, operator)]
     pairs = [pair for pair in combinations(single, 2) if _can_hold_at_once(schema, *pair)]
@@ -78,7 +82,10 @@ def guards(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
 
 
 def _can_hold_at_once(schema: Schema, one: Condition, other: Condition) -> bool:
-    """Return True for conditions of two families that some formula's nodes meet together."""
+    """Return True for conditions of two families that some formula's nodes meet together.
+
+    Conditions of the family "" are never paired.
+    """
     if "" in (one.family, other.family) or one.family == other.family:
         return False
     # Of two inputs one has as many elements as the output.
@@ -109,7 +116,11 @@ def _mutant(
 
 
 def _wrong(path: Sequence[Condition], node: Node) -> Sequence[Any]:
-    """Other outputs on the path; of conditions on elements only those elements, if they fit."""
+    """Return other outputs on the path; of conditions on elements only those elements, if they fit.
+
+    A node that does not meet every condition is answered right. Raises InvalidNode and NotSupported
+    as `Node.right` does.
+    """
     right = node.right
     where = [condition.holds(node) for condition in path]
     if not all(map(np.any, where)):
@@ -162,7 +173,7 @@ def _has_images(node: Node) -> bool:
 
 
 def _kernel_sizes(node: Node) -> set[int]:
-    """Return the different sizes of a kernel along its axes."""
+    """Return the different sizes of a kernel along its axes, stated or those of the filters."""
     kernel: Any = node.attrs.get("kernel_shape") or _filters(node).shape[2:]
     return {*kernel}
 
@@ -215,7 +226,7 @@ def _output_type(node: Node) -> Any:
 
 
 def _of_output_type(schema: Schema) -> Iterator[Condition]:
-    """Yield conditions on the type of the output, if an attribute names it."""
+    """Yield conditions on the type of the output, if an attribute names it; else none."""
     if not opset.naming(schema):
         return
     for dtype in dtypes.DTYPES.values():
@@ -227,7 +238,7 @@ def _of_output_type(schema: Schema) -> Iterator[Condition]:
 
 
 def _of_magnitudes(schema: Schema) -> Iterator[Condition]:
-    """Yield conditions on the elements of floating numbers, by powers of two."""
+    """Yield conditions on elements of floats, by powers of two; none without floats."""
     if texts_of("float").isdisjoint(schema.typed.types):
         return
     for low in _LOWS:
@@ -237,12 +248,15 @@ def _of_magnitudes(schema: Schema) -> Iterator[Condition]:
 
 
 def _is(value: Any, of: Callable[[Node], Any], node: Node) -> bool:
-    """Return True if `of(node)` is `value`."""
+    """Return True if `of(node)` equals `value`."""
     return bool(of(node) == value)
 
 
 def _from(low: float, node: Node) -> Any:
-    """Return True for elements between `low` and twice that."""
+    """Return a mask of elements of the leading input from `low` to before twice that.
+
+    Return False if it is left out or not of floats.
+    """
     x = node.lead
     if x is None or not is_real(x):
         return False
@@ -253,7 +267,10 @@ def _from(low: float, node: Node) -> Any:
 
 
 def _of_attribute(attribute: Attribute) -> Iterator[Condition]:
-    """Yield conditions on an attribute: axes, padding, or any that is optional."""
+    """Yield conditions on an attribute: axes, padding, or any that is optional.
+
+    A required attribute that names no axes has none.
+    """
     name = attribute.name
     if names_axes(attribute):
         yield from _of_axes(NamedAxes(attribute))
@@ -281,24 +298,24 @@ def _of_axes(axes: NamedAxes) -> Iterator[Condition]:
 
 
 def _is_not_first(axes: NamedAxes, node: Node) -> bool:
-    """Return True if none of the axes is the first."""
+    """Return True if none of the axes is the first; False without axes."""
     return min(axes.found(node), default=0) > 0
 
 
 def _is_not_last(axes: NamedAxes, node: Node) -> bool:
-    """Return True if none of the axes is the last."""
+    """Return True if none of the axes is the last; False without axes."""
     return max(axes.found(node), default=node.rank) < node.rank - 1
 
 
 def _is_long(axes: NamedAxes, node: Node) -> bool:
-    """Return True if there are many elements along the axes."""
+    """Return True if there are many elements along the axes; False without axes."""
     lead: Any = node.lead
     count = prod(lead.shape[axis] for axis in axes.found(node))
     return bool(count >= _MANY)
 
 
 def _first_word_of_auto_pad(node: Node) -> str:
-    """Return SAME for SAME_UPPER and SAME_LOWER, and other values as they are."""
+    """Return SAME for SAME_UPPER and SAME_LOWER, other values as they are; "None" without one."""
     return str(node.attrs.get("auto_pad")).split("_")[0]
 
 
@@ -306,7 +323,10 @@ def _first_word_of_auto_pad(node: Node) -> str:
 
 
 def _filters(node: Node) -> Array:
-    """Return the second tensor of images, which may come after scales."""
+    """Return the second tensor of three axes or more, which may come after scales; else the first.
+
+    Raises IndexError without any.
+    """
     images = [x for x in node.given if x.ndim > 2]
     return images[:2][-1]
 
@@ -317,7 +337,7 @@ def _channels(node: Node) -> int:
 
 
 def _groups(by: str, node: Node) -> int:
-    """Return the number of groups, which the attribute `by` has."""
+    """Return the number of groups, which the attribute `by` has; 1 without it."""
     groups: Any = node.attrs.get(by, 1)
     return int(groups)
 
@@ -341,17 +361,17 @@ def _of_channels(by: str, *, filtered: bool) -> Iterator[Condition]:
 
 
 def _has_whole_channels(node: Node) -> bool:
-    """Return True if vectors divide the channels."""
+    """Return True if vectors of 8 divide the channels."""
     return _channels(node) % _CHANNELS == 0
 
 
 def _has_whole_image(node: Node) -> bool:
-    """Return True if vectors divide the size D1×…×Dn."""
+    """Return True if vectors of 16 divide the size D1×…×Dn."""
     return prod(node.given[0].shape[2:]) % _IMAGE == 0
 
 
 def _has_whole_groups(by: str, node: Node) -> bool:
-    """Return True if vectors divide the channels of a group."""
+    """Return True if vectors of 4 divide the channels of a group; also if it has none."""
     return _channels(node) // _groups(by, node) % _GROUP == 0
 
 
@@ -361,7 +381,7 @@ def _has_group_of_each_channel(by: str, node: Node) -> bool:
 
 
 def _has_whole_filters(node: Node) -> bool:
-    """Return True if vectors divide the filters."""
+    """Return True if vectors of 8 divide the filters."""
     return bool(_filters(node).shape[0] % _CHANNELS == 0)
 
 
@@ -374,7 +394,10 @@ def _has_groups(by: str, node: Node) -> bool:
 
 
 def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Condition]:
-    """Yield conditions on one input, or on all variadic ones."""
+    """Yield conditions on one input, or on all variadic ones.
+
+    place: that of the input; of_index: it holds indices.
+    """
     name = parameter.name
     if parameter.option == "variadic":
         text = f"there were more than {_INPUTS} inputs"
@@ -401,13 +424,13 @@ def _of_input(place: int, parameter: Parameter, of_index: bool) -> Iterator[Cond
 
 
 def _has(place: int, holds: Callable[[Array, Node], Any], node: Node) -> bool:
-    """Return True if the input at `place` is given, and something holds for it."""
+    """Return True if the input at `place` is given, and `holds` is true of it."""
     x = node.inputs[place] if len(node.inputs) > place else None
     return x is not None and bool(holds(x, node))
 
 
 def _has_many_inputs(node: Node) -> bool:
-    """Return True if there are many inputs."""
+    """Return True if there are more than 16 inputs."""
     return len(node.given) > _INPUTS
 
 
@@ -422,7 +445,7 @@ def _is_given(x: Array, node: Node) -> bool:
 
 
 def _is_one_for_many(x: Array, node: Node) -> bool:
-    """Return True for one element where the output has many."""
+    """Return True for one element where the output has 128 or more."""
     return x.size == 1 and bool(node.right[-1].size >= _MANY)
 
 

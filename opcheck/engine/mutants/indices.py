@@ -22,7 +22,11 @@ IndexChange: TypeAlias = Callable[[Array, int], Array]
 def of_indices(
     change: IndexChange, original: Callable[..., Array], indices: Array, length: int, back: bool
 ) -> Array:
-    """Fault: the elements at other indices."""
+    """Fault: the elements at other indices.
+
+    `back` lets indices below 0 count from the end. Raises InvalidNode for a changed index out of
+    range.
+    """
     return original(change(indices, length), length, back=back)
 
 
@@ -126,7 +130,7 @@ def coerced(
     shape: tuple[int, ...],
     axis: int,
 ) -> tuple[int, int]:
-    """Fault: the shape of a matrix is coerced at another axis."""
+    """Fault: the shape of a matrix is coerced at the axis that `change` makes of the right one."""
     return original(shape, change(axis))
 
 

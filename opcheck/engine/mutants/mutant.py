@@ -34,7 +34,10 @@ class Accepting:
     repair: AnswerFunction
 
     def __call__(self, node: Node) -> Sequence[Any]:
-        """Return the outputs."""
+        """Return the right outputs, or those of `repair` for an invalid node.
+
+        Raises InvalidNode if `repair` refuses the node too.
+        """
         try:
             return node.right
         except InvalidNode:
@@ -48,7 +51,7 @@ class Mutant:
     Attributes:
         name: In snake_case.
         text: A sentence without its full stop that a kernel engineer recognises, and that fits
-            after "as if".
+            after "likely cause:".
         answer: What it makes of a node.
         primitive: The function of the formula that is wrong. A formula that does not call it has
             no such mutant. "" where it is something else.
@@ -89,6 +92,14 @@ class Mutant:
         """The name, and former ones."""
         return self.name, *self.aliases
 
+    @property
+    def is_refusal(self) -> bool:
+        """True for a mistake of refusing, the only one that explains an exception.
+
+        Others happen to refuse a few nodes too: an axis that is read wrongly is out of range there.
+        """
+        return self.name.startswith("refuses_")
+
     def made_on(self, node: Node) -> Sequence[Any] | InvalidNode:
         """Return its outputs for a node, or why it refuses it; other nodes are computed right."""
         try:
@@ -121,8 +132,12 @@ class Mutant:
 def evaluated(formula: Formula | None, faults: Faults | None, node: Node) -> Sequence[Any]:
     """Return the answers of a wrong plain evaluation, and right ones where nothing differs.
 
+    formula: in place of the operator's own, None for that; faults: functions in place of others.
     The plain one rounds between operations, and may leave the range of its arithmetic there. That
     is no part of the mistake.
+
+    Raises InvalidNode for what the wrong evaluation refuses, NotSupported and MemoryError for what
+    it does not compute.
     """
     wrong = evaluate(node, formula, faults)
     if not node.is_legal:
@@ -153,10 +168,11 @@ def faulty(
     calls: str = "",
     **where: Any,
 ) -> Mutant:
-    """Return the formula with a function of `opcheck.numbers`, or a helper of formulas, wrong.
+    """Return a mutant with one function of the formula wrong.
 
-    Attributes of a mutant are keywords. It concerns the formulas that call the function, or as
-    `calls` names it, as in "add of tensors".
+    It is one of `opcheck.numbers`, or a helper of formulas. Attributes of a mutant are keywords. It
+    concerns the formulas that call the function, or as `calls` names it, as in "add of tensors".
+    With `of_validity` it is wrong about invalid nodes alone.
     """
     answer: AnswerFunction = partial(evaluated, None, {primitive: fault})
     if of_validity:
@@ -200,7 +216,10 @@ def reading(name: str, text: str, read: Callable[[Node], Node], **where: Any) ->
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:
-    """Return a mutant that refuses legal nodes for which `when` is true."""
+    """Return a mutant that refuses legal nodes for which `when` is true.
+
+    Its answer raises InvalidNode for them, and is right for all others.
+    """
 
     def read(node: Node) -> Node:
         reject(node.is_legal and when(node), text)

@@ -32,12 +32,12 @@ _FROM_THE_BACK = "from_either_end"
 
 
 def modulo_rank(axis: int, rank: int) -> int:
-    """Return the axis modulo the rank."""
+    """Return the axis modulo the rank, which is 1 or more."""
     return axis % rank
 
 
 def nearest_axis(axis: int, rank: int) -> int:
-    """Return the nearest axis in range."""
+    """Return the nearest axis in [0, rank-1]."""
     return min(max(axis, 0), rank - 1)
 
 
@@ -47,7 +47,7 @@ def first_axis(axis: int, rank: int) -> int:
 
 
 def second_axis(axis: int, rank: int) -> int:
-    """Return axis 1, which a vector does not have."""
+    """Return axis 1, or 0 for a vector, which has no axis 1."""
     return min(1, rank - 1)
 
 
@@ -57,7 +57,7 @@ def last_axis(axis: int, rank: int) -> int:
 
 
 def mirrored_axis(axis: int, rank: int) -> int:
-    """Return the axis that is as far from the other end."""
+    """Return the axis that is as far from the other end; the axis is counted from the front."""
     return rank - 1 - axis
 
 
@@ -87,7 +87,7 @@ def counted_from_minus_2(axis: int, rank: int) -> int:
 
 
 def without_sign(axis: int, rank: int) -> int:
-    """Return the axis without its minus sign."""
+    """Return the axis without its minus sign, which may be out of range."""
     return abs(axis)
 
 
@@ -105,7 +105,10 @@ def axis_of_squeezed(end: int, axis: int, rank: int) -> int:
 
 
 def merged(place: int, rank: int, shape: Shape, axes: Axes) -> tuple[Shape, Axes]:
-    """Return a shape of more than `rank` axes with two axes merged, the first at `place`."""
+    """Return a shape of more than `rank` axes with two axes merged, the first at `place`.
+
+    Other shapes stay. `place` may count from the end; axes behind it are one lower.
+    """
     if len(shape) <= rank:
         return shape, axes
     at = place % max(2, len(shape))
@@ -114,7 +117,7 @@ def merged(place: int, rank: int, shape: Shape, axes: Axes) -> tuple[Shape, Axes
 
 
 def reversed_shape(shape: Shape, axes: Axes) -> tuple[Shape, Axes]:
-    """Return the shape from the last axis to the first."""
+    """Return the shape from the last axis to the first; the axes stay."""
     return shape[::-1], axes
 
 
@@ -124,12 +127,12 @@ def one_row(shape: Shape, axes: Axes) -> tuple[Shape, Axes]:
 
 
 def rows_side_by_side(shape: Shape, axes: Axes) -> tuple[Shape, Axes]:
-    """Return a matrix of as long rows, and its second axis."""
+    """Return a matrix of as long rows, and its second axis: a row lies side by side in memory."""
     return (-1, prod(shape[axis] for axis in axes)), (1,)
 
 
 def coerced_beyond_rank_4(shape: Shape, axes: Axes) -> tuple[Shape, Axes]:
-    """Return a matrix and its second axis in place of five or more axes."""
+    """Return a matrix and its second axis in place of five or more axes; others stay."""
     if len(shape) > 4 and axes:
         return matrix_of(shape, axes[0]), (1,)
     return shape, axes
@@ -208,7 +211,7 @@ class NamedAxes:
         self.is_list = attribute.type == "ints"
 
     def stated(self, node: Node) -> Axes:
-        """Return the axes as they are stated, or the default."""
+        """Return the axes as they are stated, or the default; () without either."""
         value: Any = node.attrs.get(self.name, self.default)
         return tuple(value or ()) if self.is_list or value is None else (value,)
 
@@ -217,13 +220,16 @@ class NamedAxes:
         return tuple(dict.fromkeys(axis % node.rank for axis in self.stated(node) if node.rank))
 
     def taking(self, node: Node, axes: Sequence[int]) -> Node:
-        """Return the node with other axes."""
+        """Return the node with other axes, in their order and each once.
+
+        Without axes, a list is empty and one axis is left out.
+        """
         if self.is_list:
             return node.with_attrs(**{self.name: tuple(dict.fromkeys(axes))})
         return node.with_attrs(**{self.name: axes[0] if axes else None})
 
     def mutants(self) -> Iterator[Mutant]:
-        """Yield all of them."""
+        """Yield the mutants of the attribute; there are more of one axis than of a list."""
         for name, text, change in _OUTSIDE:
             yield Mutant(name, text, Accepting(partial(self._outside, change)))
         for name, text, change in _FOUND:
@@ -339,38 +345,59 @@ class NamedAxes:
         return self.name in node.attrs and self.stated(node)[0] < 0
 
     def _as_of_a_matrix(self, node: Node) -> Sequence[Any]:
-        """Return the answer of a vector whose axis may be one of a matrix of one row."""
+        """Return the answer of a vector whose axis may be one of a matrix of one row.
+
+        Raises InvalidNode for an axis that neither has.
+        """
         return self._stated(first_of_a_vector, node).right
 
     def _left_coerced(self, node: Node) -> Sequence[Any]:
-        """Return the outputs as the matrices that the input was coerced to."""
+        """Return the outputs as the matrices that the input was coerced to.
+
+        The node has one axis, and a rank above 0.
+        """
         return [out.reshape(matrix_of(out.shape, self.found(node)[0])) for out in node.right]
 
     def _unchecked_if_empty(self, node: Node) -> Sequence[Any]:
-        """Return the answer along axis 0 of a tensor without elements, whatever its axis."""
+        """Return the answer along axis 0 of a tensor without elements, whatever its axis.
+
+        Other nodes are answered right: raises InvalidNode for one that is forbidden.
+        """
         is_empty = node.rank and not node.given[0].size
         return (self.taking(node, (0,)) if is_empty else node).right
 
     def _of_rank_0_as_a_vector(self, node: Node) -> Sequence[Any]:
-        """Return the answer of a scalar as a vector of one element, along its axis."""
+        """Return the answer of a scalar as a vector of one element, along its axis.
+
+        Other nodes are answered right: raises InvalidNode for one that is forbidden.
+        """
         is_beyond_a_vector = self.name in node.attrs and self.stated(node)[0] not in (-1, 0)
         if node.rank or is_beyond_a_vector:
             return node.right
         return self._read_as(node, (1,), (0,), repeat(()))
 
     def _every_element_a_row(self, node: Node) -> Sequence[Any]:
-        """Return the answer along a new last axis of one element."""
+        """Return the answer along a new last axis of one element; that of a scalar is right.
+
+        Raises InvalidNode for a node that is forbidden so too.
+        """
         if not node.rank:
             return node.right
         shape = node.given[0].shape
         return self._read_as(node, (*shape, 1), (node.rank,), repeat(shape))
 
     def _default_kept_in_range(self, node: Node) -> Sequence[Any]:
-        """Return the answer along the last axis where the default is out of range."""
+        """Return the answer along the last axis where the default is out of range.
+
+        A node that states its axis is answered right: raises InvalidNode if it is forbidden.
+        """
         return node.right if self.name in node.attrs else self._outside(last_axis, node)
 
     def _outside(self, change: AxisChange, node: Node) -> Sequence[Any]:
-        """Return the answer with `change` made to axes that are not in [0, rank)."""
+        """Return the answer with `change` made to axes that are not in [0, rank).
+
+        A node of rank 0 stays. Raises InvalidNode for a node that is forbidden so too.
+        """
         changed = []
         for axis in self.stated(node) if node.rank else ():
             is_counted_from_the_front = 0 <= axis < node.rank
@@ -378,7 +405,10 @@ class NamedAxes:
         return (self.taking(node, changed) if changed else node).right
 
     def _found(self, change: AxisChange, node: Node) -> Node:
-        """Return a legal node with `change` made to its axes, counted from the front."""
+        """Return a legal node with `change` made to its axes, counted from the front.
+
+        Other nodes stay as they are.
+        """
         axes = self.found(node) if node.is_legal else ()
         changed = tuple(change(axis, node.rank) for axis in axes)
         return node if changed == axes else self.taking(node, changed)
@@ -388,7 +418,10 @@ class NamedAxes:
         return self.taking(node, [change(axis, node.rank) for axis in self.stated(node)])
 
     def _squeezed_first(self, node: Node) -> Node:
-        """Return the node with negative axes counted where the last axes of 1 are dropped."""
+        """Return the node with negative axes counted where the last axes of 1 are dropped.
+
+        A node that states no axis stays.
+        """
         if self.name not in node.attrs:
             return node
         long = (place for place, size in enumerate(node.given[0].shape) if size != 1)
@@ -398,16 +431,21 @@ class NamedAxes:
     def _read_as(
         self, node: Node, shape: Sequence[int], axes: Sequence[int], shapes: Iterable[Sequence[int]]
     ) -> Sequence[Any]:
-        """Return the answer to the first input in another shape.
+        """Return the answer to the first input in another shape, along other axes.
 
-        Outputs have `shapes` again, if they have as many elements.
+        Outputs have `shapes` again, if they have as many elements; there are no more of them than
+        `shapes`. Raises InvalidNode if such a node is forbidden.
         """
         read = node.with_input(0, node.given[0].reshape(shape))
         outputs = zip(self.taking(read, axes).right, shapes, strict=False)
         return [out.reshape(own) if out.size == prod(own) else out for out, own in outputs]
 
     def _reshaped(self, change: ShapeChange, node: Node) -> Sequence[Any]:
-        """Return the answer to the first input in the shape, and along the axes, of `change`."""
+        """Return the answer to the first input in the shape, and along the axes, of `change`.
+
+        It is right for an input that is left out, empty or of rank 0. Raises InvalidNode for a
+        forbidden node, also one that is so in that shape.
+        """
         right = node.right
         x = node.inputs[0]
         if x is None or not x.size or not x.ndim:
@@ -427,7 +465,11 @@ class NamedAxes:
         return node.is_legal and prod(self._beside(node)) > 1
 
     def _without_the_last_rows(self, width: int, node: Node) -> Sequence[Any]:
-        """Return zeros for those of the rows side by side that whole vectors leave over."""
+        """Return zeros for those of the rows side by side that whole vectors of `width` leave over.
+
+        Outputs are right where there are no more rows than a vector holds, or where they have other
+        axes.
+        """
         right = node.right
         inner = self._beside(node)
         count = prod(inner)
@@ -450,7 +492,10 @@ class NamedAxes:
         return outputs
 
     def _without_the_last(self, node: Node) -> Sequence[Any]:
-        """Return the answer to the last axis first, behind which the input is coerced."""
+        """Return the answer to the last axis first, behind which the input is coerced.
+
+        It is right for an empty input, and along the last axis.
+        """
         right = node.right
         x = node.given[0]
         if not x.size or self.found(node) in ((), (x.ndim - 1,)):

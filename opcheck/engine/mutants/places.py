@@ -52,7 +52,7 @@ def of_places(change: RowChange, *operands: Any, **options: Any) -> Array:
 
 
 def _in_float64(change: RowChange, right: RowFunction, m: Matrix) -> Array:
-    """Change rows of float64, or of integers of 64 bits."""
+    """Return the change of rows of float64, or of integers of 64 bits as they are."""
     is_beyond_float64 = m.dtype in (np.int64, np.uint64)
     return change(right, m if is_beyond_float64 else m.astype(np.float64, copy=False))
 
@@ -177,7 +177,10 @@ def later_blocks_first(width: int, places: Places) -> Places:
 
 
 def later_half_first(places: Places) -> Places:
-    """Return keys by which the second half of a row comes first."""
+    """Return keys by which the second half of a row comes first.
+
+    Of an odd number the first half has one more.
+    """
     half = -(-len(places) // 2)
     return -(places // half)
 
@@ -485,7 +488,11 @@ def of_tops(
     axis: int,
     largest: bool,
 ) -> tuple[Array, Places]:
-    """Fault of `top_k`: `change` of the rows, but a row that is cut too short for `k` is whole."""
+    """Fault of `top_k`: `change` of the rows makes the places of the first `k`.
+
+    A row that is cut too short for `k` is whole. An empty `x` and a `k` of 0 are computed right. A
+    place of -1 means the last element.
+    """
     if not x.size or not k:
         return original(x, k, axis, largest)
     lined = np.moveaxis(x, axis, -1)

@@ -43,7 +43,10 @@ def padded(rule: PaddingRule, node: Node) -> Node:
 
 
 def axes_of(node: Node) -> Sequence[AxisWindows]:
-    """Return the windows that the formula asks for along each axis, if it does."""
+    """Return the windows that the formula asks for along each axis, none if it asks for none.
+
+    Raises what the formula raises: InvalidNode, NotSupported, MemoryError.
+    """
     seen: list[AxisWindows] = []
 
     def seeing(asked: WindowArguments, right: Windows) -> Windows:

@@ -43,7 +43,11 @@ def along(
     *,
     across_memory: bool = False,
 ) -> Array:
-    """Fault of a reduction: `change` of the rows; with `across_memory`, where they lie so only."""
+    """Fault of a reduction: `change` makes the result, from the `right` reduction and the rows.
+
+    With `across_memory`, only where rows do not lie side by side in memory. An empty `x` is reduced
+    right. The result has the shape of the right one.
+    """
     axes = axes_of(axis, x.ndim)
     if not x.size or (across_memory and prod(x.shape[max(axes, default=-1) + 1 :]) == 1):
         return original(x, axis=axis, keepdims=keepdims)

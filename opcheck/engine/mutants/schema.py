@@ -30,7 +30,10 @@ ELEMENTWISE = frozenset(
 
 
 def mutants(op: OpVersion, known: Operator) -> Iterator[Mutant]:
-    """Yield the mutants that a version's schema and its neighbors give."""
+    """Yield the mutants that a version's schema and its neighbors give.
+
+    known: the operator. Raises KeyError for a version that does not exist.
+    """
     versions = opset.versions(op.domain, op.name)
     schema = versions[op.since]
     yield from _of_versions(op, known, versions)
@@ -130,7 +133,10 @@ def converted(declared: str | None, value: Typed) -> Any:
 
 
 def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) -> Iterator[Mutant]:
-    """Yield mutants that compute another version, or take what came with a later one."""
+    """Yield mutants that compute another version, or take what came with a later one.
+
+    every: the schemas of all versions. Versions of one formula are one mutant.
+    """
     # Versions that share a formula, or whose formulas differ in readings alone, are one mutant.
     formulas = {since: without_readings(formula) for since, formula in known.formulas.items()}
     distinct = {formula: since for since, formula in reversed(formulas.items())}
@@ -149,7 +155,10 @@ def _of_versions(op: OpVersion, known: Operator, every: Mapping[int, Schema]) ->
 
 
 def _at_first_that_declares(later: Sequence[Schema], node: Node) -> Sequence[Any]:
-    """Return the answer of the first of these versions that declares a node's attributes."""
+    """Return the answer of the first of these versions that declares a node's attributes.
+
+    Without one it is that of the node itself. Raises InvalidNode if the version forbids the node.
+    """
     for schema in later:
         if node.attrs.keys() <= schema.attributes.keys():
             return node.at(schema.op.since).right
@@ -161,7 +170,10 @@ _BY_WAY_OF = ("float32", "int32", "uint32", "bool", "int64", "int8")
 
 
 def _of_other_types(own: Schema, later: Sequence[Schema]) -> Iterator[Mutant]:
-    """Yield mutants that accept element types that the version does not have."""
+    """Yield mutants that accept element types that the version does not have.
+
+    None where it has no type by way of which others could be computed.
+    """
     declared = own.inputs[own.lead].types
     of_later = frozenset().union(*(schema.inputs[schema.lead].types for schema in later))
     new = (of_later - declared) & {dtype.text for dtype in dtypes.DTYPES.values()}
@@ -179,7 +191,7 @@ def _of_other_types(own: Schema, later: Sequence[Schema]) -> Iterator[Mutant]:
 
 
 def texts_of(*kinds: str) -> frozenset[str]:
-    """Return the types of tensors of some kinds, as a schema writes them."""
+    """Return the types of tensors of some kinds of `DType`, as a schema writes them."""
     return frozenset(dtype.text for dtype in dtypes.BASIC.values() if dtype.kind in kinds)
 
 
@@ -199,7 +211,7 @@ def by_way_of(via: str, accepted: Iterable[str], node: Node) -> Sequence[Any]:
 
 
 def _of_inputs(schema: Schema) -> Iterator[Mutant]:
-    """Yield mutants that take inputs for others, or ignore them."""
+    """Yield mutants that take inputs for others of the same type, or ignore them."""
     fixed = [(place, p) for place, p in enumerate(schema.inputs) if p.option != "variadic"]
     orders: list[tuple[str, str, Callable[[Inputs], Inputs]]] = []
     for place, p in fixed:
@@ -223,7 +235,7 @@ def _of_inputs(schema: Schema) -> Iterator[Mutant]:
 
 
 def with_inputs_in(order: Callable[[Inputs], Inputs], node: Node) -> Node:
-    """Return the node with its inputs in another order."""
+    """Return the node with its inputs in the order that `order` makes of them."""
     return replace(node, inputs=order(node.inputs))
 
 

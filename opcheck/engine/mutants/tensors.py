@@ -40,7 +40,10 @@ _BLOCK = 1024
 def of_output(
     name: str, text: str, change: TensorChange, only: Only = None, **where: Any
 ) -> Mutant:
-    """Return a mutant that changes each right output, but texts only where `only` is None."""
+    """Return a mutant that changes each right output, but texts only where `only` is None.
+
+    `where` are attributes of the mutant. Its answer raises InvalidNode for a forbidden node.
+    """
 
     def answer(node: Node) -> Sequence[Array]:
         return [out if only and out.dtype == object else change(out) for out in node.right]
@@ -49,7 +52,11 @@ def of_output(
 
 
 def of_input(name: str, text: str, change: TensorChange, only: Only = None) -> Mutant:
-    """Return a mutant that gives the right answer to changed inputs."""
+    """Return a mutant that gives the right answer to changed inputs.
+
+    Tensors of attributes are changed too. The answer raises InvalidNode if the node is then
+    forbidden.
+    """
 
     def read(node: Node) -> Node:
         return node.with_inputs(change)
@@ -109,17 +116,23 @@ def first_batch_for_all(out: Array) -> Array:
 
 
 def taking(places: Callable[[Places], Places], x: Array) -> Array:
-    """Return the element at `places(place)` at each place of a tensor."""
+    """Return a tensor of the shape of `x` that has, at each place, its element at `places(place)`.
+
+    Places are row-major.
+    """
     return x.reshape(-1)[places(np.arange(x.size))].reshape(x.shape)
 
 
 def in_bits(bits: int, places: Places) -> Places:
-    """Return places as so many bits keep them."""
+    """Return places as so many bits keep them: without the higher ones."""
     return places % (1 << bits)
 
 
 def last_vector_for_the_tail(width: int, places: Places) -> Places:
-    """Return places in the last whole vector for those behind it."""
+    """Return places in the last whole vector for those behind it.
+
+    All stay where no vector is full.
+    """
     return np.where(places < whole_vectors(width, places.size), places, places - width)
 
 
@@ -151,7 +164,7 @@ def first_channel(out: Array) -> Any:
 
 
 def whole_vectors_of_rows(width: int, out: Array) -> Any:
-    """Return the index of the elements in whole vectors of rows."""
+    """Return the index of the elements in whole vectors of rows; all of rows shorter than one."""
     return np.s_[..., : whole_vectors(width, out.shape[-1])]
 
 
@@ -166,7 +179,10 @@ def all_but_the_last(out: Array) -> int:
 
 
 def in_rows_of_four_threads(out: Array) -> int:
-    """Return how many elements are in rows of which four threads have as many each."""
+    """Return how many elements are in rows of which four threads have as many each.
+
+    out: of rank 1 or more, its last axis not empty.
+    """
     left_over: int = out.size % (4 * out.shape[-1])
     return out.size - left_over
 
@@ -249,7 +265,10 @@ def has_rank_1(node: Node) -> bool:
 
 
 def has_rank_5(node: Node) -> bool:
-    """Return True if an input or output has more than four axes."""
+    """Return True if an input or output has more than four axes.
+
+    Raises InvalidNode and NotSupported as `Node.right` does.
+    """
     return any(array.ndim > 4 for array in (*node.tensors, *node.right))
 
 
@@ -259,12 +278,15 @@ def has_empty(node: Node) -> bool:
 
 
 def has_any(strange: Callable[[Array], Array], node: Node) -> bool:
-    """Return True if an input of real numbers has an element that is `strange`."""
+    """Return True if an input of real numbers has an element that is `strange`, which makes a mask.
+
+    Tensors of attributes count too; those of other types do not.
+    """
     return any(bool(strange(x).any()) for x in node.tensors if is_real(x))
 
 
 def is_constant(node: Node) -> bool:
-    """Return True if inputs are initializers."""
+    """Return True if one of the inputs is an initializer."""
     return node.constant
 
 

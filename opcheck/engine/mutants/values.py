@@ -30,7 +30,10 @@ from opcheck.model import Array
 
 
 def of_type(which: str | int, change: Callable[[Array], Any], x: Array) -> Array:
-    """Change tensors of a kind of types, or of types of so many bits; they keep their type."""
+    """Return `x` changed if its type is of a kind, or has so many bits; others as they are.
+
+    which: a kind of `DType`, or a number of bits. The changed tensor keeps its type.
+    """
     dtype = of(x)
     if dtype is None or which not in (dtype.kind, dtype.bits):
         return x
@@ -99,22 +102,25 @@ def nan_everywhere(out: Array) -> Array:
 
 
 def is_zero(x: Array) -> Any:
-    """Return True for elements that are 0."""
+    """Return a mask of elements that are 0."""
     return x == 0
 
 
 def value_in_place_of(which: Callable[[Array], Array], value: float, x: Array) -> Array:
-    """Return `value` for elements for which `which` is true."""
+    """Return `x` with `value` for elements of which the mask `which(x)` is true."""
     return np.where(which(x), x.dtype.type(value), x)
 
 
 def _replaced(which: Callable[[Array], Any], value: float) -> TensorChange:
-    """Return the change that puts `value` in place of some floating numbers."""
+    """Return the change that puts `value` in place of floats of which the mask `which` is true.
+
+    Tensors of other types stay.
+    """
     return partial(of_type, "float", partial(value_in_place_of, which, value))
 
 
 def _through(name: str) -> TensorChange:
-    """Return the change of floating numbers by way of the type `name`."""
+    """Return the change of floating tensors by way of the type `name`; others stay."""
     return partial(of_type, "float", partial(through, DTYPES[name].numpy))
 
 

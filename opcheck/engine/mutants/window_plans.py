@@ -18,7 +18,11 @@ from opcheck.grouping import attributes_of
 
 
 def planning(change: WindowChange, asked: WindowArguments, right: Windows) -> Windows:
-    """Fault: the windows along each axis are changed."""
+    """Fault: the windows along each axis are changed.
+
+    `asked`, the arguments of the node, changes nothing. Raises InvalidNode for a changed number of
+    windows below 0, MemoryError for an output that is too large.
+    """
     return planned(right.outer, map(change, right.axes))
 
 
@@ -26,17 +30,17 @@ def planning(change: WindowChange, asked: WindowArguments, right: Windows) -> Wi
 
 
 def under_same(change: WindowChange, axis: AxisWindows) -> AxisWindows:
-    """Change windows under SAME_UPPER and SAME_LOWER."""
+    """Return the windows, changed under SAME_UPPER and SAME_LOWER."""
     return change(axis) if axis.same else axis
 
 
 def under_valid(change: WindowChange, axis: AxisWindows) -> AxisWindows:
-    """Change windows under VALID."""
+    """Return the windows, changed under VALID."""
     return change(axis) if axis.auto_pad == "VALID" else axis
 
 
 def where_it_hangs(change: WindowChange, axis: AxisWindows) -> AxisWindows:
-    """Change windows of which ceil_mode lets the last hang over the end."""
+    """Return the windows, changed where ceil_mode lets the last one hang over the end."""
     return change(axis) if axis.hangs else axis
 
 
@@ -44,7 +48,10 @@ def where_it_hangs(change: WindowChange, axis: AxisWindows) -> AxisWindows:
 
 
 def fitting(axis: AxisWindows, padding: int) -> int:
-    """Return the number of windows that fit into the input with this padding."""
+    """Return the number of windows that fit into the input with this padding, in all.
+
+    It is below 1 if none does.
+    """
     return (axis.length + padding - axis.width) // axis.stride + 1
 
 

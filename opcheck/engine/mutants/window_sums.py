@@ -47,7 +47,7 @@ class SummedWindows(Windows):
     change: SumsChange
 
     def sums(self, values: Array) -> Array:
-        """Return the wrong sums over windows, in the dtype of the values."""
+        """Return what `change` makes of the windows and values, in the dtype of the values."""
         sums = self.change(Windows(self.outer, self.axes), values)
         return np.asarray(sums).astype(values.dtype)
 
@@ -60,7 +60,11 @@ def same_windows(axis: AxisWindows) -> AxisWindows:
 def summing(
     change: SumsChange, plan: WindowChange, asked: WindowArguments, right: Windows
 ) -> Windows:
-    """Fault: windows changed by `plan`, with sums changed by `change`."""
+    """Fault: windows changed by `plan`, with sums changed by `change`.
+
+    `asked`, the arguments of the node, changes nothing. Raises InvalidNode for a changed number of
+    windows below 0, MemoryError for an output that is too large.
+    """
     windows = planned(right.outer, map(plan, right.axes))
     return SummedWindows(right.outer, windows.axes, change)
 
@@ -74,7 +78,10 @@ def size_of(windows: Windows) -> int:
 
 
 def _boxes(kernel: Sequence[int], count: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield the first `count` elements of a window, in boxes: begin and end along each axis."""
+    """Yield the first `count` elements of a window, in boxes: begin and end along each axis.
+
+    kernel: the lengths of the window. The order is row-major; for a count of 0 there are none.
+    """
     whole, rest = divmod(count, prod(kernel[1:]))
     if whole:
         yield [(0, whole), *((0, length) for length in kernel[1:])]
@@ -103,12 +110,15 @@ def all_but_the_last(size: int) -> int:
 
 
 def scaled(part: Callable[[Windows], Array], windows: Windows, values: Array) -> Array:
-    """Fault: sums are multiplied by something."""
+    """Fault: sums are multiplied by what `part` makes of the windows."""
     return windows.sums(values) * part(windows)
 
 
 def size_by_inner(windows: Windows) -> Array:
-    """Return a window's size by the number of elements that do not hang over the padding."""
+    """Return a window's size by the number of elements that do not hang over the padding.
+
+    That number counts as 1 at least. The result broadcasts to the output.
+    """
     padded = []
     for axis in windows.axes:
         length = axis.length + axis.begin + axis.end if axis.hangs else max(1, axis.span)
@@ -118,7 +128,7 @@ def size_by_inner(windows: Windows) -> Array:
 
 
 def size_by_terms(windows: Windows) -> Array:
-    """Return a window's size by the number of its elements in the input."""
+    """Return a window's size by the number of its elements in the input, at least 1."""
     return size_of(windows) / np.maximum(windows.terms, 1)
 
 
@@ -128,7 +138,7 @@ def one_by_size(windows: Windows) -> float:
 
 
 def one_by_terms(windows: Windows) -> Array:
-    """Return 1 by the number of a window's elements in the input."""
+    """Return 1 by the number of a window's elements in the input, at least 1."""
     return 1 / np.maximum(windows.terms, 1)
 
 
@@ -156,7 +166,10 @@ def pushed_back(windows: Windows, values: Array) -> Array:
 
 
 def _sums_along(values: Array, n: int, axis: AxisWindows) -> Array:
-    """Return the sums over windows along the spatial axis `n` alone."""
+    """Return the sums over windows along the spatial axis `n` alone.
+
+    values: N×C×D1×…×Dn; the result has a window for an element along that axis.
+    """
     axes = [AxisWindows(length, 1, 1, 1, 0, length) for length in values.shape[2:]]
     axes[n] = axis
     return Windows(values.shape[:2], tuple(axes)).sums(values)

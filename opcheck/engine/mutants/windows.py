@@ -68,7 +68,11 @@ FILTERED = "bilinear"
 
 
 def of_windows(fault: WindowFault, original: Any, *arguments: Any, **named: Any) -> Windows:
-    """Return the windows that `fault` makes of the right ones, if they are not too many."""
+    """Return the windows that `fault` makes of the right ones, or these if they are too many.
+
+    Raises InvalidNode for arguments that `windows_of` refuses or `fault` does; MemoryError for
+    right windows that are too many.
+    """
     asked = WindowArguments(*arguments, **named)
     right = windows_of(**vars(asked))
     try:
@@ -80,7 +84,8 @@ def of_windows(fault: WindowFault, original: Any, *arguments: Any, **named: Any)
 def planned(outer: tuple[int, int], axes: Iterable[AxisWindows]) -> Windows:
     """Return windows along these axes.
 
-    Raises InvalidNode, or MemoryError, where there can be none.
+    outer: N and C. Raises InvalidNode for a negative size of the output, MemoryError for an output
+    that is too large.
     """
     windows = Windows(outer, tuple(axes))
     reject(min(windows.shape[2:]) < 0, "the output's size is negative")
@@ -114,7 +119,12 @@ def accepting(
     *given: Any,
     **named: Any,
 ) -> Windows:
-    """Accept nodes that are legal once reread; `plan` takes the given axes and the legal ones."""
+    """Accept nodes that are legal once reread; `plan` takes the given axes and the legal ones.
+
+    given, named: the arguments of `windows_of`. Raises InvalidNode where the node is not legal even
+    when `legal` has reread it, or its windows would have a negative size; MemoryError for an output
+    that is too large.
+    """
     asked = WindowArguments(*given, **named)
     try:
         return windows_of(**vars(asked))
@@ -126,13 +136,19 @@ def accepting(
 def refused_where(
     when: Callable[[AxisWindows], bool], asked: WindowArguments, right: Windows
 ) -> Windows:
-    """Mutant: refused, if `when` holds along an axis."""
+    """Mutant: refused, if `when` holds along an axis.
+
+    That raises InvalidNode.
+    """
     reject(any(map(when, right.axes)), "not supported")
     return right
 
 
 def rereading(read: ArgumentReading, asked: WindowArguments, right: Windows) -> Windows:
-    """Fault: the windows of other arguments."""
+    """Fault: the windows of other arguments, which `read` makes.
+
+    Raises InvalidNode if these are illegal, MemoryError for too many windows.
+    """
     return windows_of(**vars(read(asked)))
 
 

@@ -108,7 +108,8 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
     Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
     of another shape; for align_corners other than 0 and 1 also, or takes it for one of them:
     FLAG_OF_ANOTHER_NUMBER. Raises NotSupported, while judging, if theta without its last column
-    holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers.
+    holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers. With align_corners,
+    CORNERS_OF_ONE_ELEMENT decides where the only element of an axis is.
     """
     stated = listed("size", size)
     n = len(stated) - 2
@@ -129,9 +130,9 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
 def homogeneous_positions(places: Places, geometry: Geometry, align_corners: bool) -> Array:
     """Return a row of x, one of y, … and one of ones, with a column for each element.
 
-    The elements are in row-major order. The shape is (n + 1, elements); the type float64 if theta
-    has it, else float32. With align_corners, the only element of an axis is at -1, 0 or 1:
-    CORNERS_OF_ONE_ELEMENT.
+    `places` makes the places of elements along one axis of `geometry`. The elements are in
+    row-major order. The shape is (n + 1, elements); the type float64 if theta has it, else float32.
+    With align_corners, the only element of an axis is at -1, 0 or 1: CORNERS_OF_ONE_ELEMENT.
     """
     lengths = geometry.lengths
     computed_in = np.float64 if geometry.theta.dtype == np.float64 else np.float32

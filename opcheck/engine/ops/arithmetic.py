@@ -20,7 +20,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
     signature_of,
 )
-from opcheck.engine.rulings import maximum, minimum
+from opcheck.engine.rulings import flag, maximum, minimum
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array, Tensor
 
@@ -42,7 +42,7 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
     Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
     NotSupported for a negative `axis`.
     """
-    if not broadcast:
+    if not flag("broadcast", broadcast):
         reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}, and no broadcast")
         return B
     if B.size == 1:
@@ -88,8 +88,9 @@ def each_version_of_pair(
 ) -> Mapping[int, Formula]:
     """Return the formula of each version of an operator of two tensors, by the first opset of it.
 
-    Those before 7 are `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on
-    are `with_broadcast`. Each takes the schema's inputs.
+    `name` is the operator's, and `function` that of its two tensors. Those before 7 are
+    `of_aligned_pair`, with the attributes broadcast and axis; those from 7 on are `with_broadcast`.
+    Each takes the schema's inputs.
     """
     versions = opset.versions("", name)
     newest = versions[max(versions)]

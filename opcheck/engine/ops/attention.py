@@ -34,6 +34,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops import softmax
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers import Array
 from opcheck.numbers.arithmetic import Kind
@@ -49,6 +50,12 @@ NUMBERS_OF_HEADS = Ruling(
     "Numbers of heads must be used with tensors of three axes. The text does not state whether "
     "they may be given with four.",
     ("ignored", "refused"),
+)
+PAST_AND_PRESENT = Ruling(
+    "past-and-present",
+    'They "shall be used together, and not allowed to use only one of them": the text does not '
+    "state whether that is said of past and present, or of keys and values.",
+    ("apart", "refused"),
 )
 MASK_OF_ONE_KEY = Ruling(
     "mask-of-one-key",
@@ -97,7 +104,7 @@ class Tensors:
 class Attributes:
     """The attributes of a node, under the schema's names; those it lacks have the defaults here."""
 
-    is_causal: int
+    is_causal: bool
     kv_num_heads: int | None
     q_num_heads: int | None
     qk_matmul_output_mode: int
@@ -240,7 +247,8 @@ def shares(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[Array, Arra
     """Return Softmax(x) along the keys and its product with `v`; 0 for queries without a key.
 
     x: [batch, head, query, key]; is_empty: a mask of queries without a key, of the same shape but
-    one key; v: [batch, head, key, element].
+    one key; v: [batch, head, key, element]. `keep` is what is kept of a result until the next
+    operation.
     """
     p = xp.where(is_empty, 0.0, keep(softmax.plain(x, -1)))
     return p, xp.matmul(xp.at_most_1(p), v)
@@ -251,7 +259,7 @@ def shares_in_blocks(x: Array, is_empty: Array, v: Array, keep: Keep) -> tuple[A
 
     Both are divided at the end, as where keys come block by block. x: [batch, head, query, key];
     is_empty: a mask of queries without a key, of the same shape but one key; v: [batch, head, key,
-    element].
+    element]. `keep` is what is kept of a result until the next operation.
     """
     _, e, total = softmax.terms_in_blocks(x, -1)
     e = xp.where(is_empty, 0.0, e)
@@ -281,9 +289,10 @@ class Steps:
 def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
     """Return Y, [batch, head, query, element], and what qk_matmul_output_mode asks for.
 
-    The latter is [batch, head, query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask
-    and -inf for keys that the query does not attend, 3 the shares. Both have the type of Q. A query
-    without a key has zeros in Y and in the shares.
+    `steps` is what alternatives and mutants do otherwise. What the mode asks for is [batch, head,
+    query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask and -inf for keys that the
+    query does not attend, 3 the shares. Both have the type of Q. A query without a key has zeros in
+    Y and in the shares.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
@@ -397,9 +406,8 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     nonpad_kv_seqlen together with past or present. Numbers of heads with four axes are ignored, or
     raise InvalidNode: NUMBERS_OF_HEADS.
 
-    "They shall be used together, and not allowed to use only one of them": whether that is said of
-    past and present, or of keys and values, is open. Raises NotSupported, while judging, if one
-    present output is used without the other, or past without present, or the reverse.
+    If one present output is used without the other, or past without present, or the reverse,
+    PAST_AND_PRESENT may refuse that too.
     """
     Q, K, V = tensors.Q, tensors.K, tensors.V
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
@@ -412,8 +420,9 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     has_numbers = attributes.q_num_heads is not None or attributes.kv_num_heads is not None
     if Q.ndim == 4 and has_numbers and NUMBERS_OF_HEADS.reading() == "refused":
         raise InvalidNode("numbers of heads of tensors of four axes")
-    if len(present) == 1 or bool(present) != has_past:
-        leave_open("it is not said whether past may be used without present, or the reverse")
+    are_apart = len(present) == 1 or bool(present) != has_past
+    if are_apart and PAST_AND_PRESENT.reading() == "refused":
+        raise InvalidNode("past without present, or the reverse")
 
 
 def checked_heads(
@@ -464,8 +473,8 @@ def check_numbers(attributes: Attributes) -> None:
 def check_limits(attributes: Attributes) -> None:
     """Raise NotSupported for numbers that the text gives no meaning.
 
-    Those are a scale or softcap that is negative, infinite or NaN, a window below -1, and is_causal
-    other than 0 and 1. A scale of None or 0 passes, and so does a softcap of 0.
+    Those are a scale or softcap that is negative, infinite or NaN, and a window below -1. A scale
+    of None or 0 passes, and so does a softcap of 0.
     """
     limits = (
         attributes.scale or 0.0,
@@ -473,15 +482,15 @@ def check_limits(attributes: Attributes) -> None:
         attributes.left_window_size + 1,
         attributes.right_window_size + 1,
     )
-    if not all(0 <= limit < math.inf for limit in limits) or attributes.is_causal not in (0, 1):
-        raise NotSupported("nothing is said of numbers below these, or of other flags")
+    if not all(0 <= limit < math.inf for limit in limits):
+        raise NotSupported("nothing is said of numbers below these")
 
 
 def lengths_of(nonpad_kv_seqlen: Array, batch_size: int, keys: int) -> Array:
     """Return the number of keys that are no padding in each batch, [batch_size]; None if all are.
 
-    keys: how many there are. Raises InvalidNode for another shape than [batch_size], NotSupported
-    for a length below 0 or above `keys`.
+    nonpad_kv_seqlen: integers, [batch_size], or None. keys: how many there are. Raises InvalidNode
+    for another shape than [batch_size], NotSupported for a length below 0 or above `keys`.
     """
     lengths = nonpad_kv_seqlen
     if lengths is None:
@@ -514,6 +523,7 @@ def attention_23(
 ) -> tuple[Array, ...]:
     """Return Y, present_key, present_value and qk_matmul_output of version 23.
 
+    `compute` makes Y and qk_matmul_output of heads, which `split` makes of tensors of three axes.
     Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
     numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys]; past
     tensors have four axes. None stands for what is left out; `used` are the places of the node's
@@ -521,17 +531,17 @@ def attention_23(
 
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, a mask that does not broadcast, a mode other than 0 to 3, and a
-    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK and NUMBERS_OF_HEADS may refuse
-    too.
+    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and
+    PAST_AND_PRESENT may refuse too.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, is_causal other than 0 and 1, and a mask that adds NaN or
-    +infinity; while judging, also where past comes without present or the reverse, and for NaN or
-    infinity where keys are hidden.
+    negative or infinite scale or softcap, and a mask that adds NaN or +infinity; while judging,
+    also where past comes without present or the reverse, and for NaN or infinity where keys are
+    hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
     attributes = Attributes(
-        is_causal=is_causal,
+        is_causal=flag("is_causal", is_causal),
         kv_num_heads=kv_num_heads,
         q_num_heads=q_num_heads,
         qk_matmul_output_mode=qk_matmul_output_mode,
@@ -567,6 +577,7 @@ def attention_24(
 ) -> tuple[Array, ...]:
     """Return Y, present_key, present_value and qk_matmul_output of versions 24 and 25.
 
+    `compute` makes Y and qk_matmul_output of heads, which `split` makes of tensors of three axes.
     Q, K and V: [batch, heads, tokens, elements of a head], or [batch, tokens, all elements] with
     numbers of heads; Y as Q. attn_mask broadcasts to [batch, q_num_heads, queries, keys], or has
     fewer keys; past tensors have four axes; nonpad_kv_seqlen: [batch]. None stands for what is left
@@ -575,17 +586,17 @@ def attention_24(
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, nonpad_kv_seqlen together with past or present, a mask that does not
     broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision that is
-    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and MASK_OF_ONE_KEY may refuse or decide
-    too.
+    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT and MASK_OF_ONE_KEY may
+    refuse or decide too.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, windows below -1, is_causal other than 0 and 1, lengths
-    below 0 or beyond the keys, and a mask that adds NaN or +infinity; while judging, also where
-    past comes without present or the reverse, and for NaN or infinity where keys are hidden.
+    negative or infinite scale or softcap, windows below -1, lengths below 0 or beyond the keys, and
+    a mask that adds NaN or +infinity; while judging, also where past comes without present or the
+    reverse, and for NaN or infinity where keys are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(
-        is_causal=is_causal,
+        is_causal=flag("is_causal", is_causal),
         kv_num_heads=kv_num_heads,
         q_num_heads=q_num_heads,
         qk_matmul_output_mode=qk_matmul_output_mode,

@@ -50,6 +50,7 @@ from opcheck.engine.ops.normalizations import (
     scaled,
     variance,
 )
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode
 from opcheck.numbers import Tensor
 
@@ -193,7 +194,8 @@ class Batch:
 def normalized(steps: Steps, batch: Batch, statistics: Statistics, epsilon: float) -> Tensor:
     """Return Y, in the shape and type of X.
 
-    A variance below -epsilon gives NaN.
+    The statistics broadcast to X; `steps` make the root and scale. A variance below -epsilon gives
+    NaN.
     """
     y = steps.scaling(
         batch.X,
@@ -269,22 +271,21 @@ def before_14(
     Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
     version 1, 2 or more in 6 and 7, 1 or more in 9.
 
-    Raises NotSupported for other numbers of outputs than 1 and 5, a `spatial` other than 0 and 1,
-    `spatial` 0 in training before version 7, float64 mixed with other types, and an empty X in
-    training; while judging, also for 5 outputs, as the text does not say which variance is kept.
+    Raises NotSupported for other numbers of outputs than 1 and 5, `spatial` 0 in training before
+    version 7, float64 mixed with other types, and an empty X in training; while judging, also for 5
+    outputs, as the text does not say which variance is kept.
     """
     training = outputs > 1 or (since <= _LAST_WITH_IS_TEST and not is_test)
     if outputs not in _OUTPUTS_BEFORE_14:
         raise_unspecified(f"{outputs} outputs")
-    if spatial not in (0, 1):
-        raise_unspecified("spatial other than 0 and 1")
-    if since <= _LAST_WITH_IS_TEST and not spatial and not is_test:
+    is_spatial = flag("spatial", spatial)
+    if since <= _LAST_WITH_IS_TEST and not is_spatial and not is_test:
         raise_unspecified("spatial 0 in training")
     if outputs > 1:
         leave_open("nothing is said of which variance is kept")
     check_rank("X", X, RANKS_OF_VERSIONS[since])
     # In version 6 and before, `spatial` is about how statistics are computed, not their shape.
-    per_activation = since > _LAST_WITH_IS_TEST and not spatial
+    per_activation = since > _LAST_WITH_IS_TEST and not is_spatial
     batch = Batch(X, scale, B, mean, var, per_activation)
     if not training:
         return in_inference(steps, batch, epsilon)
@@ -314,15 +315,14 @@ def since_14(
     outputs are invalid."
 
     Raises NotSupported for float64 mixed with other types, and for an X without elements in
-    training; while judging, also if training_mode is neither 0 nor 1, which counts as 1 otherwise.
+    training.
     """
-    if training_mode not in (0, 1):
-        leave_open("nothing is said of training_mode other than 0 and 1")
-    if outputs > 1 and not training_mode:
+    is_training = flag("training_mode", training_mode)
+    if outputs > 1 and not is_training:
         raise InvalidNode(f"{outputs} outputs without training_mode; allowed: 1")
     check_rank("X", X, _RANKS_SINCE_9)
     batch = Batch(X, scale, B, input_mean, input_var)
-    if not training_mode:
+    if not is_training:
         return in_inference(steps, batch, epsilon)
     y, running_mean, running_var, *_ = in_training(steps, batch, momentum, epsilon)
     return y, running_mean, running_var

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from opcheck import dtypes, numbers as xp
-from opcheck.engine.operators import operator, raise_unspecified
+from opcheck.engine.operators import operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import maximum, minimum
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Operand, Tensor
 from opcheck.numbers.faulty import bare
 
@@ -21,6 +21,12 @@ DEFAULT_BOUNDS = Ruling(
     'Bounds that "default to numeric_limits::lowest() and numeric_limits::max()" cut infinities'
     " off, or none are there; which type's limits they are, the first versions do not state.",
     ("kept", "largest", "largest_of_32_bits"),
+    by_element=True,
+)
+MIN_ABOVE_MAX = Ruling(
+    "min-above-max",
+    "Before version 13 the text does not define what a min above max makes of an element.",
+    ("max", "min", "refused"),
     by_element=True,
 )
 
@@ -49,7 +55,7 @@ def within_defaults(x: Tensor, is_beyond: Any) -> Tensor:
 def beyond(x: Tensor, *, below: bool, above: bool, largest: float) -> Any:
     """Return a mask of the elements of `x` beyond ±`largest`, on the sides that are asked for.
 
-    No integer and no NaN is beyond.
+    `below` and `above` ask for the sides. No integer and no NaN is beyond.
     """
     values = xp.values_of(x) if x.dtype.kind not in "biu" else np.zeros(x.shape)
     return (below & (values < -largest)) | (above & (values > largest))
@@ -91,6 +97,18 @@ def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
     return x
 
 
+def of_crossed_bounds(x: Tensor, low: Operand, high: Operand) -> Tensor:
+    """Return what bounds of which `low` is above `high` make of `x`: MIN_ABOVE_MAX.
+
+    Raises InvalidNode by the reading that refuses them.
+    """
+    reading = MIN_ABOVE_MAX.reading()
+    reject(reading == "refused", "min above max")
+    if reading == "max":
+        return between(x, low, high)
+    return maximum(minimum(x, high), low)
+
+
 @OP.formula(11, 12)
 def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Return `input` within [min, max], in versions 11 and 12.
@@ -99,12 +117,12 @@ def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None)
     DEFAULT_BOUNDS. Of NaN, in the input or as a bound, either number results: NAN_IN_MAXIMUM,
     NAN_IN_MINIMUM.
 
-    Raises InvalidNode for a bound of rank 1 or more, NotSupported for a `min` above `max`, which
-    the text does not define.
+    With a `min` above `max` each element is either of them: MIN_ABOVE_MAX, which may refuse it.
+    Raises InvalidNode for a bound of rank 1 or more.
     """
     clipped = clip(input, min, max)
     if min is not None and max is not None and bare(min) > bare(max):
-        raise_unspecified("min above max")
+        return of_crossed_bounds(input, min, max)
     return clipped
 
 
@@ -114,14 +132,15 @@ def clip_1(input: Tensor, *, min: float | None, max: float | None) -> Tensor:
 
     None is no bound, nor is the default of version 6, the lowest or largest number of float32.
     There, elements beyond float32's numbers may be cut off: DEFAULT_BOUNDS. Of NaN either number
-    results: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. Raises NotSupported for a `min` above `max`.
+    results: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. With a `min` above `max` each element is either of
+    them, or they are refused: MIN_ABOVE_MAX.
     """
     low = None if min in (None, -LARGEST_FLOAT32) else min
     high = None if max in (None, LARGEST_FLOAT32) else max
     largest = np.minimum(finite_limit(input), LARGEST_FLOAT32)
     is_beyond = beyond(input, below=low is None, above=high is None, largest=float(largest))
     if low is not None and high is not None and low > high:
-        raise_unspecified("min above max")
+        return of_crossed_bounds(input, low, high)
     return between(within_defaults(input, is_beyond), low, high)
 
 

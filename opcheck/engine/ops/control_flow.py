@@ -191,7 +191,8 @@ def loop_versions(
     or of another number of inputs, and scan outputs whose shape changes. Raises NotSupported for a
     node without M and cond, for more than MAX_ITERATIONS iterations, where rounding decides the
     number of iterations, for scan outputs that are sequences, and for scan outputs of no iteration,
-    whose shape nothing decides. The body raises what its nodes do.
+    whose shape nothing decides. One element of rank 1 or more is a scalar or refused:
+    ONE_ELEMENT_AS_A_SCALAR. The body raises what its nodes do.
     """
     trip_count: int | None = None if M is None else scalar("M", M)
     has_cond = cond is not None
@@ -315,8 +316,10 @@ def scanned(
 ) -> tuple[Values, list[Values]]:
     """Return the final states of a scan from `states`, and the elements of each scan output.
 
-    The latter are lists with an element of each iteration, in the order of iterations.
-    "scan_i.shape[axis_i] is required to be equal to scan_j.shape[axis_j] for all i,j".
+    The elements are a list for each output, with one of each iteration, in their order. `position`
+    gives the position that an iteration reads. The body has the states, then an element of each of
+    `scan_inputs`, of which there is one or more: "scan_i.shape[axis_i] is required to be equal to
+    scan_j.shape[axis_j] for all i,j".
 
     Raises InvalidNode otherwise, and for a body of fewer outputs than states or another number of
     inputs; NotSupported for scan outputs of no iteration, whose shape nothing decides. The body
@@ -355,9 +358,12 @@ def scan_versions(
 ) -> Values:
     """Return the final states, then the scan outputs; there are no batches since version 9.
 
-    The body has the inputs (loop state variables..., scan_input_elts...) and the outputs (loop
-    state variables..., scan_output_elts...). Version 9 does not mention negative axes
-    (NEGATIVE_AXIS), and later ones count them from the back: `counted`.
+    Inputs are the initial states, then num_scan_inputs tensors. Each list has an entry for each
+    scan input or output; None, or an empty list, stands for axis 0 or direction 0. Direction 1
+    scans an input from the end, and puts each element of an output before the others. The body has
+    the inputs (loop state variables..., scan_input_elts...) and the outputs (loop state
+    variables..., scan_output_elts...). Version 9 does not mention negative axes (NEGATIVE_AXIS),
+    and later ones count them from the back: `counted`.
 
     Raises InvalidNode for a num_scan_inputs below 1 or above the number of inputs; lists of axes or
     directions of another length; axes out of range; directions other than 0 and 1; scan inputs of
@@ -396,8 +402,9 @@ def scan_8(
 ) -> Values:
     """Return the final states, then the scan outputs, along an axis of batches: version 8.
 
-    sequence_lens: [batch_size], None for full lengths; states: [batch_size, …]; scan inputs:
-    [batch_size, max_sequence_length, …].
+    Inputs are the initial states, then num_scan_inputs tensors. directions: one for each of these,
+    of which 1 scans from the end; None for 0. sequence_lens: [batch_size], None for full lengths;
+    states: [batch_size, …]; scan inputs: [batch_size, max_sequence_length, …].
 
     Raises InvalidNode for other shapes, lengths, num_scan_inputs and directions; a body of another
     number of inputs, or of fewer outputs than states; and scan outputs or final states whose shape
@@ -475,7 +482,8 @@ Apply: TypeAlias = Callable[[Subgraph, Values, int, Values], Array]
 def applied(body: Subgraph, samples: Values, n: int, others: Values) -> Array:
     """Return what the body gives for sample `n` and the inputs that are no sequences.
 
-    The body has one output. Raises what its nodes raise.
+    `samples` are the sequence, `others` the other inputs. The body has one output. Raises what its
+    nodes raise.
     """
     [result] = body(samples[n], *others)
     return result

@@ -225,8 +225,9 @@ def products_with_infinities(
 ) -> NDArray[np.float64]:
     """Return the sums of those products alone that have an infinite factor, or NaN.
 
-    `multiply` is `products` of windows: a sum of 0 and 1 counts products, none of them of padding.
-    The result holds infinities, NaN, and 0 where there is no such product.
+    w: the filters; x: the input, both in the shapes that `multiply` takes. The result has the shape
+    of the output. `multiply` is `products` of windows: a sum of 0 and 1 counts products, none of
+    them of padding. The result holds infinities, NaN, and 0 where there is no such product.
     """
 
     def number_of(is_w: NDArray[np.bool_], is_x: NDArray[np.bool_]) -> Array:
@@ -310,7 +311,7 @@ def by_tiles(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Arra
 def transformed(matrix: NDArray[Any], x: Array, axis: int) -> Array:
     """Return M x M^T of each square x, whose elements lie along `axis` in row-major order.
 
-    The elements of the result lie along its first axis.
+    matrix: M, which need not be square. The elements of the result lie along its first axis.
     """
     both = partial(np.tensordot, axes=([1], [axis]))
     return xp.bilinear(np.kron(matrix, matrix), x, both, 2 * matrix.shape[1])
@@ -408,7 +409,8 @@ def of_operands(
 ) -> dict[str, tuple[str, Convolution]]:
     """Return mutants, by name, that compute rightly with wrong operands.
 
-    Each is a text and the convolution, as `mutant_table` takes them.
+    `changes` has for each a text, and what makes X, W and B of these and the number of groups. Each
+    is a text and the convolution, as `mutant_table` takes them.
     """
 
     def changed(
@@ -452,8 +454,8 @@ def over_time(x: Array, weight: Array, bias: Array) -> Array:
     """Return each channel's sums of products of its kernel and the elements under windows.
 
     x: [batch_size, channels, k - 1 + L]; weight: [channels, 1, k]; bias: [channels], or None; the
-    result: [batch_size, channels, L], empty where x is. Raises MemoryError for more than 2^28
-    elements.
+    result: [batch_size, channels, L], empty where x is. There is no padding. Raises MemoryError for
+    more than 2^28 elements.
     """
     if not x.size:
         return x[..., weight.shape[2] - 1 :]

@@ -170,7 +170,8 @@ def conv_transpose(
     EMPTY_IMAGE, OUTPUT_PADDING_BELOW_THE_DILATION.
 
     Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for more
-    than 2^28 elements.
+    than 2^28 elements. In version 1, SIZE_UNDER_SAME, SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING
+    decide sizes and places.
     """
     check_filters(X, W, B, kernel_shape, group, is_transposed=True)
     outer = X.shape[0], W.shape[1] * group
@@ -225,9 +226,11 @@ def spatial_sizes(
 def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     """Return the windows over the output along spatial axis `n`, one for each element of X.
 
-    Raises InvalidNode for an output of a size below 0, an empty kernel, and an output_padding that
-    is too large; PADDING_BELOW_0 and EMPTY_IMAGE may refuse a size so too. Raises NotSupported
-    while judging for auto_pad VALID beside output_shape.
+    `since` is 1, or 11 for later versions. Raises InvalidNode for an output of a size below 0, an
+    empty kernel, and an output_padding that is too large; PADDING_BELOW_0 and EMPTY_IMAGE may
+    refuse a size so too. Raises NotSupported while judging for auto_pad VALID beside output_shape.
+    OUTPUT_PADDING_BELOW_THE_DILATION decides what is too large. In version 1, SIZE_UNDER_SAME,
+    SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING decide sizes and places.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]
@@ -258,9 +261,9 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
 def check_output_padding(since: int, added: int, stride: int, dilation: int) -> None:
     """Raise InvalidNode since version 11 for an output_padding that is too large.
 
-    "Each padding value in "output_padding" must be less than the corresponding stride/dilation
-    dimension": less than the larger of both, or than the stride too:
-    OUTPUT_PADDING_BELOW_THE_DILATION. Version 1 allows any.
+    added: the output_padding along an axis. "Each padding value in "output_padding" must be less
+    than the corresponding stride/dilation dimension": less than the larger of both, or than the
+    stride too: OUTPUT_PADDING_BELOW_THE_DILATION. Version 1 allows any.
     """
     if since == 1:
         return
@@ -315,8 +318,8 @@ def check_image(*sizes: int) -> None:
 def added_up(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
     """Return for each element the sum of those products that fall on it, and B: N×M×O1×…×On.
 
-    X: N×C×D1×…×Dn; W: C×M/group×k1×…×kn; B: [M], or None. An element that nothing falls on is 0,
-    and B.
+    `windows` lie over the output. X: N×C×D1×…×Dn; W: C×M/group×k1×…×kn; B: [M], or None. An element
+    that nothing falls on is 0, and B.
     """
     terms = X.shape[1] // group * prod(map(most_taps, windows.axes))
     bias = of_channels(B, len(windows.axes))
@@ -331,7 +334,7 @@ def most_taps(axis: AxisWindows) -> int:
 def folded(windows: Windows, group: int, w: Array, x: Array) -> Array:
     """Return the products of each group's filters and elements, added up, without B.
 
-    w: C×M/group×k1×…×kn; x: N×C×D1×…×Dn; the result: N×M×O1×…×On.
+    w: C×M/group×k1×…×kn; x: N×C×D1×…×Dn; the result: N×M×O1×…×On. `windows` lie over the output.
     """
     batch, channels, *lengths = x.shape
     channels_of_group = channels // group
@@ -583,7 +586,8 @@ def put_back(columns: Array, windows: Windows) -> Array:
     columns: [N*C, *block, *blocks along each axis]; the result: [N*C, *image], 0 where no block is.
 
     Raises NotSupported for booleans or texts that overlap, and for texts where no block is; while
-    judging also where a sum of integers overflows or one of complex numbers is rounded.
+    judging also where a sum of integers overflows or one of complex numbers is rounded. `windows`
+    lie over the image.
     """
     over = number_of_blocks(columns, windows)
     kind = columns.dtype.kind

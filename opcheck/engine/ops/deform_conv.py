@@ -52,7 +52,8 @@ def places_of_samples(
 ) -> list[Array]:
     """Return the place of each sample in X along each axis, in the shapes of the offsets.
 
-    A place is a number of elements from the first one of X, with a fraction; below 0 is before it.
+    kernel: its lengths; windows: those of the kernel over X. A place is a number of elements from
+    the first one of X, with a fraction; below 0 is before it.
     """
     axes = len(kernel)
     # For each axis of the kernel and then of the output the numbers along it.
@@ -131,7 +132,8 @@ def sampled(
 def is_read(at: NDArray[np.float64], length: int, pad: tuple[int, int]) -> NDArray[np.bool_]:
     """Return a mask of the places `at` that are read, all unless HALF_OUTSIDE is read as zero.
 
-    Then places within one element outside of an axis are not, on a side without padding.
+    Then places within one element outside of an axis are not read, on a side without padding.
+    length: that of the axis; pad: its padding at both ends.
     """
     is_before = (at > -1) & (at < 0)
     is_after = (at > length - 1) & (at < length)
@@ -185,7 +187,8 @@ def deform_conv(
 ) -> Array:
     """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, M×C/group×k1×…×kn, in X's type.
 
-    offset: N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
+    HALF_OUTSIDE decides about samples half outside of X. offset:
+    N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
     N×(offset_group*k1*…*kn)×O1×…×On, None for ones.
 
     Raises InvalidNode for shapes and attributes that do not fit each other, for attributes out of
@@ -224,7 +227,8 @@ def deform_conv(
 def products(group: int, sizes: Sequence[int], w: Array, samples: Array) -> Array:
     """Return the filters of each group times the samples under each window, N×M×O1×…×On.
 
-    samples: [N, offset_group, channels of each, places of the kernel times those of the output].
+    w: M×C/group×k1×…×kn; sizes: O1, …, On. samples: [N, offset_group, channels of each, places of
+    the kernel times those of the output].
     """
     batch = samples.shape[0]
     filters = w.shape[0]

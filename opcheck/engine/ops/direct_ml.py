@@ -54,8 +54,9 @@ DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> None:
     """Raise NotSupported for elements of which the operator's page does not define the result.
 
-    Those are a scale of 0 of DequantizeLinear, NaN for the operators of UNDEFINED_OF_NAN, and while
-    judging also negative elements of the first input if the member P is odd.
+    Those are a scale of 0 of DequantizeLinear, NaN for the operators of UNDEFINED_OF_NAN, and,
+    while judging, negative elements of the first input if the member P is odd. inputs: those of
+    DirectML; members: the operator's, by name.
     """
     has_odd_power = members.get("P", 0) % 2 == 1
     if has_odd_power and (seen(inputs[0]) < 0).any():

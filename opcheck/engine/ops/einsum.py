@@ -243,7 +243,8 @@ def product_of_two(
 ) -> Array:
     """Return the products of two tensors, summed over what the output is without.
 
-    Labels are numbers, as np.einsum takes them.
+    Labels are numbers, as np.einsum takes them. a and b have the axes `labels_of_a` and
+    `labels_of_b`; the result has `output`.
     """
     return np.einsum(a, labels_of_a, b, labels_of_b, output, optimize=True)
 
@@ -251,7 +252,8 @@ def product_of_two(
 def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
     """Return the sum over two operands or more, multiplied from left to right.
 
-    Products of some of the operands keep all labels; the last product is summed.
+    The output has the axes `how.output`. Products of some of the operands keep all labels; the last
+    product is summed.
     """
     terms = [how.numbered(labels) for labels in how.operands]
     last = len(operands) - 1

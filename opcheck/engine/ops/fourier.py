@@ -91,9 +91,10 @@ def turns(rows: int, columns: int, length: int) -> tuple[Array, Array]:
 def transformed(x: Array, request: Request) -> Array:
     """Return the transform of x as a product with a matrix, in the type of x.
 
-    x: [..., n, parts], of 2 parts, or 1 for real numbers; if it is folded, n is at most half the
-    length and 1. The result: [..., bins, 2], or [..., bins, 1] if folded. Values that a short
-    signal lacks count as 0. Raises MemoryError for a matrix of more than 2^28 factors.
+    `request` is what is asked of the transform. x: [..., n, parts], of 2 parts, or 1 for real
+    numbers; if it is folded, n is at most half the length and 1. The result: [..., bins, 2], or
+    [..., bins, 1] if folded. Values that a short signal lacks count as 0. Raises MemoryError for a
+    matrix of more than 2^28 factors.
     """
     count = x.shape[-2]
     length = request.length

@@ -275,8 +275,8 @@ def with_unstated_ties(
 ) -> Neighbors:
     """Return the nearest pixels along axis `number`, those of ties as UNSTATED_TIES reads them.
 
-    Each axis has a ruling of its own, so that a location may have any combination of pixels. Pixels
-    stay within both `limits`.
+    are_ties: a mask of `values`, which are coordinates. Each axis has a ruling of its own, so that
+    a location may have any combination of pixels. Pixels stay within both `limits`.
     """
     low, high = limits
     before = np.clip(np.floor(values), low, high).astype(np.int64)
@@ -309,8 +309,9 @@ def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
 def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
-    Where the nearest index is not sure, a number that has an error is either pixel's, and of others
-    it is NEARER_NEIGHBOR's. Texts are empty outside. Raises NotSupported, while judging, for texts
+    X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
+    nearest index is not sure, a number that has an error is either pixel's, and of others it is
+    NEARER_NEIGHBOR's. Texts are empty outside. Raises NotSupported, while judging, for texts
     outside.
     """
     batch, channels, *lengths = X.shape
@@ -363,10 +364,11 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside.
 
-    Raises NotSupported for booleans, complex numbers and texts. Raises it while judging too, where
-    an average of integers depends on roundings, and for NaN or infinity near a location, where the
-    text does not say what a weight of 0 makes of them; else an average with a NaN or infinite pixel
-    is NaN.
+    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
+    locations along each; sampling: its mode is linear or cubic. Raises NotSupported for booleans,
+    complex numbers and texts. Raises it while judging too, where an average of integers depends on
+    roundings, and for NaN or infinity near a location, where the text does not say what a weight of
+    0 makes of them; else an average with a NaN or infinite pixel is NaN.
     """
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
@@ -541,9 +543,11 @@ def grid_sample(
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return the values of X at locations along all axes, [N, C, count].
 
-    What is half outside is HALF_OUTSIDE's. Unless the mode is nearest, raises NotSupported for
-    booleans, complex numbers and texts, and, while judging, for integers whose averages depend on
-    roundings, and for NaN or infinity near a location; in nearest while judging for texts outside.
+    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
+    locations along each. What is half outside is HALF_OUTSIDE's. Unless the mode is nearest, raises
+    NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
+    averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
+    for texts outside.
     """
     is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
     is_zero = np.zeros_like(is_half_outside)

@@ -128,7 +128,10 @@ def with_other_groups(grouping: Grouping) -> Mapping[int, Formula]:
 
 
 def normalized_in_groups(grouping: Grouping, x: Tensor, groups: int, epsilon: float) -> Tensor:
-    """Return `x` normalized in rows that hold the elements at other places, for mutants."""
+    """Return `x` normalized in rows that hold the elements at other places, for mutants.
+
+    `grouping` makes a row of places for each group.
+    """
     places = grouping(np.arange(x.size).reshape(x.shape), groups)
     rows = normalized_rows(xp.reshape(x, (-1,))[places], epsilon)
     in_order = xp.reshape(rows, (-1,))[np.argsort(places.reshape(-1))]

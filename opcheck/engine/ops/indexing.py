@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import (
+    check_axes,
     check_size,
     elements_at,
     from_either_end,
@@ -70,9 +71,12 @@ def by_index(
     values are expected to be within bounds [-s, s-1] along axis of size s." Version 1 mentions no
     negative index, which is refused or counts from the back: NEGATIVE_INDEX.
 
-    Raises InvalidNode for an axis or an index out of range, and so for data of rank 0.
+    Raises InvalidNode for an axis or an index out of range, and so for data of rank 0. Raises
+    NotSupported for an output of more axes than NumPy has.
     """
     place = from_either_end(axis, data.ndim)
+    # NumPy's own function ends the process there.
+    check_axes(data.ndim + indices.ndim - 1)
     length = data.shape[place]
     if not may_be_negative and ((indices < 0) & (indices >= -length)).any():
         may_be_negative = NEGATIVE_INDEX.reading() == "from_the_back"
@@ -336,7 +340,10 @@ def switched_on(classes: NDArray[np.int64], count: int, values: Array, axis: int
 
 
 def classes_from_either_end(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the class of each index in "the range [-depth, depth-1]", and NO_CLASS of others."""
+    """Return the class of each index in "the range [-depth, depth-1]", and NO_CLASS of others.
+
+    places: indices in int64; count: the depth. Negative ones count from the back.
+    """
     is_inside = (places >= -count) & (places < count)
     return np.where(is_inside, np.where(places < 0, places + count, places), NO_CLASS)
 

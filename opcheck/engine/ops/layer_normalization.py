@@ -73,8 +73,9 @@ def layer_normalization(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return Y in the shape of X, and Mean and InvStdDev with the normalized axes of length 1.
 
-    Scale and B broadcast to X; B may be None. Y has the type of X, the others that of `stash_type`.
-    With `computes`, stage two is computed in the type of X, also of 16 bits; one that `folds` is a
+    `inv_std_dev` makes 1 over the standard deviation, and `normalized_axes` the axes. Scale and B
+    broadcast to X; B may be None. Y has the type of X, the others that of `stash_type`. With
+    `computes`, stage two is computed in the type of X, also of 16 bits; one that `folds` is a
     product and a sum.
 
     Raises InvalidNode where Scale or B does not broadcast to X, for an axis that X does not have,

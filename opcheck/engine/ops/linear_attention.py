@@ -269,10 +269,11 @@ def linear_attention(
 ) -> tuple[Tensor, Tensor]:
     """Return output, [B, T, q_num_heads * d_v], and present_state, in the shape of past_state.
 
-    query: [B, T, q_num_heads * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads *
-    d_v]; past_state: [B, kv_num_heads, d_k, d_v], "defaults to zeros"; decay: [B, T, kv_num_heads
-    or kv_num_heads * d_k]; beta: [B, T, kv_num_heads or 1]. A `scale` of 0 stands for 1 /
-    sqrt(d_k). `order` lists the heads of the queries by those of the keys that serve them.
+    `recurrence` makes what queries get, and the last state, of `Tokens`. query: [B, T, q_num_heads
+    * d_k]; key: [B, T, kv_num_heads * d_k]; value: [B, T, kv_num_heads * d_v]; past_state: [B,
+    kv_num_heads, d_k, d_v], "defaults to zeros"; decay: [B, T, kv_num_heads or kv_num_heads * d_k];
+    beta: [B, T, kv_num_heads or 1]. A `scale` of 0 stands for 1 / sqrt(d_k). `order` lists the
+    heads of the queries by those of the keys that serve them.
 
     Raises InvalidNode for shapes that contradict each other, for a q_num_heads that is not a
     positive multiple of kv_num_heads, for another rule, and for a rule without its decay or beta;

@@ -70,6 +70,12 @@ def weights_by_target(coefficients: Sequence[float], targets: int) -> NDArray[np
     return np.array(coefficients, np.float32).reshape(targets, -1).T
 
 
+def rows_of_features(X: Tensor) -> Tensor:
+    """Return features [N, F] as they are, and [F] as [1, F]; InvalidNode for other ranks."""
+    reject(X.ndim not in (1, 2), f"rank {X.ndim}; allowed: 1, 2")
+    return X if X.ndim == 2 else xp.reshape(X, (1, X.shape[0]))
+
+
 def linear_scores(
     weights_of: WeightsFunction,
     X: Tensor,
@@ -86,8 +92,7 @@ def linear_scores(
     Raises InvalidNode for another rank than 1 and 2, and for another number than targets · F of
     coefficients, or than `targets` of intercepts.
     """
-    reject(X.ndim not in (1, 2), f"rank {X.ndim}; allowed: 1, 2")
-    X = xp.reshape(X, (-1, X.shape[-1]))
+    X = rows_of_features(X)
     features = X.shape[1]
     given = len(coefficients)
     reject(given != targets * features, f"{given} coefficients for {targets} x {features} features")
@@ -238,15 +243,18 @@ def classified(
 
     Raises InvalidNode unless exactly one list of labels is given, for other ranks of X, for other
     numbers of coefficients or intercepts, and for a post_transform that does not exist. Raises
-    NotSupported for two classes of which one alone has coefficients, for SOFTMAX_ZERO and PROBIT,
-    and for texts between which rounding decides; while judging, also for a `multi_class` other than
-    0, which is otherwise ignored.
+    NotSupported for no classes, for two of which one alone has coefficients, for SOFTMAX_ZERO and
+    PROBIT, and for texts between which rounding decides; while judging, also for a `multi_class`
+    other than 0, which is otherwise ignored.
     """
     given = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
     labels = only_list(given, "classlabels_")
     if multi_class != 0:
         leave_open("what is different in multinomial classification")
-    if len(labels) == 2 and len(coefficients) == X.shape[-1]:
+    X = rows_of_features(X)
+    if not len(labels) and not len(coefficients):
+        raise_unspecified("the top of no classes")
+    if len(labels) == 2 and len(coefficients) == X.shape[1]:
         raise_unspecified("two classes with one score")
     scores = linear_scores(weights_of, X, coefficients, intercepts, len(labels))
     scores = transform(scores, post_transform)

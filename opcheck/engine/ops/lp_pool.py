@@ -30,6 +30,7 @@ from opcheck.engine.ops.pools import (
     started_within,
 )
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import reject
 from opcheck.numbers import Array
 
@@ -119,11 +120,11 @@ def lp_pool(
         dilations=dilations,
         pads=pads,
         auto_pad=auto_pad,
-        ceil_mode=ceil_mode,
+        ceil_mode=flag("ceil_mode", ceil_mode),
     )
     windows = rounded_up_if_valid(attributes.windows_over(X, text.open_sizes), attributes)
     kept = started_within(windows)
-    is_open = ceil_mode and auto_pad == "NOTSET" and kept != windows
+    is_open = attributes.ceil_mode and auto_pad == "NOTSET" and kept != windows
     if is_open and COUNTED_WINDOW.reading() == "dropped":
         windows = kept
     return norms(X, float(p), windows)

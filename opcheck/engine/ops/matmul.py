@@ -153,7 +153,8 @@ def scaled(scale: float, x: Tensor) -> Tensor:
 def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return alpha * A' * B' + beta * C, as the text writes it; C None adds nothing.
 
-    Raises NotSupported for integers times an alpha or a beta that is not whole: see `scaled`.
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. Raises NotSupported for integers times an
+    alpha or a beta that is not whole: see `scaled`, which also has 0 times infinity.
     """
     Y = scaled(alpha, xp.matmul(a, b))
     if C is None:
@@ -164,8 +165,9 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
 def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return (alpha * A') * B', added to beta * C product by product, as BLAS does.
 
-    C None adds nothing. Raises NotSupported for integers times an alpha or a beta that is not
-    whole: see `scaled`, which also has 0 times infinity.
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. Raises NotSupported
+    for integers times an alpha or a beta that is not whole: see `scaled`, which also has 0 times
+    infinity.
     """
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.

@@ -7,6 +7,7 @@ from opcheck.engine.axes import common_shape
 from opcheck.engine.mutants.elements import SIGNED
 from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 
@@ -25,20 +26,25 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
     A, B: of one type, integers or floats, which broadcast to each other. since: the version. A
     float divided by 0 gives NaN.
 
-    Raises InvalidNode for shapes that do not broadcast, for fmod other than 0 and 1, for fmod 0 of
-    floats before version 28, and in version 13 for fmod 1 of integers, unless FMOD_OF_INTEGERS
-    makes it a remainder. Raises NotSupported for integers divided by 0, and in version 10 for
-    integers with a 0 in A: the result depends on the platform.
+    Raises InvalidNode for shapes that do not broadcast, for fmod other than 0 and 1 since version
+    13, for fmod 0 of floats before version 28, and in version 13 for fmod 1 of integers, unless
+    FMOD_OF_INTEGERS makes it a remainder. Raises NotSupported for integers divided by 0, and in
+    version 10 for integers with a 0 in A: the result depends on the platform.
     """
     is_integer = A.dtype.kind in "iu"
     # Floating numbers are 0 in the evaluation of infinities and NaN too.
     is_by_platform = since == 10 and is_integer and not A.all()
     decline(is_by_platform, "of 0 the result depends on the platform")
+    if since == 10 and is_integer:
+        fmod = int(flag("fmod", fmod))
+    else:
+        # Version 10 states of floating numbers that it "must be set to 1", later ones of all types
+        # that it "must be `0` (default), or `1`".
+        check_one_of("fmod", fmod, 0, 1)
     if since == 13 and is_integer and fmod == 1 and FMOD_OF_INTEGERS.reading() == "refused":
         raise InvalidNode("fmod 1 of integers; allowed: 0")
     reject(since < 28 and not is_integer and not fmod, "fmod 0 of floating numbers; allowed: 1")
     common_shape(A.shape, B.shape)
-    check_one_of("fmod", fmod, 0, 1)
     if is_integer and not B.all():
         raise_unspecified("integers divided by 0")
     return xp.fmod(A, B) if fmod else xp.remainder(A, B)

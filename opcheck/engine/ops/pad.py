@@ -95,7 +95,8 @@ def reflected(places: Places, last: int) -> Places:
 def reflected_beyond(places: Places, length: int) -> Places:
     """Return `places` mirrored back and forth on an axis of this length, as often as it takes.
 
-    One element is repeated. Raises InvalidNode by the other reading: REFLECTION_BEYOND_THE_AXIS.
+    One element is repeated. Raises InvalidNode by REFLECTION_BEYOND_THE_AXIS, unless its reading is
+    that padding goes back and forth.
     """
     if REFLECTION_BEYOND_THE_AXIS.reading() == "refused":
         raise InvalidNode(f"reflect padding is longer than the axis of {length} elements")

@@ -31,7 +31,7 @@ from opcheck.engine.axes import (
 )
 from opcheck.engine.operators import check_one_of, formula_builder, leave_open, operator
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import NAN_IN_MAXIMUM
+from opcheck.engine.rulings import NAN_IN_MAXIMUM, flag
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import seen
@@ -221,7 +221,7 @@ class Attributes:
     dilations: Sequence[int] | None
     pads: Sequence[int] | None
     auto_pad: str
-    ceil_mode: int
+    ceil_mode: bool
 
     def windows_over(self, X: Array, open_sizes: Collection[Ruling]) -> Windows:
         """Return the windows over X, N×C×D1×…×Dn, in the number that `windows_of` gives.
@@ -323,7 +323,7 @@ def average_pool(
 
     Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
     kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
-    ceil_mode or count_include_pad, and where no window fits. Raises NotSupported, while judging,
+    and where no window fits. Raises NotSupported, while judging,
     for a window that starts before the padding at the end and holds padding alone, if padding does
     not count; MemoryError for an output that is too large.
     """
@@ -333,9 +333,8 @@ def average_pool(
         dilations=dilations,
         pads=pads,
         auto_pad=auto_pad,
-        ceil_mode=ceil_mode,
+        ceil_mode=flag("ceil_mode", ceil_mode),
     )
-    check_one_of("count_include_pad", count_include_pad, 0, 1)
     windows = windows_of_means(since, X, attributes)
     ends = attributes.padding_at_the_ends(windows)
     padded = replace(
@@ -447,7 +446,7 @@ def max_pool(
         dilations=dilations,
         pads=pads,
         auto_pad=auto_pad,
-        ceil_mode=ceil_mode,
+        ceil_mode=flag("ceil_mode", ceil_mode),
     )
     check_one_of("storage_order", storage_order, 0, 1)
     windows = attributes.windows_over(X, (NO_WINDOW_FITS,))
@@ -455,9 +454,9 @@ def max_pool(
         windows = rounded_up_if_valid(windows, attributes)
     kept = started_within(windows)
     if attributes.auto_pad == "NOTSET" and kept != windows:
-        if since < 22 or not ceil_mode:
+        if since < 22 or not attributes.ceil_mode:
             leave_open(ENDS)
-        windows = kept if ceil_mode else windows
+        windows = kept if attributes.ceil_mode else windows
     decline(not windows.terms.all() or outputs > 1 + (since >= 8), OF_NOTHING)
     return maxima(X, windows, storage_order, outputs)
 

@@ -20,7 +20,7 @@ from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import elements_at
 from opcheck.engine.operators import check_one_of, leave_open, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import NAN_IN_MAXIMUM, has_nan
+from opcheck.engine.rulings import NAN_IN_MAXIMUM, flag, has_nan
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 from opcheck.numbers.faulty import bare, seen
@@ -542,19 +542,16 @@ def one_hot(
 
     Raises InvalidNode unless exactly one list of categories is given, of the kind of X, for an
     element that is no category with `zeros` 0 (with 1 its row is all zeros), and by
-    EQUAL_CATEGORIES. Raises NotSupported for another `zeros`, and for floats that int64 does not
-    hold, NaN among them.
+    EQUAL_CATEGORIES. Raises NotSupported for floats that int64 does not hold, NaN among them.
     """
     cats = only_list({"cats_int64s": cats_int64s, "cats_strings": cats_strings}, "cats_")
     reject((cats.dtype == object) != (X.dtype == object), f"cats of {cats.dtype} for {X.dtype}")
-    if zeros not in (0, 1):
-        raise_unspecified(f"zeros {zeros}")
     X = bare(X)
     if X.dtype.kind == "f":
         X = cast_to_integers(X)
     ones = (X[..., np.newaxis] == cats) & places_for_a_one(cats.tolist())
     is_missing = not ones.any(axis=-1).all()
-    reject(is_missing and not zeros, "a category is not found")
+    reject(is_missing and not flag("zeros", zeros), "a category is not found")
     return np.asarray(ones.astype(np.float32))
 
 

@@ -34,7 +34,7 @@ from opcheck.engine.operators import (
     raise_unspecified,
 )
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR
+from opcheck.engine.rulings import ONE_ELEMENT_AS_A_SCALAR, flag
 from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
@@ -164,10 +164,11 @@ def check_castable(dtype: DType | None) -> None:
 def cast_to(x: Array, dtype: DType) -> Array:
     """Return `x`, a plain array, in another type.
 
-    Floats are rounded to nearest, ties to even, and infinite where they are out of range. To
-    integers they are cut off; where these cannot hold them, the text does not define the result,
-    and they come out as the nearest end, NaN as 0. Integers keep their lowest bits. To booleans all
-    but 0 is true, NaN too.
+    Floats are rounded to nearest, ties to even, and infinite where they are out of range: NaN in a
+    type without infinities, the largest number in one without NaN. To integers they are cut off;
+    where these cannot hold them, the text does not define the result, and they come out as the
+    nearest end (of types of 4 and 2 bits, their lowest bits), NaN as 0. Integers keep their lowest
+    bits. To booleans all but 0 is true, NaN too.
 
     Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
     does not define: without a number, as booleans, and as integers with fractions or out of range.
@@ -218,7 +219,10 @@ def cut_off(x: Array, dtype: DType) -> Array:
 
 
 def to_floats(x: Array, dtype: DType) -> Array:
-    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range."""
+    """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range.
+
+    A type without infinities has NaN in their place, and one without NaN its largest number.
+    """
     if dtype.name == "float64" or x.dtype == dtype.numpy:
         return x.astype(dtype.numpy)
     return round_to(as_float64(x), dtype)
@@ -484,6 +488,13 @@ def is_decided(x: Array, target: Target) -> Mask:
     return (dtype.bits == 8) | ((values >= low) & (values <= high))
 
 
+def saturation(saturate: int, dtype: DType) -> int:
+    """Return 1 if `saturate`, a flag, is set; it "only applies for float 8 conversion"."""
+    if dtype.kind != "minifloat" or dtype.bits != 8:
+        return saturate
+    return int(flag("saturate", saturate))
+
+
 #: From a tensor and what it is converted to, to the tensor in that type.
 CastFunction: TypeAlias = Callable[[Array, Target], Array]
 TEXT_OF_VERSION: Mapping[int, Text] = {
@@ -517,7 +528,7 @@ def cast_versions(
     """
     dtype = dtypes.named(to)
     assert dtype is not None  # The schema refuses what names no type.
-    return function(input, Target(dtype, saturate, round_mode, text))
+    return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
 @formula_builder(each=texts_of_versions(15, 19, 21, 23, 24, 25))
@@ -539,7 +550,7 @@ def cast_like_versions(
     """
     dtype = dtype_of(target_type)
     assert dtype is not None
-    return function(input, Target(dtype, saturate, round_mode, text))
+    return function(input, Target(dtype, saturation(saturate, dtype), round_mode, text))
 
 
 def dtype_of(x: Array) -> DType | None:
@@ -1154,7 +1165,7 @@ def quantize_versions(
     may take out of range, and for too many NaN to list what they become.
     """
     dtype = dtype_of_output(output_dtype, y_zero_point)
-    saturates = 1 if dtype.bits < 8 else saturate
+    saturates = 1 if dtype.bits < 8 else saturation(saturate, dtype)
     out = Target(dtype, saturates, text=text.cast)
     divides = dtype_of_division(precision, y_scale)
     used_axis = axis if text.has_axis else None

@@ -20,6 +20,7 @@ from opcheck import numbers as xp, opset
 from opcheck.engine.operators import (
     Formula,
     Operator,
+    check_one_of,
     check_shape,
     formula_builder,
     keywords,
@@ -28,7 +29,7 @@ from opcheck.engine.operators import (
 )
 from opcheck.engine.ops import activations as activation_operators, functions, unary
 from opcheck.engine.readings import Ruling
-from opcheck.engine.rulings import maximum, minimum
+from opcheck.engine.rulings import flag, maximum, minimum
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Tensor
 from opcheck.numbers.faulty import bare
@@ -204,8 +205,8 @@ def scales_of(
     """Return the keyword of each activation for one scale, alpha or beta: {} if it takes none.
 
     The values are consumed in the order of the activations, by all or by those that take one:
-    PLACE_OF_A_SCALE. Where none is left, the scale is the default of the operator so named; GRU-1
-    has none (`has_defaults`).
+    PLACE_OF_A_SCALE; by use, values that are left over do not count. Where none is left, the scale
+    is the default of the operator so named; GRU-1 has none (`has_defaults`).
 
     Raises NotSupported for a scale without a value and a default. Raises InvalidNode, where each
     activation consumes a value, for values left over and for one that is missing without a default.
@@ -565,9 +566,9 @@ def checked_attributes(layer: Layer, since: int, attributes: Attributes) -> Attr
     is_first_gru = layer.gates == 3 and since == 1
     if is_first_gru and attributes.direction == "foward":
         attributes = replace(attributes, direction="forward")
-    direction, layout = attributes.direction, attributes.layout
-    if direction not in ("forward", "reverse", "bidirectional") or layout not in (0, 1):
-        raise InvalidNode(f"direction {direction!r}, layout {layout}")
+    check_one_of("direction", attributes.direction, "forward", "reverse", "bidirectional")
+    # "The shape format of inputs", of which there are two.
+    check_one_of("layout", attributes.layout, 0, 1)
     if attributes.clip is not None and not attributes.clip >= 0:
         raise_unspecified("a range without numbers")
     return attributes
@@ -654,7 +655,8 @@ def activations_of(layer: Layer, since: int, attributes: Attributes) -> list[Fun
     """Return the activations of all directions, applied to what `clip` leaves of their inputs.
 
     There are `layer.defaults` for each direction, unless the node names others. Of RNN there may be
-    more names than directions, which are not used, or refused: ACTIVATIONS_TOO_MANY.
+    more names than directions, which are not used, or refused: ACTIVATIONS_TOO_MANY. Tanh twice,
+    which is RNN's default, is never refused.
 
     Raises InvalidNode for a name that is none, for too few or too many names, and by the readings
     of ACTIVATIONS_TOO_MANY and, for alpha and beta, PLACE_OF_A_SCALE. Raises NotSupported for an
@@ -854,8 +856,8 @@ def lstm(
 ) -> tuple[Tensor, ...]:
     """Return Y, Y_h and Y_c of an LSTM; `Tensors` and `run` have the shapes.
 
-    layer: the steps, which mutants change; since: the version. input_forget couples the input and
-    the forget gate unless it is 0: COUPLED_GATES. `output_sequence` decides nothing.
+    layer: the steps, which mutants change; since: the version. input_forget, a flag, couples the
+    input and the forget gate: COUPLED_GATES. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
@@ -873,7 +875,7 @@ def lstm(
         direction=direction,
         hidden_size=hidden_size,
         layout=layout,
-        flag=input_forget,
+        flag=int(flag("input_forget", input_forget)),
     )
     return run(layer, since, tensors, attributes)
 

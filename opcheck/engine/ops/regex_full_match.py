@@ -1,7 +1,9 @@
 r"""RegexFullMatch, all versions: whether a pattern of RE2 matches a whole text.
 
-"RE2 regex syntax is used": https://github.com/google/re2/wiki/Syntax. Python's module `re` matches,
-by a pattern that means the same there. These parts of a pattern differ:
+"RE2 regex syntax is used": https://github.com/google/re2/wiki/Syntax. A pattern is checked by
+Python's module `re`, as one that means the same there, and so are single characters; an automaton
+matches, which takes as long as RE2 does: see `opcheck.engine.regular`. These parts of a pattern
+differ in Python:
 
 - Classes are of ASCII, and \s is [\t\n\f\r ] without the vertical tab.
 - `$` without the flag m is \z, the very end of the text, which Python spells \Z.
@@ -14,11 +16,14 @@ by a pattern that means the same there. These parts of a pattern differ:
 The engine declines what Python has no like of: Unicode's classes, and flags that hold from the
 middle of a pattern.
 
-The parts of the file: the parts of a pattern; what they are in Python; the formula; its mutants.
+The parts of the file: the parts of a pattern; what they are in Python; the automaton; the formula;
+its mutants.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from math import prod
 from typing import TypeAlias
 
@@ -26,6 +31,15 @@ import numpy as np
 
 from opcheck.engine.operators import formula_builder, operator
 from opcheck.engine.readings import Ruling
+from opcheck.engine.regular import (
+    Assertion,
+    Automaton,
+    Choice,
+    Expression,
+    Repetition,
+    Sequence,
+    Test,
+)
 from opcheck.errors import InvalidNode, NotSupported, decline
 from opcheck.numbers import Array
 
@@ -38,6 +52,7 @@ NO_PATTERN = Ruling(
 )
 #: RE2's largest number of repetitions.
 MOST_REPETITIONS = 1000
+MOST_DIGITS = 4
 
 # ── the parts of a pattern ────────────────────────────────────────────────────────────────────
 
@@ -131,8 +146,9 @@ def in_python(part: re.Match[str]) -> str:
     """
     unread = part.string[part.start() :]
     decline(part["unknown"], f"the engine does not read {unread!r}")
-    numbers = re.findall("[0-9]+", part["times"] or "")
-    is_too_often = any(int(number) > MOST_REPETITIONS for number in numbers)
+    # Python reads no number of thousands of digits.
+    counts = re.findall("[0-9]+", part["times"] or "")
+    is_too_often = any(len(n) > MOST_DIGITS or int(n) > MOST_REPETITIONS for n in counts)
     if part["wrong"] or part["again"] or is_too_often:
         raise InvalidNode(f"{part[0]!r} is no part of a pattern of RE2")
     if part["quoted"] is not None:
@@ -161,17 +177,23 @@ def character_in_python(part: str, spellings: Mapping[str, str]) -> str:
     return spellings.get(part, part)
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of RE2 as one of Python, whose classes are of ASCII.
+MANY_GROUPS = "the engine does not read so many groups within each other"
+
+
+def check_pattern(pattern: str) -> None:
+    """Check a pattern of RE2, by Python's reading of one that means the same there.
 
     Raises InvalidNode for a pattern that RE2 does not have, or repeats more than MOST_REPETITIONS
     times, and for one that Python refuses, as of an open parenthesis. Raises NotSupported for
-    Unicode's classes, and flags from the middle of a pattern on.
+    Unicode's classes, flags from the middle of a pattern on, and some hundred groups within each
+    other.
     """
     try:
-        return re.compile(PART.sub(in_python, pattern), re.ASCII)
+        re.compile(PART.sub(in_python, pattern), re.ASCII)
     except re.error as error:
         raise InvalidNode(f"pattern {pattern!r}: {error}") from None
+    except RecursionError:
+        raise NotSupported(MANY_GROUPS) from None
 
 
 def check_is_decided(pattern: str, texts: list[str]) -> None:
@@ -183,15 +205,120 @@ def check_is_decided(pattern: str, texts: list[str]) -> None:
     is_of_ascii = "".join([pattern, *texts]).isascii() and r"\x{" not in pattern
     if re.search(r"\(\?[s-]*i", pattern) and not is_of_ascii:
         raise NotSupported("the engine does not know the cases of letters beyond ASCII")
-    repetitions = map(int, re.findall(r"[0-9]+(?=[0-9,]*\})", pattern))
-    if "){" in pattern and prod(repetitions) > MOST_REPETITIONS:
+    parts = PART.finditer(pattern)
+    counts = [int(n) for part in parts for n in re.findall("[0-9]+", part["times"] or "")]
+    if "){" in pattern and prod(counts) > MOST_REPETITIONS:
         raise NotSupported("the engine does not count the repetitions of repetitions")
+
+
+# ── the automaton ─────────────────────────────────────────────────────────────────────────────
+
+#: Parts that hold between characters.
+ASSERTIONS: Mapping[str, Assertion] = {
+    "^": "begin",
+    r"\A": "begin",
+    "$": "end",
+    r"\z": "end",
+    r"\b": "boundary",
+    r"\B": "no boundary",
+}
+
+
+@dataclass
+class Group:
+    """A group that is being read, and the flags in it."""
+
+    flags: re.RegexFlag
+    options: list[list[Expression]] = field(default_factory=lambda: [[]])
+
+    @property
+    def items(self) -> list[Expression]:
+        """What the option that is being read holds so far."""
+        return self.options[-1]
+
+    def expression(self) -> Expression:
+        """Return what the group means."""
+        return Choice(tuple(Sequence(tuple(items)) for items in self.options))
+
+
+def flags_of(part: str, flags: re.RegexFlag) -> re.RegexFlag:
+    """Return the flags after a part such as (?i) or (?s-i:, with `flags` before it."""
+    on, _, off = part.strip("()?:").partition("-")
+    for letters, is_on in ((on, True), (off, False)):
+        for letter in letters:
+            flag = re.RegexFlag[letter.upper()]
+            flags = flags | flag if is_on else flags & ~flag
+    return flags
+
+
+def expression_of(pattern: str, flags: re.RegexFlag) -> Expression:
+    """Return what a pattern of RE2 means, that `check_pattern` takes, with flags of Python."""
+    groups = [Group(flags)]
+    for part in PART.finditer(pattern):
+        text = part[0]
+        group = groups[-1]
+        if part["times"]:
+            group.items.append(repeated(part, group.items.pop()))
+        elif text == ")":
+            groups.pop()
+            groups[-1].items.append(group.expression())
+        elif text == "|":
+            group.options.append([])
+        elif text.startswith("(?") and text.endswith(")"):
+            group.flags = flags_of(text, group.flags)
+        elif text.startswith("("):
+            stated = "" if part["name"] else text
+            groups.append(Group(flags_of(stated, group.flags)))
+        elif text in ASSERTIONS:
+            group.items.append(ASSERTIONS[text])
+        elif part["quoted"] is not None:
+            letters = map(re.escape, part["quoted"])
+            group.items.extend(character(letter, group.flags) for letter in letters)
+        else:
+            group.items.append(character(in_python(part), group.flags))
+    return groups[0].expression()
+
+
+def repeated(part: re.Match[str], item: Expression) -> Expression:
+    """Return an item as often as a part of a pattern, a match of PART, repeats it."""
+    times = part["times"]
+    is_lazy = part[0].endswith("?") and part[0] != times
+    if times in ("*", "+", "?"):
+        least = 1 if times == "+" else 0
+        return Repetition(item, least, 1 if times == "?" else None, is_lazy)
+    first, comma, last = times.strip("{}").partition(",")
+    most = int(last) if last else None if comma else int(first)
+    return Repetition(item, int(first), most, is_lazy)
+
+
+@lru_cache
+def character(pattern: str, flags: re.RegexFlag) -> Test:
+    """Return what tests a character by a pattern of Python, of one character."""
+    return partial(is_match, re.compile(pattern, flags))
+
+
+def is_match(program: re.Pattern[str], text: str) -> bool:
+    """Return True if a pattern of Python matches the whole text."""
+    return program.fullmatch(text) is not None
+
+
+@lru_cache
+def automaton(pattern: str, flags: re.RegexFlag = re.ASCII) -> Automaton:
+    """Return what matches by a pattern of RE2, that `check_pattern` takes, with flags of Python.
+
+    Raises NotSupported for too many states, and for hundreds of groups within each other.
+    """
+    try:
+        is_of_word = character(r"\w", flags & ~re.IGNORECASE)
+        return Automaton(expression_of(pattern, flags), is_of_word)
+    except RecursionError:
+        raise NotSupported(MANY_GROUPS) from None
 
 
 # ── the formula ───────────────────────────────────────────────────────────────────────────────
 
-#: Returns something true if a pattern matches a text.
-Match: TypeAlias = Callable[[re.Pattern[str], str], object]
+#: Returns True if a pattern matches a text.
+Match: TypeAlias = Callable[[str, str], bool]
 
 
 @formula_builder(20)
@@ -203,15 +330,16 @@ def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
 
     Raises InvalidNode unless the pattern is "valid RE2 syntax", also where X is empty. Raises
     NotSupported for what the engine does not read: Unicode's classes, flags from the middle of a
-    pattern on, cases of letters beyond ASCII, and repetitions of repetitions above
-    MOST_REPETITIONS.
+    pattern on, cases of letters beyond ASCII, some hundred groups within each other, and
+    repetitions of repetitions above MOST_REPETITIONS; and for more states or steps than the
+    automaton has.
     """
     if pattern is None:
         pattern = pattern_by_default()
-    program = compiled(pattern)
+    check_pattern(pattern)
     texts = X.reshape(-1).tolist()
     check_is_decided(pattern, texts)
-    return np.array([bool(match(program, text)) for text in texts], np.bool_).reshape(X.shape)
+    return np.array([match(pattern, text) for text in texts], np.bool_).reshape(X.shape)
 
 
 def pattern_by_default() -> str:
@@ -226,9 +354,9 @@ def pattern_by_default() -> str:
     return "" if reading == "empty" else "(?s).*"
 
 
-def matched_fully(program: re.Pattern[str], text: str) -> bool:
+def matched_fully(pattern: str, text: str) -> bool:
     """Return True if "an element fully matches the regex pattern"."""
-    return program.fullmatch(text) is not None
+    return automaton(pattern).matches_fully(text)
 
 
 OP.formula(build=regex_full_match)(matched_fully)
@@ -237,51 +365,61 @@ OP.formula(build=regex_full_match)(matched_fully)
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
-def matched_anywhere(program: re.Pattern[str], text: str) -> bool:
+def matched_anywhere(pattern: str, text: str) -> bool:
     """Mutant: the pattern matches a part of the text."""
-    return program.search(text) is not None
+    return automaton(pattern).matches_anywhere(text)
 
 
-def matched_at_the_beginning(program: re.Pattern[str], text: str) -> bool:
+def matched_at_the_beginning(pattern: str, text: str) -> bool:
     """Mutant: the pattern matches the beginning."""
-    return program.match(text) is not None
+    return automaton(pattern).matches_at_the_beginning(text)
 
 
-def first_match_alone(program: re.Pattern[str], text: str) -> bool:
+def first_match_alone(pattern: str, text: str) -> bool:
     """Mutant: only the first match at the beginning is tried."""
-    first = program.match(text)
-    return first is not None and first.end() == len(text)
+    return automaton(pattern).end_of_preferred_match(text) == len(text)
 
 
-def last_line_break_ignored(program: re.Pattern[str], text: str) -> bool:
+def last_line_break_ignored(pattern: str, text: str) -> bool:
     """Mutant: a line break at the end is ignored."""
-    return matched_fully(program, text.removesuffix("\n"))
+    return matched_fully(pattern, text.removesuffix("\n"))
 
 
-def pattern_is_a_text(program: re.Pattern[str], text: str) -> bool:
+def pattern_is_a_text(pattern: str, text: str) -> bool:
     """Mutant: the pattern is a text."""
-    return program.pattern == text
+    return pattern == text
 
 
-def vertical_tab_is_whitespace(program: re.Pattern[str], text: str) -> bool:
+#: What has the vertical tab too, outside of sets and within them.
+WITH_VERTICAL_TAB = {r"\s": r"[\s\v]", r"\S": r"[^\s\v]"}
+
+
+def with_vertical_tab(part: re.Match[str]) -> str:
+    r"""Return a part of a pattern, a match of PART, with \v wherever it has \s."""
+    if part["set"] is None:
+        return WITH_VERTICAL_TAB.get(part[0], part[0])
+    items = OTHER_IN_SETS.sub(lambda item: item[0] + r"\v" * (item[0] == r"\s"), part["set"])
+    return f"[{items}"
+
+
+def vertical_tab_is_whitespace(pattern: str, text: str) -> bool:
     r"""Mutant: \s holds the vertical tab."""
-    pattern = program.pattern.replace(r"\t\n\f\r ", r"\s")
-    return re.fullmatch(pattern, text, re.ASCII) is not None
+    return automaton(PART.sub(with_vertical_tab, pattern)).matches_fully(text)
 
 
-def case_ignored(program: re.Pattern[str], text: str) -> bool:
+def case_ignored(pattern: str, text: str) -> bool:
     """Mutant: the case of letters is ignored."""
-    return re.fullmatch(program.pattern, text, re.ASCII | re.IGNORECASE) is not None
+    return automaton(pattern, re.ASCII | re.IGNORECASE).matches_fully(text)
 
 
-def dot_is_a_line_break_too(program: re.Pattern[str], text: str) -> bool:
+def dot_is_a_line_break_too(pattern: str, text: str) -> bool:
     """Mutant: a dot matches line breaks too."""
-    return re.fullmatch(program.pattern, text, re.ASCII | re.DOTALL) is not None
+    return automaton(pattern, re.ASCII | re.DOTALL).matches_fully(text)
 
 
-def classes_of_unicode(program: re.Pattern[str], text: str) -> bool:
+def classes_of_unicode(pattern: str, text: str) -> bool:
     """Mutant: classes hold letters and digits beyond ASCII."""
-    return re.fullmatch(program.pattern, text) is not None
+    return automaton(pattern, re.UNICODE).matches_fully(text)
 
 
 OP.mutant_table(

@@ -44,6 +44,7 @@ from opcheck.engine.operators import (
     with_parameters,
 )
 from opcheck.engine.readings import Ruling
+from opcheck.engine.rulings import flag
 from opcheck.errors import InvalidNode, reject
 from opcheck.numbers import Array
 
@@ -807,8 +808,8 @@ def resize(
     """Return Y: X with its axes resized, of any type in mode nearest. Version 11 and later.
 
     roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
-    tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing, and
-    flags are true if not 0. Rulings decide on what is cut off or rounded: SIZE_IN_FLOAT32,
+    tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing.
+    Rulings decide on what is cut off or rounded: SIZE_IN_FLOAT32,
     SCALED_PART, CUT_OFF_LENGTH, CUT_OFF_WIDTH, CORNERS_OF_ONE_ELEMENT, NEARER_NEIGHBOR.
 
     Raises InvalidNode for a value that an attribute does not have; for scales and sizes, or neither
@@ -836,8 +837,8 @@ def resize(
             coordinate_transformation_mode=coordinate_transformation_mode,
             nearest_mode=nearest_mode,
             cubic_coeff_a=cubic_coeff_a,
-            exclude_outside=bool(exclude_outside),
-            antialias=bool(antialias),
+            exclude_outside=flag("exclude_outside", exclude_outside),
+            antialias=flag("antialias", antialias),
         )
     )
     part = roi if crops else None

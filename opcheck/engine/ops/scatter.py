@@ -19,12 +19,21 @@ from opcheck.dtypes import DTYPES, limits
 from opcheck.engine.axes import from_either_end
 from opcheck.engine.operators import check_one_of, check_shape, operator, raise_unspecified
 from opcheck.engine.ops.indexing import Index, index_of_elements, index_of_slices
+from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NEGATIVE_INDEX, maximum, minimum
-from opcheck.errors import InvalidNode, NotSupported
+from opcheck.errors import InvalidNode, NotSupported, reject
 from opcheck.numbers import Array, Tensor
 from opcheck.numbers.faulty import bare
 
 NAMES = """Scatter ScatterElements ScatterND TensorScatter"""
+
+DUPLICATE_INDICES = Ruling(
+    "duplicate-indices",
+    "Without a reduction, indices should not have duplicate entries. The text does not state which "
+    "of two updates of one element counts.",
+    ("last", "first", "refused"),
+    by_element=True,
+)
 
 #: What becomes of an element and an update.
 REDUCTIONS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -55,9 +64,10 @@ def scattered(
     that `data[index]` has. Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
     `data` stays as it is.
 
-    Raises InvalidNode unless the reduction is "none" or `allowed`. Raises NotSupported where the
-    order of updates decides: an element is updated twice by none, or by add or mul unless all are
-    whole numbers that stay exact. Raises it also where integers may leave their range, for a
+    Raises InvalidNode unless the reduction is "none" or `allowed`. Of two updates of one element by
+    none either counts, or they are refused: DUPLICATE_INDICES. Raises NotSupported where the order
+    of updates decides: an element is updated three times by none, or twice by add or mul unless all
+    are whole numbers that stay exact. Raises it also where integers may leave their range, for a
     reduction of booleans, texts or complex numbers, and for a subnormal number in the output of add
     or mul.
     """
@@ -65,6 +75,8 @@ def scattered(
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
     turns = turns_of(places)
     check_order(data, places, turns, updates, reduction)
+    if reduction == "none":
+        turns = in_either_order(turns)
     flat = updated(data, places, turns, updates, reduction)
     if reduction in ("add", "mul"):
         check_no_subnormal(flat, data.dtype.name)
@@ -80,6 +92,19 @@ def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
     turns = np.empty_like(places)
     turns[order] = np.arange(places.size) - np.searchsorted(places[order], places[order])
     return turns
+
+
+def in_either_order(turns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the turns of updates that replace elements, of which none has more than two.
+
+    They are as given, or the other way round: DUPLICATE_INDICES. Raises InvalidNode by its third
+    reading.
+    """
+    if not turns.any():
+        return turns
+    reading = DUPLICATE_INDICES.reading()
+    reject(reading == "refused", "duplicate indices")
+    return turns if reading == "last" else 1 - turns
 
 
 def updated(
@@ -131,14 +156,15 @@ def check_order(
 ) -> None:
     """Raise NotSupported where the order of updates decides, or where no reduction is defined.
 
-    "In cases where `reduction` is set to "none", indices should not have duplicate entries." Other
-    reductions are not defined of booleans, texts and complex numbers. Add and mul of integers, and
-    of floats with duplicate entries, must pass `check_exact`: whole numbers, in range in any order.
+    "In cases where `reduction` is set to "none", indices should not have duplicate entries": two
+    updates of an element are ruled, DUPLICATE_INDICES, and more are not. Other reductions are not
+    defined of booleans, texts and complex numbers. Add and mul of integers, and of floats with
+    duplicate entries, must pass `check_exact`: whole numbers, in range in any order.
     """
     has_duplicates = turns.any()
     if reduction == "none":
-        if has_duplicates:
-            raise_unspecified("the order of updates")
+        if (turns > 1).any():
+            raise_unspecified("the order of three updates or more")
         return
     if data.dtype.kind in "Obc":
         raise_unspecified(f"{reduction} of {data.dtype}")
@@ -202,10 +228,10 @@ def scatter_elements(
     no longer on other axes; those below 0 count from the back. updates: of the "same rank and shape
     as indices". Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
 
-    Raises InvalidNode for other shapes, an axis or index out of range, and another reduction.
-    Raises NotSupported where the order of updates decides, as for duplicate indices without a
-    reduction, where integers may leave their range, for a reduction of booleans, texts or complex
-    numbers, and for a subnormal number in the output of add or mul.
+    Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and by
+    DUPLICATE_INDICES. Raises NotSupported where the order of updates decides, as of three updates
+    of an element without a reduction, where integers may leave their range, for a reduction of
+    booleans, texts or complex numbers, and for a subnormal number in the output of add or mul.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -219,8 +245,8 @@ def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> T
     A negative index is refused, or counts from the back: NEGATIVE_INDEX. Version 11 is deprecated,
     and no model may have it.
 
-    Raises InvalidNode for other shapes, an axis or index out of range, and a negative index if that
-    is refused; NotSupported for duplicate indices.
+    Raises InvalidNode for other shapes, an axis or index out of range, a negative index if that is
+    refused, and by DUPLICATE_INDICES; NotSupported for three updates of one element.
     """
     if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
         raise InvalidNode("a negative index")
@@ -252,10 +278,11 @@ def scatter_nd(
     indices.shape[0:q-1] ++ data.shape[k:r]". Next to NaN, max and min follow NAN_IN_MAXIMUM and
     NAN_IN_MINIMUM.
 
-    Raises InvalidNode for other shapes, rank 0 among them, an index out of range, and another
-    reduction. Raises NotSupported for tuples of length 0, where the order of updates decides, as
-    for duplicate tuples without a reduction, where integers may leave their range, for a reduction
-    of booleans, texts or complex numbers, and for a subnormal number in the output of add or mul.
+    Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
+    reduction, and by DUPLICATE_INDICES. Raises NotSupported for tuples of length 0, where the order
+    of updates decides, as of three updates of an element without a reduction, where integers may
+    leave their range, for a reduction of booleans, texts or complex numbers, and for a subnormal
+    number in the output of add or mul.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")

@@ -16,7 +16,8 @@ The parts of the file: the pool; n-grams of a row; counts and weights; the formu
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
+from math import comb
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from opcheck import numbers as xp
 from opcheck.engine.axes import check_size
 from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
-from opcheck.errors import InvalidNode, reject
+from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 
 OP = operator("TfIdfVectorizer", of_integers=True)
@@ -136,8 +137,9 @@ def of_equals(entries: Sequence[Entry], keys: Sequence[Hashable], reading: str) 
 
 # ── n-grams of a row ──────────────────────────────────────────────────────────────────────────
 
-#: From all rows, the number of one, the lengths of n-grams and the most skips: those of this row.
-Grams: TypeAlias = Callable[[Sequence[list[Item]], int, range, int], Iterable[Gram]]
+#: From all rows, the number of one, the lengths of n-grams that are counted, in order, and the most
+#: skips: the n-grams of this row.
+Grams: TypeAlias = Callable[[Sequence[list[Item]], int, Sequence[int], int], Iterable[Gram]]
 
 
 def lengths_of(min_gram_length: int, max_gram_length: int) -> range:
@@ -170,8 +172,13 @@ def is_nothing_found(max_skip_count: int) -> bool:
     return reading == "none"
 
 
+def lengths_within(row: Sequence[Item], lengths: Sequence[int]) -> Sequence[int]:
+    """Return the lengths of n-grams that a row has room for."""
+    return [n for n in lengths if n <= len(row)]
+
+
 def equally_far_apart(
-    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+    rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
     """Yield every n-gram of the row of this number, as often as it is there.
 
@@ -179,9 +186,10 @@ def equally_far_apart(
     items have nothing to skip, and come once. A row that is too short has none.
     """
     row = rows[number]
-    for n in lengths:
-        steps = range(1, most_skips + 2) if n > 1 else [1]
-        for step in steps:
+    # Those with more skips go beyond the row.
+    for n in lengths_within(row, lengths):
+        longest_step = min(most_skips + 1, len(row)) if n > 1 else 1
+        for step in range(1, longest_step + 1):
             reach = (n - 1) * step
             for first in range(len(row) - reach):
                 yield tuple(row[first : first + reach + 1 : step])
@@ -302,8 +310,11 @@ def tf_idf_vectorizer(
     counts = np.zeros(shape, np.int64)
     if not finds_nothing:
         rows = np.atleast_2d(X).tolist()
+        lengths_in_pool = sorted({len(entry.gram) for entry in entries})
+        # Attributes may allow lengths far beyond the pool.
+        counted = [n for n in lengths_in_pool if n in lengths]
         for number, counts_of_row in enumerate(np.atleast_2d(counts)):
-            times = Counter(grams(rows, number, lengths, max(max_skip_count, 0)))
+            times = Counter(grams(rows, number, counted, max(max_skip_count, 0)))
             for entry in entries:
                 counts_of_row[entry.coordinate] += times[entry.gram]
     return scaled(counts, weights, ngram_indexes, mode)
@@ -351,52 +362,63 @@ OP.alternative("where a weight is added each time that an n-gram is found", buil
 # ── mutants ───────────────────────────────────────────────────────────────────────────────────
 
 
+#: Combinations of the items of a row that a mutant goes through, which takes a second.
+MOST_COMBINATIONS = 1_000_000
+
+
 def most_skipped_alone(
-    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+    rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
     """Mutant: always as many items are skipped as may be."""
     row = rows[number]
     step = most_skips + 1
-    for n in lengths:
+    for n in lengths_within(row, lengths):
         for first in range(len(row) - (n - 1) * step):
             yield tuple(row[first : first + n * step : step])
 
 
 def single_items_once_a_skip(
-    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+    rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: single items are counted again for each skip."""
+    """Mutant: single items are counted again for each skip that the row has room for."""
+    row = rows[number]
     yield from equally_far_apart(rows, number, lengths, most_skips)
     if 1 in lengths:
-        for item in rows[number] * most_skips:
+        for item in row * min(most_skips, len(row)):
             yield (item,)
 
 
 def skipped_in_any_gap(
-    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+    rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
-    """Mutant: items of an n-gram are not equally far apart."""
+    """Mutant: items of an n-gram are not equally far apart.
+
+    Raises NotSupported for more than MOST_COMBINATIONS of items.
+    """
     row = rows[number]
-    for n in lengths:
+    left = MOST_COMBINATIONS
+    for n in lengths_within(row, lengths):
+        left -= comb(len(row), n)
+        decline(left < 0, f"a row has more than {MOST_COMBINATIONS:,} combinations of items")
         for places in combinations(range(len(row)), n):
             if all(later - place <= most_skips + 1 for place, later in pairwise(places)):
                 yield tuple(row[place] for place in places)
 
 
 def each_gram_once(
-    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+    rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterable[Gram]:
     """Mutant: an n-gram is counted once."""
     return list(dict.fromkeys(equally_far_apart(rows, number, lengths, most_skips)))
 
 
 def across_rows(
-    rows: Sequence[list[Item]], number: int, lengths: range, most_skips: int
+    rows: Sequence[list[Item]], number: int, lengths: Sequence[int], most_skips: int
 ) -> Iterator[Gram]:
     """Mutant: n-grams begin in one row and end in the next."""
     longest = max(lengths, default=1)
-    behind = [*chain(*rows[number + 1 :])]
-    row = rows[number] + behind[: longest - 1]
+    behind = islice(chain.from_iterable(rows[number + 1 :]), longest - 1)
+    row = [*rows[number], *behind]
     return equally_far_apart([row], 0, lengths, most_skips)
 
 

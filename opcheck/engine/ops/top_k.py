@@ -267,8 +267,9 @@ def of_input(
     axis = counted(axis, X.ndim)
     K = selection.read(K, X.shape[axis])
     reject(K.shape != (1,) or K[0] < 1, f"K {K.tolist()}; allowed: one positive int in a list")
-    values, indices = selection.of(X, int(K[0]), axis, largest == 1)
-    if sorted == 1:
+    is_largest = flag("largest", largest)
+    values, indices = selection.of(X, int(K[0]), axis, is_largest)
+    if flag("sorted", sorted):
         return values, indices
     order = np.argsort(indices, axis, kind="stable")
     return xp.take_along_axis(values, order, axis), xp.take_along_axis(indices, order, axis)

@@ -620,7 +620,7 @@ def check_types(attributes: Attributes, X: Array) -> None:
     """
     modes = attributes["nodes_modes"]
     reject(modes.dtype != np.uint8, f"modes of {modes.dtype}")
-    reject(modes.max() > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
+    reject(modes.max(initial=0) > MEMBER, f"modes {modes.tolist()}; allowed: 0 to {MEMBER}")
     names = ("nodes_splits", "leaf_weights", "membership_values", "nodes_hitrates")
     given = [attributes[name] for name in names]
     types = {tensor.dtype for tensor in given[:-1] if tensor is not None}

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from opcheck.errors import decline
 from opcheck.numbers.arithmetic import Arithmetic, Grid, Number
 
 #: Values, of one of the dtypes in `VALUES`.
@@ -130,6 +131,8 @@ class Errors:
 
 
 NO_ERRORS = Errors()
+#: Errors take axes of their own for a while, of the 64 that NumPy has.
+MOST_AXES = 60
 #: Errors, or what computes them when somebody asks.
 LazyErrors: TypeAlias = Errors | Callable[[], Errors]
 
@@ -139,7 +142,7 @@ class Bounded(Number):
     """Values, and how far an implementation of the formula so far may lie from them.
 
     The errors are computed when first asked for: large tensors are mostly accepted by
-    `min_total_relative_error` alone.
+    `min_total_relative_error` alone. Raises NotSupported for more than MOST_AXES axes.
 
     Attributes:
         v: The values, computed so accurately that they count as exact.
@@ -175,6 +178,7 @@ class Bounded(Number):
     def __post_init__(self) -> None:
         # NumPy's operators return a scalar where there is no axis.
         self.v = np.asarray(self.v)
+        decline(self.v.ndim > MOST_AXES, f"bounds of tensors of more than {MOST_AXES} axes")
         self.grid = cast(Any, self.grid) or self.arithmetic.grid
 
     @property
@@ -233,7 +237,8 @@ class Bounded(Number):
 
         That is the standard model of floating-point arithmetic, fl(z) = z·(1 + δ) with |δ| ≤ k·u,
         of a z that is no larger than |v| + e. On top come half a subnormal step, the error in
-        common, and the whole value of what may be flushed to 0. What may overflow is lost.
+        common, and the whole value of what may be flushed to 0. What may be larger than the
+        arithmetic's largest number is lost.
         """
         before = self.errors
         arithmetic = self.arithmetic
@@ -272,8 +277,8 @@ class Bounded(Number):
         """Return the errors of values up to `size`, and the elements beyond the largest number.
 
         `size` is |v| + e; all have the shape of `v`. Values that are infinite or NaN get the error
-        0, and lost ones an infinite error in place of NaN. The lost elements are those of `errors`
-        too, None for none.
+        0, and lost ones an infinite error in place of NaN. Lost elements, which may be infinite in
+        an implementation, are those beyond and those of `errors`; None for none.
         """
         lost = self.errors.lost
         largest = self.arithmetic.largest
@@ -298,8 +303,9 @@ class Bounded(Number):
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
         """Return the least and the greatest value of each element, in the dtype of `v`.
 
-        They are v − e and v + e with the last rounding. If `far`, ends of lost elements are
-        infinite, on the side of the value's sign or, for `ANYTHING`, on both. NaN has NaN for ends.
+        They are v − e and v + e with the last rounding. If `far`, ends of lost elements, which may
+        have left the range, are infinite: on the side of the value's sign or, at the level
+        `ANYTHING`, on both. NaN has NaN for ends.
         """
         x = self.with_rounding()
         if x.e is None:
@@ -379,10 +385,11 @@ class Bounded(Number):
         keep_rounding: bool,
         min_relative_error: float,
     ) -> "Bounded":
-        """Return values `v` among which are these, in the same dtype and arithmetic.
+        """Return an array of the values `v`, which include this one's, in its dtype and arithmetic.
 
-        If `keep_rounding`, all were rounded last as these, and `errors` come before that. Otherwise
-        `errors` has all roundings, and k is 0. `min_relative_error` is the new one's.
+        If `keep_rounding`, all of `v` were rounded last as this array was, and `errors()` come
+        before that. Otherwise `errors()` has all roundings, and k is 0. `min_relative_error` is
+        that of the result.
         """
         if keep_rounding:
             values = self.with_values(v, errors)
@@ -421,8 +428,8 @@ def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
 def magnitude_of(v: Reals) -> Floats:
     """Return the absolute value of each element, in longdouble if it is that, else in float64.
 
-    Finite numbers of mpmath count as at most `CUT`, and their errors are in proportion to that: see
-    `reach`. Infinities and NaN stay.
+    Finite numbers of mpmath count as at most `CUT`, and their errors with them: `reach` scales
+    these back. Infinities and NaN stay.
     """
     magnitude = np.asarray(np.abs(v))
     if magnitude.dtype.char in "dg":
@@ -434,9 +441,10 @@ def magnitude_of(v: Reals) -> Floats:
 
 
 def reach(v: Reals, e: Floats | None) -> Any:
-    """Return the errors `e` of values `v`, also of those beyond `CUT`, where they are mpmath's.
+    """Return the errors `e` as they are around the values `v`; None for None.
 
-    These become objects. Other values have the errors `e` themselves; None for None.
+    mpmath's numbers beyond `CUT` in size have errors as if they were `CUT`: these are multiplied by
+    |v|/`CUT` here, and all become objects. Other values have the errors `e` themselves.
     """
     if e is None or v.dtype != np.object_:
         return e
@@ -463,12 +471,12 @@ def is_finite(v: Reals) -> Mask:
 
 
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
-    """Return a tensor of a floating dtype as it is, without any error, with values of its `VALUES`.
+    """Return a tensor of a floating dtype as a bounded array, without any error.
 
-    In arithmetic that flushes, an implementation may read its subnormal numbers as 0, which is an
-    error of their own size. Where it may have rounded its inputs to the unit roundoff
-    `arithmetic.cut`, they scatter instead. Infinities and NaN have no error. Any byte order is
-    taken.
+    Its values are of the dtype in `VALUES` that the arithmetic states. In arithmetic that flushes,
+    an implementation may read its subnormal numbers as 0, which is an error of their own size.
+    Where it may have rounded its inputs to the unit roundoff `arithmetic.cut`, they scatter
+    instead. Infinities and NaN have no error. Any byte order is taken.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])

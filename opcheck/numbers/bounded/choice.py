@@ -66,7 +66,8 @@ class Truth(Kind):
 def truth(v: Mask, unsure: Mask | None) -> Any:
     """Return a Truth, or plain booleans `v` where all of them are sure.
 
-    `unsure` broadcasts to the shape of `v`; None if all are sure.
+    `unsure` masks those that may be the other one too, because of errors. It broadcasts to the
+    shape of `v`; None if all are sure.
     """
     if unsure is None or not unsure.any():
         return v
@@ -74,7 +75,7 @@ def truth(v: Mask, unsure: Mask | None) -> Any:
 
 
 def truth_parts(x: Any) -> tuple[Mask, Mask]:
-    """Return the booleans of `x`, and which of them are unsure, in one shape.
+    """Return the booleans of `x`, and a mask of those that may be the other one too, in one shape.
 
     Of a plain array or number, 0 alone is false and all are sure.
     """
@@ -122,41 +123,66 @@ def logical_xor(a: Any, b: Any) -> Any:
 
 
 def less(a: Any, b: Any) -> Any:
-    """Return a < b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a < b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
+
+    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return _compare(np.less, a, b)
 
 
 def less_equal(a: Any, b: Any) -> Any:
-    """Return a ≤ b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a ≤ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
+
+    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return _compare(np.less_equal, a, b)
 
 
 def greater(a: Any, b: Any) -> Any:
-    """Return a > b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a > b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
+
+    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return _compare(np.greater, a, b)
 
 
 def greater_equal(a: Any, b: Any) -> Any:
-    """Return a ≥ b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a ≥ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
+
+    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return _compare(np.greater_equal, a, b)
 
 
 def equal(a: Any, b: Any) -> Any:
-    """Return a = b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a = b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
+
+    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return _compare(np.equal, a, b)
 
 
 def not_equal(a: Any, b: Any) -> Any:
-    """Return a ≠ b, a `Truth` if errors admit both somewhere; see `_compare`."""
+    """Return a ≠ b, True for NaN; a `Truth`, with some booleans unsure, where errors admit both.
+
+    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
+    """
     return _compare(np.not_equal, a, b)
 
 
 def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
-    Plain booleans if all are sure, as they are of NaN; else a `Truth`. A lost element is unsure in
-    arithmetic that flushes. One operand may be a plain number or array. Raises ValueError for
-    shapes that do not broadcast.
+    Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
+    else a `Truth`. In arithmetic that flushes small numbers to 0, an element is unsure too if an
+    operand is lost, which may be an infinity or NaN. One operand may be a plain number or array.
+    Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -227,7 +253,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return the errors of `x` where `chosen`, else those of `y`, without errors in common."""
+    """Return the errors of `x` where `chosen`, else those of `y`, and the lost elements.
+
+    They are those before the last roundings, without errors in common.
+    """
     return Errors(
         e=_choose_part(chosen, x.e, y.e, 0.0),
         q=_choose_part(chosen, x.q, y.q, 0.0),
@@ -240,8 +269,8 @@ def _errors_of_unsure_choice(
 ) -> Errors:
     """Return the errors of the choice `v`, which reach both operands where it is `unsure`.
 
-    There an element is lost if one of both is. The last roundings of `x` and `y` are in their
-    errors.
+    There an element is lost (an infinity or NaN may stand there) if that of either operand is. The
+    last roundings of `x` and `y` are in their errors.
     """
     sure = _errors_of_choice(chosen, x, y)
     farther = np.maximum(_distance_to_end(x, v), _distance_to_end(y, v))
@@ -276,9 +305,10 @@ def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
     """Return an output of mpmath's numbers, with IEEE's zeros, infinities and NaN.
 
     `narrow` and `wide` are the same output, with IEEE's values and with mpmath's, which has no −0.
-    If `narrow` values are precise `enough`, they stay wherever they did not run out of their range.
-    Otherwise they stay where those of mpmath are not finite, or 0 and no NaN of IEEE. `narrow`
-    itself if all do. An output that is not bounded is returned as `wide` has it.
+    An element of `wide` is taken where it is finite, and not 0 unless IEEE has NaN there. If
+    `narrow` values are precise `enough`, it is taken only where these are 0, NaN or beyond 2¹⁰⁰⁰ in
+    size. `narrow` itself if nothing is taken. An output that is not bounded is returned as `wide`
+    has it.
     """
     if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
         return wide
@@ -325,7 +355,11 @@ def minimum(a: Any, b: Any) -> Bounded:
 
 
 def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
-    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds."""
+    """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds.
+
+    NaN if one is. Errors reach the extremes of the operands' ends. Raises ValueError for shapes
+    that do not broadcast.
+    """
 
     def elementwise(combine: np.ufunc) -> Callable[..., Any]:
         return combine
@@ -359,9 +393,10 @@ def extreme(
 ) -> Bounded:
     """Return the extreme `v` = choose(*operands), NaN if one is.
 
-    Extremes rise with each operand, so that theirs are those of the ends. `joined_by(combine)`
-    returns a function that combines masks of the operands to one of the shape of `v`. Exact
-    operands give an exact extreme; otherwise it has the last roundings of all among its errors.
+    Extremes rise with each operand, so that the ends of the result are the extremes of their ends.
+    `joined_by(combine)` returns a function that combines masks of the operands to one of the shape
+    of `v`. Exact operands give an exact extreme; otherwise it has the last roundings of all among
+    its errors, which are computed when asked for.
     """
     first = operands[0]
     if first.v.dtype == np.object_:
@@ -400,8 +435,8 @@ def _distance_of_extremes(
 ) -> Floats:
     """Return how far extremes of all least and of all greatest operands are from `v`.
 
-    If `far`, lost operands are infinite; see `Bounded.ends`. NaN where `v` or an operand is, and
-    for equal infinities.
+    The larger of both distances. If `far`, the ends of lost operands are infinite. NaN where `v` or
+    an operand is, and for equal infinities.
     """
     ends = [x.ends(far=far) for x in operands]
     low = magnitude_of(choose(*(least for least, _ in ends)) - v)
@@ -414,36 +449,57 @@ def _distance_of_extremes(
 
 
 def sign(x: Bounded) -> Bounded:
-    """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN. See `_step`."""
+    """Return −1, 0 or 1 by the sign of each element; 0 of −0, NaN of NaN.
+
+    In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    """
     return _step("sign", x)
 
 
 def floor(x: Bounded) -> Bounded:
-    """Return the largest integer not above each element; infinities and NaN stay. See `_step`."""
+    """Return the largest integer not above each element; infinities and NaN stay.
+
+    In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    """
     return _step("floor", x)
 
 
 def ceil(x: Bounded) -> Bounded:
-    """Return the smallest integer not below each element; infinities and NaN stay. See `_step`."""
+    """Return the smallest integer not below each element; infinities and NaN stay.
+
+    In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    """
     return _step("ceil", x)
 
 
 def trunc(x: Bounded) -> Bounded:
-    """Return each element without its fraction; infinities and NaN stay. See `_step`."""
+    """Return each element without its fraction; infinities and NaN stay.
+
+    In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    """
     return _step("trunc", x)
 
 
 def round(x: Bounded) -> Bounded:
-    """Return the nearest integer, ties to even; infinities and NaN stay. See `_step`."""
+    """Return the nearest integer, ties to even; infinities and NaN stay.
+
+    In the dtype of `x`. Where errors reach a step, the value is the middle of the admitted ones,
+    and the error reaches them all; in arithmetic that scatters the value stays as it is.
+    """
     return _step("round", x)
 
 
 def _step(name: str, x: Bounded) -> Bounded:
-    """Return a rising function that is constant but for steps, in the dtype of `x`.
+    """Return a function that rises by steps, such as "ceil", in the dtype of `x`.
 
     Next to a step, the value is the middle of the admitted ones, which may be no integer, and the
     error reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere
-    there is no error, or an infinite one where that of `x` is.
+    there is no error, or an infinite one where that of `x` is. Elements stay lost, that is maybe
+    out of range.
     """
     function = real_function(name)
     x = x.with_rounding()
@@ -480,27 +536,31 @@ def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded)
 
 
 def remainder(a: Any, b: Any) -> Bounded:
-    """Return the remainder of a/b with the sign of `b`; see `_remainder`.
+    """Return the remainder of a/b with the sign of `b`, rounded once.
 
-    `a` or `b` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0.
+    `a` or `b` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. If an operand
+    has errors, any element may be off by |b| and these. One of both may be a plain number or array.
+    Raises ValueError for shapes that do not broadcast.
     """
     return _remainder("remainder", a, b)
 
 
 def fmod(a: Any, b: Any) -> Bounded:
-    """Return the remainder of a/b with the sign of `a`; see `_remainder`.
+    """Return the remainder of a/b with the sign of `a`, rounded once.
 
-    `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0.
+    `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. If an operand has
+    errors, any element may be off by |b| and these. One of both may be a plain number or array.
+    Raises ValueError for shapes that do not broadcast.
     """
     return _remainder("fmod", a, b)
 
 
 def _remainder(name: str, a: Any, b: Any) -> Bounded:
-    """Return a remainder, which is exact but for one rounding where the operands are exact.
+    """Return the remainder `name`, "remainder" or "fmod", of a/b, rounded once.
 
-    If one has errors, any element may be off by |b| and these, as the remainder jumps next to a
-    multiple of b. One of both may be a plain number or array. Raises ValueError for shapes that do
-    not broadcast.
+    If an operand has errors, any element may be off by |b| and these, as the remainder jumps next
+    to a multiple of b. One of both may be a plain number or array. Raises ValueError for shapes
+    that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -563,10 +623,10 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> Any:
-    """Return the index of the first NaN where there is one, which NumPy misses in objects.
+    """Return `index` with that of the first NaN where there is one, which NumPy misses in objects.
 
-    Elsewhere, and of other values than mpmath's, `index` as it is. `axis` and `keepdims` are those
-    of `argmax`.
+    Of other values than mpmath's, `index` as it is. `axis`, None for all elements, and `keepdims`
+    are those of the `argmax` that gave it.
     """
     if x.dtype != np.object_:
         return index

@@ -49,9 +49,10 @@ def union(*masks: Lost | None) -> Lost | None:
 
 
 def anything_where(lost: Lost | None, mask: Callable[[], Any]) -> Lost | None:
-    """Return `ANYTHING` for the lost elements in a mask, computed if there are any; 0 elsewhere.
+    """Return the level `ANYTHING` for the lost elements in a mask; 0 elsewhere.
 
-    None if `lost` is. `mask()` broadcasts to its shape.
+    `ANYTHING` means that NaN or an infinity of either sign may stand there. None if `lost` is; else
+    `mask()` is called, and broadcasts to its shape.
     """
     if lost is None:
         return None
@@ -68,11 +69,12 @@ def result(
     nonnegative: bool = False,
     may_share_error: bool = False,
 ) -> Bounded:
-    """Return an operation's result, rounded with an error of `k` unit roundoffs.
+    """Return an operation's result `v`, rounded with an error of `k` unit roundoffs.
 
     It has the dtype and arithmetic of `like`. `errors()` returns those before the rounding, and is
-    called when they are asked for. Where results are stored in a narrower type, that rounding comes
-    last, with k = 1, and the other is among the errors.
+    called when they are asked for. In arithmetic that stores results in a narrower type, the
+    rounding to that comes last, with k = 1, and the operation's own is among the errors. The other
+    arguments are the fields of `Bounded`.
     """
     arithmetic = like.arithmetic
     computed = Bounded(
@@ -145,8 +147,8 @@ def add(a: Any, b: Any) -> Bounded:
     """Return a + b, rounded once; ∞ − ∞ is NaN. One of both may be a plain number or array.
 
     Where neither is negative and one is a single exact number, next to which the other vanishes
-    somewhere, `for_logarithm` has smaller errors. Raises ValueError for shapes that do not
-    broadcast.
+    somewhere, the result has `for_logarithm`, the same sum with smaller errors, which `log` uses.
+    Raises ValueError for shapes that do not broadcast.
     """
     a, b = arrays.pair(a, b)
     v = np.asarray(np.add(a.v, b.v))
@@ -191,8 +193,9 @@ def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Error
     """Return the errors of v = a ± b: by the triangle inequality those of the operands add up.
 
     `combine` is NumPy's `add` or `subtract`. The error of an operand that is spread over the other
-    one is the `shift` too. Lost operands are `ANYTHING` where they may have the other sign than
-    `v`.
+    one is the `shift` too, an error that elements have in common. An element is lost if an operand
+    is, and `ANYTHING` (NaN, or an infinity of either sign) where the lost operand may have the
+    other sign than `v`.
     """
     x = a.with_rounding()
     y = b.with_rounding()
@@ -287,8 +290,8 @@ def multiply(a: Any, b: Any) -> Bounded:
 def _errors_of_product(a: Bounded, b: Bounded, v: Reals) -> Errors:
     """Return the errors of v = a·b: x̂·ŷ − x·y = (x̂ − x)·y + x̂·(ŷ − y), with |x̂| ≤ |x| + e.
 
-    Without errors in v that is infinite or NaN only for an infinite operand. A lost factor is
-    `ANYTHING` where the other one may be 0.
+    Without errors in v that is infinite or NaN only for an infinite operand. An element is lost if
+    a factor is, and `ANYTHING` (NaN, or an infinity of either sign) where the other one may be 0.
     """
     x, y, common = _operands_of_product(a, b)
     e = None
@@ -314,9 +317,10 @@ def _errors_of_product(a: Bounded, b: Bounded, v: Reals) -> Errors:
 def divide(a: Any, b: Any) -> Bounded:
     """Return a/b: a division, or a product with the reciprocal, which rounds twice.
 
-    A division by 0 gives an infinity or, for 0/0, NaN; a divisor that only may be 0 makes the
-    element lost. One of both may be a plain number or array. If `b` is the sum of `a` over axes
-    that were kept, less scatter is expected. Raises ValueError for shapes that do not broadcast.
+    A division by 0 gives an infinity or, for 0/0, NaN. Where a divisor only may be 0, the element
+    is lost: any number, an infinity or NaN may stand there, and its error is infinite. One of both
+    may be a plain number or array. If `b` is the sum of `a` over axes that were kept, less scatter
+    is expected. Raises ValueError for shapes that do not broadcast.
     """
     is_share_of_sum = isinstance(b, Bounded) and b.addends is a
     a, b = arrays.pair(a, b)
@@ -333,10 +337,11 @@ def divide(a: Any, b: Any) -> Bounded:
 
 
 def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bool) -> Errors:
-    """Return the errors of v = a/b; see `_error_bound_of_quotient`.
+    """Return the errors of v = a/b; infinite, and the element lost, where the divisor may be 0.
 
-    If `is_share_of_sum`, b is a sum of the elements of a. A lost divisor divides to 0 or, next to
-    another infinity, to NaN.
+    If `is_share_of_sum`, b is a sum of the elements of a, and less scatter is expected. A lost
+    dividend stays lost. A lost divisor, which may be infinite, divides to 0 or, next to another
+    infinity, to NaN.
     """
     x, y, common = _operands_of_quotient(a, b)
     e, lost = _error_bound_of_quotient(x, y, v)
@@ -422,12 +427,16 @@ def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
     if e is None or np.isfinite(e).all():
         return e
     infinite = ~(is_finite(a.v) & is_finite(b.v))
-    exact = _has_no_error(a) & _has_no_error(b)
+    exact = _where_error_is_0(a) & _where_error_is_0(b)
     return np.where(infinite | exact, 0.0, e)
 
 
-def _has_no_error(x: Bounded) -> Mask:
-    """Mask the elements whose error is 0; none at all where `x.e` is None."""
+def _where_error_is_0(x: Bounded) -> Mask:
+    """Mask the elements whose error before the last rounding is stated as 0.
+
+    All False where `x.e` is None, although no element has an error then: a bound has no product
+    with None, so that its caller need not ask.
+    """
     if x.e is None:
         return np.zeros(x.shape, np.bool_)
     return np.asarray(x.e == 0)
@@ -445,10 +454,11 @@ class _Operands(NamedTuple):
 
 
 def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
-    """Return the factors without an error that elements of the product have in common.
+    """Return the factors without an error that elements of the product have in common; and that.
 
-    That is the error of a factor that is spread over the other one, or what the elements of one had
-    in common before. Their last roundings are among their errors.
+    It is the error of a factor that is spread over the other one, or what the elements of one had
+    in common before; None if there is neither. The last roundings of the factors are among their
+    errors.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
@@ -467,11 +477,11 @@ def _operands_of_product(a: Bounded, b: Bounded) -> _Operands:
 
 
 def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
-    """Return dividend and divisor without an error that elements of the quotient have in common.
+    """Return dividend and divisor without an error that the quotients have in common; and that.
 
-    That is the error of a divisor that is spread over the dividend, such as the sum that a row is
-    divided by; or what the elements of the dividend had in common before. Their last roundings are
-    among their errors.
+    It is the error of a divisor that is spread over the dividend, such as the sum that a row is
+    divided by; or what the elements of the dividend had in common before; None if there is neither.
+    The last roundings of both are among their errors.
     """
     if not _may_share_error(a, b):
         return _Operands(a.with_rounding(), b.with_rounding(), None)
@@ -485,9 +495,9 @@ def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
 
 
 def _is_spread(spread: Bounded, other: Bounded, shape: tuple[int, ...]) -> bool:
-    """Return True if an operand with errors is spread over the other one, of the result's shape.
+    """Return True if `spread`, which has errors, is repeated over `other`, of the result's `shape`.
 
-    False if the other one has an error in common already.
+    False if `other` is not larger or has another shape, and if it has an error in common already.
     """
     is_smaller = 0 < spread.size < other.size and other.shape == shape
     return is_smaller and not spread.exact and not other.has_common
@@ -501,8 +511,9 @@ def _without_common(x: Bounded) -> Bounded:
 def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
     """Return the relative error of a factor, as common to all that it is spread over; and the rest.
 
-    A factor between 1 − t and 1 + t is at least 1 / (1 + t / (1 − t)). `rank` is the product's; the
-    rest is the factor with its values, and errors only where they are not in common.
+    With t, that error, the factor is between 1 − t and 1 + t, and 1 − t is 1 / (1 + t / (1 − t)).
+    `rank` is the product's; the rest is the factor with its values, and errors only where they are
+    not in common. The factor has errors.
     """
     small, rest = _split_spread(factor)
     return _common_of(factor, rank, down=_inverse_error(small), up=small), rest
@@ -511,8 +522,9 @@ def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
 def _split_divisor(divisor: Bounded, rank: int) -> tuple[Common, Bounded]:
     """Return the relative error of a divisor, as common to all that it is spread over; the rest.
 
-    The quotient's factor is between 1 / (1 + t) and 1 / (1 − t) = 1 + t / (1 − t). `rank` is the
-    quotient's; the rest is as in `_split_factor`.
+    With t, that error, the quotient is multiplied by 1 / (1 + t) to 1 / (1 − t) = 1 + t / (1 − t).
+    `rank` is the quotient's; the rest is the divisor with its values, and errors only where they
+    are not in common. The divisor has errors.
     """
     small, rest = _split_spread(divisor)
     return _common_of(divisor, rank, down=small, up=_inverse_error(small)), rest
@@ -572,9 +584,9 @@ def values_of(x: Bounded) -> Floats:
 def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
     """Return `x` with an error of this many unit roundoffs for an implementation's own reasons.
 
-    A roundoff is u·|v|. `deviation` is that of errors like these, in unit roundoffs of 1, or None
-    where it is not known; it counts in arithmetic that scatters. Both broadcast to the shape of
-    `x`. Of infinities and NaN no error is added.
+    A roundoff is u·|v|. `deviation` d, or None where it is not known, adds the variance (d·u)²/3 in
+    arithmetic that scatters: it is in units of u, not of the element. Both broadcast to the shape
+    of `x`. Of infinities and NaN no error is added.
     """
 
     def errors() -> Errors:
@@ -601,8 +613,8 @@ def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
 def at_most_1(x: Bounded) -> Bounded:
     """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1.
 
-    Errors above 1.01 become 1.01, and then include the last rounding; an exact `x` is returned
-    itself.
+    The values stay. Errors that are above 1.01 with the last rounding become 1.01; an exact `x` is
+    returned itself.
     """
 
     def errors() -> Errors:

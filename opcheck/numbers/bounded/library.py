@@ -57,7 +57,7 @@ def exp(x: Bounded) -> Bounded:
     """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t.
 
     It is 0 of −∞, and infinite where the values' own type ends. An absolute error that arguments
-    have in common becomes a relative one in common.
+    have in common becomes a relative one in common. Results are never negative.
     """
     accuracy = x.arithmetic.accuracy("exp")
     function = real_function("exp")
@@ -87,7 +87,8 @@ def exp(x: Bounded) -> Bounded:
 def sqrt(x: Bounded) -> Bounded:
     """Return the square root, rounded once; NaN below 0, −0 of −0.
 
-    An element is lost if its argument may be below 0 and is not known never to be.
+    An element is lost if its argument may be below 0 and is not known never to be: any number, an
+    infinity or NaN may stand there. Its error is infinite then, and its value stays.
     """
     function = real_function("sqrt")
     v = function(x.v)
@@ -108,9 +109,11 @@ def sqrt(x: Bounded) -> Bounded:
 
 
 def log(x: Bounded) -> Bounded:
-    """Return the natural logarithm, whose argument may be a sum next to 1; −∞ of 0, NaN below 0.
+    """Return the natural logarithm; −∞ of 0, NaN below 0.
 
-    An element is lost if its argument may be 0 or less, and is not exactly that.
+    The errors are those of `x.for_logarithm`, if there is one: the same sum with smaller errors. An
+    element is lost if its argument may be 0 or less, and is not exactly that: any number, an
+    infinity or NaN may stand there. Its error is infinite then, and its value stays.
     """
     return _rising("log", x if x.for_logarithm is None else x.for_logarithm)
 
@@ -123,7 +126,8 @@ def expm1(x: Bounded) -> Bounded:
 def log1p(x: Bounded) -> Bounded:
     """Return ln(1 + x); −∞ of −1, NaN below −1.
 
-    An element is lost if its argument may be −1 or less, and is not exactly that.
+    An element is lost if its argument may be −1 or less, and is not exactly that: any number, an
+    infinity or NaN may stand there. Its error is infinite then, and its value stays.
     """
     return _rising("log1p", x)
 
@@ -182,14 +186,18 @@ def asinh(x: Bounded) -> Bounded:
 
 
 def acosh(x: Bounded) -> Bounded:
-    """Return the inverse hyperbolic cosine; NaN below 1. An element that may be there is lost."""
+    """Return the inverse hyperbolic cosine; NaN below 1.
+
+    An element whose argument may be below 1 is lost: its error is infinite.
+    """
     return _rising("acosh", x)
 
 
 def atanh(x: Bounded) -> Bounded:
     """Return the inverse hyperbolic tangent; infinities of ±1, NaN beyond.
 
-    An element that may be there is lost.
+    An element whose argument may be ±1 or beyond, and is not exactly that, is lost: its error is
+    infinite.
     """
     return _rising("atanh", x)
 
@@ -200,7 +208,11 @@ def erf(x: Bounded) -> Bounded:
 
 
 def _rising(name: str, x: Bounded) -> Bounded:
-    """Return a function that rises or falls wherever it is defined, by its array API name."""
+    """Return a function that rises or falls wherever it is defined, by its array API name.
+
+    NaN where it is not defined. An element is lost, and its error infinite, if its argument may
+    leave the function's domain.
+    """
     return _library(name, x, _error_of_rising)
 
 
@@ -208,7 +220,8 @@ def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
     """Return a function of the library, good to as many ULP as the arithmetic states.
 
     A unit in the last place is up to 2·u, so that k is twice as many. `name` is that of the array
-    API; `rule` finds the error that comes of the argument's. NaN where the function is not defined.
+    API; `rule` returns the error that comes of the argument's, and the elements that may be out of
+    range or undefined. NaN where the function is not defined.
     """
     v = real_function(name)(x.v)
     accuracy = x.arithmetic.accuracy(name)
@@ -261,8 +274,8 @@ def _error_of_exponential(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = exp(x ± e), and the lost elements: an `_ErrorRule`.
 
-    For small errors δ of x, exp(δ) − 1 ≤ δ·(1 + δ). With larger ones, or lost arguments, it is that
-    of `_error_of_interval`.
+    For small errors δ of x, exp(δ) − 1 ≤ δ·(1 + δ). With an error of 0.5 or more, or lost
+    arguments, it is the distance to the exponentials of x − e and x + e. None for no lost element.
     """
     if x.lost is None and e.max(initial=0) < _SMALL_EXPONENT_ERROR:
         return magnitude_of(v) * (e * (1 + e)), None
@@ -274,8 +287,8 @@ def _error_of_rising(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
-    The function is monotone, so that its extremes are at the interval's ends; see
-    `_error_of_interval`.
+    The function is monotone, so that its extremes are at the interval's ends. An element is lost,
+    and its error infinite, where an end leaves the function's domain or has an infinite value.
     """
     return _error_of_interval(function, x, v, arrays.reach(x.v, e))
 
@@ -313,7 +326,8 @@ def _error_of_cosh(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
-    The function turns at 0, and nowhere else; see `_error_of_interval`.
+    The function turns at 0, and nowhere else: its extremes are at the interval's ends, or there. An
+    element is lost, and its error infinite, where an end has an infinite value.
     """
     return _error_of_interval(function, x, v, e, turn=0.0)
 
@@ -397,8 +411,9 @@ def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bou
 def pow(x: Any, p: Any) -> Bounded:
     """Return x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|.
 
-    x^0 and 1^p are 1 even for NaN; a fraction as power of x < 0 gives NaN. One of both may be a
-    plain number or array. Raises ValueError for shapes that do not broadcast.
+    x^0 and 1^p are 1 even for NaN; a fraction as power of x < 0 gives NaN. Where the errors of the
+    operands reach infinities or NaN, the element is lost, with an infinite error. One of both may
+    be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     x, p = arrays.pair(x, p)
     v = _power_values(x.v, p.v)
@@ -476,10 +491,11 @@ def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
 
 
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
-    """Return the largest distance of (x ± e)^(p ± e) from v, and where it is unknown.
+    """Return the largest distance of (x ± e)^(p ± e) from v, and a mask where it is unknown.
 
-    A power is monotone in either operand, so that its extremes are at the corners. Unknown, and
-    infinite, where a corner is infinite or NaN and v is not; None if it is nowhere.
+    A power is monotone in either operand, so that its extremes are at the corners. It is unknown,
+    and the distance infinite, where a corner is infinite or NaN and v is not. The mask is None if
+    that is so nowhere.
     """
     power = real_function("pow")
     x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)

@@ -40,7 +40,8 @@ def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
 def flip(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    An axis counts modulo the rank.
+    An axis counts modulo the rank. Raises ZeroDivisionError for one at rank 0, ValueError for one
+    that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     return x.moved(np.flip, axes)
@@ -111,8 +112,8 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 def _hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     """Return the choice, with an error that reaches all that are admitted along `axis`.
 
-    `axis`, one of `admitted`, is more than `chosen` has. An element is lost if an admitted one is.
-    The last rounding is among the errors.
+    `axis`, one of `admitted`, is more than `chosen` has. An element is lost (it may be an infinity
+    or NaN) if an admitted one is. The last rounding is among the errors.
     """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()
@@ -146,8 +147,9 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
 def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bounded:
     """Return `join(operands, axis)`; of the operands, at least one is bounded.
 
-    The first of these gives the dtype and arithmetic, and plain operands are constants. Raises what
-    `join`, NumPy's `concat` or `stack`, raises.
+    The first of these gives the dtype and arithmetic, and plain operands are constants. `join`,
+    NumPy's `concat` or `stack`, raises ValueError for shapes that do not fit, AxisError for a
+    missing axis.
     """
     first = next(x for x in operands if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in operands]
@@ -238,9 +240,10 @@ def zeros_like(x: Bounded) -> Bounded:
 def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     """Return `x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
-    Booleans are x ≠ 0, a `Truth` if some are unsure. Arithmetic goes on as expected of that type,
-    and in it if it `computes`. A value that an integer type cannot hold, NaN included, is lost: no
-    specification defines it.
+    Booleans are x ≠ 0, a `Truth` if some are unsure. What follows is computed as expected of a
+    tensor of that type, in float32 for 16 bits, or if it `computes`, in the type itself. A value
+    that an integer type cannot hold, NaN included, is lost: any may come, as no specification
+    defines it.
 
     Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat.
     """
@@ -256,7 +259,10 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN."""
+    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+
+    Plain booleans if all are sure, else a `Truth`.
+    """
     e = x.with_rounding().e
     unsure = None
     if e is not None:
@@ -267,7 +273,8 @@ def _to_boolean(x: Bounded) -> Any:
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
     """Return `x` without its fraction; what is beyond the type's range, or NaN, is lost.
 
-    `dtype` is an integer type. The values stay floats, and may be no integer next to a step.
+    Of a lost element any integer may come. `dtype` is an integer type. The values stay floats, and
+    may be no integer next to a step.
     """
     low, high = dtypes.limits(dtype)
     whole = trunc(x)
@@ -304,11 +311,12 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
 
 
 def cast_to_half(x: Bounded) -> Bounded:
-    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type.
+    """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type, in its shape.
 
     Every implementation rounds there. So an element is the number next to its value, or infinite;
     its error is the distance to the other numbers that an implementation may have there, mostly 0.
-    An element that may be infinite or not is lost.
+    An element that may be infinite or not is lost, unless its error is as large as its value. NaN
+    stays, without an error.
 
     In an arithmetic that `keeps_casts` an implementation may leave out the rounding. Values and
     errors stay as they are, except for what is infinite in any case.
@@ -341,7 +349,7 @@ def cast_to_half(x: Bounded) -> Bounded:
 
 
 def _float_type(x: Bounded) -> dtypes.DType:
-    """Return the element type of the tensor that `x` stands for."""
+    """Return the element type of the tensor that `x` stands for; AssertionError if it has none."""
     dtype = dtypes.of(np.empty(0, x.dtype))
     assert dtype is not None
     return dtype
@@ -390,8 +398,9 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
     """Return the arithmetic of what follows a cast to the floating `dtype`.
 
     `old` is that of the number that is cast. A type of 16 bits is computed in itself if it
-    `computes`, else in float32, or in what `old` states for tensors of 16 bits. Wider types are
-    computed as expected of them, but in that if it is narrower, `computes`, and `old.everywhere`.
+    `computes`, else in float32, or in what `old` states for tensors of 16 bits. A wider type is
+    computed as expected of it; or in a 16-bit arithmetic of `old`, if it `computes` and
+    `old.everywhere` is set.
     """
     # Results that are rounded to a type of 16 bits, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF

@@ -74,7 +74,8 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     min(u·S, w) over all terms but the largest.
 
     0 of no elements, without error; a single term is not rounded. None means all axes, which count
-    modulo the rank; `keepdims` leaves them in, with length 1, and the terms as `addends`.
+    modulo the rank; `keepdims` leaves them in, with length 1, and makes `x` the result's `addends`.
+    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
@@ -107,7 +108,8 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the sum over `axis`, divided by the number of its elements; NaN of none.
 
-    `axis` and `keepdims` are as in `sum`.
+    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
     """
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
@@ -135,10 +137,11 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
 
 
 def sums(x: Bounded, add_up: Linear, terms: Any) -> Bounded:
-    """Return `add_up(x)`, which adds up `terms` elements for each output; see `plain.sums`.
+    """Return `add_up(x)`, each element of which is a sum of `terms` elements of `x`, in any order.
 
-    It is linear, and called with errors and magnitudes too. Sums of one term at most are not
-    rounded.
+    `add_up` is linear, and called with errors and magnitudes too, when these are asked for.
+    `terms`, an integer or an array that broadcasts to the output, is the number of elements that
+    each output adds up; sums of one term at most are not rounded. Raises what `add_up` raises.
     """
     if np.max(terms, initial=0) <= 1:
         return x.moved(add_up)
@@ -214,18 +217,19 @@ def _without_nonfinite(e: Floats, v: Any) -> Floats:
 
 
 def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
-    """Mask the sums of which a term is lost; None if `lost` is."""
+    """Mask the sums of which a term is lost, that is maybe infinite or NaN; None if `lost` is."""
     if lost is None:
         return None
     return np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
 
 
 def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
-    """Return the lost elements of sums `v`, from `lost` terms and `total`, the sum of |terms|.
+    """Return the lost elements of sums `v`: those of which a partial sum may leave the range.
 
-    `lost` masks the sums with a lost term, or is None. In some order a partial sum is as large as
-    all terms of one sign, which is half of the total and of the sum. Compensated summation makes
-    NaN of an infinity, so that they are `ANYTHING`; 0 elsewhere. None if no sum is lost.
+    `lost` masks the sums with a lost term, or is None; `total` is the sum of |terms|. In some order
+    a partial sum is as large as all terms of one sign, which is half of the total and of the sum.
+    The level is `ANYTHING`, as compensated summation makes NaN of an infinity; 0 elsewhere. None if
+    no sum is lost.
     """
     v = np.asarray(v)
     largest = arithmetic.largest_sum
@@ -243,9 +247,10 @@ def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
 
     `size` is |x| + e. None in arithmetic that does not flush.
 
-    Partial sums of one sign grow, so that only small terms are lost. Any other flushed sum is one
-    of a positive and a negative partial sum, which are gone then. So there are at most as many of
-    these as there are terms of either sign, and each loses less than the floor.
+    Partial sums of one sign grow, so that only small terms vanish. Any other flushed sum is one of
+    a positive and a negative partial sum, which are gone then. So there are at most as many of
+    these as there are terms of either sign, and each loses less than the floor, below which sums
+    may become 0.
     """
     if not x.arithmetic.flushes:
         return None
@@ -265,6 +270,7 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the product over `axis`, each multiplication rounded, in any order; 1 of no elements.
 
     None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
@@ -331,7 +337,8 @@ def _multiplied(
 def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) -> Lost | None:
     """Return the products of which a partial product, `most` in size, may exceed `largest`.
 
-    `ANYTHING` for these, 0 for others, also for infinite or NaN ones; None if there are no `steps`.
+    The level `ANYTHING` (NaN or an infinity may stand there) for these, 0 for others, also for
+    those whose `size` is infinite or NaN; None if there are no `steps`, which multiplications are.
     """
     has_steps = np.asarray(steps) > 0
     if not np.any(has_steps):
@@ -345,8 +352,8 @@ def _error_of_flushed_products(
 ) -> Any:
     """Return the error of products, whose partial products are from `least` to `most` in size.
 
-    Each step may make nothing of what is so small, or round it up to twice as much. 0 for products
-    of which nothing is below the `floor`.
+    Each of `steps` multiplications may make nothing of what is below the `floor`, or round it up to
+    twice as much. 0 for products of which nothing is that small.
     """
     doubled = size * (2.0 ** np.minimum(steps, _MOST_DOUBLINGS) - 1)
     flushed = np.minimum(doubled, steps * most * floor)
@@ -360,7 +367,8 @@ def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the largest element over `axis`; NaN if one is.
 
     None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
     """
     return _extreme(np.maximum, x, axis, keepdims)
 
@@ -369,7 +377,8 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the smallest element over `axis`; NaN if one is.
 
     None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
     """
     return _extreme(np.minimum, x, axis, keepdims)
 
@@ -377,7 +386,8 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    Raises ValueError if there is no element to choose from.
+    None means all axes, which count modulo the rank. Raises ValueError if there is no element to
+    choose from or an axis is repeated, ZeroDivisionError for an axis at rank 0.
     """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1

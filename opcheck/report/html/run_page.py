@@ -209,7 +209,9 @@ class Plots:
 def _map(picture: Picture) -> Drawing:
     """Draw a cell for each element or block of them, in the colour of its error."""
     letters = Counter(letter for row in picture.cells for letter in row)
-    counts = Counter({meaning: sum(letters[one] for one in its) for its, _, meaning in LEVELS})
+    counts = Counter(
+        {meaning: sum(letters[letter] for letter in its) for its, _, meaning in LEVELS}
+    )
     levels = ", ".join(f"{count:,} {meaning}" for meaning, count in counts.items() if count)
     cells = plain_text.plural(counts.total(), "cell")
     across = len(picture.cells[0])
@@ -236,7 +238,7 @@ def _map(picture: Picture) -> Drawing:
 def _png(cells: Sequence[str]) -> bytes:
     """An image with a dot of its level's colour for each cell: https://www.w3.org/TR/png-3/."""
     colours = [bytes.fromhex(colour.removeprefix("#")) for _, colour, _ in LEVELS]
-    data = b"".join(b"\0" + b"".join(colours[_LEVEL[one]] for one in row) for row in cells)
+    data = b"".join(b"\0" + b"".join(colours[_LEVEL[letter]] for letter in row) for row in cells)
     head = struct.pack(">IIBBBBB", len(cells[0]), len(cells), 8, 2, 0, 0, 0)
     chunks = (b"IHDR" + head, b"IDAT" + zlib.compress(data, 9), b"IEND")
     # Each with its length before it, without its name, and its checksum after it.

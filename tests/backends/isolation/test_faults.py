@@ -174,7 +174,10 @@ def test_what_is_printed_is_kept_apart_and_shown_at_its_end_only(survivals, capf
 
 
 def test_where_somebody_s_code_raised_is_told_with_the_failure(survivals):
-    assert re.fullmatch(r"raised at \S+faulty\.py:\d+\n", survivals["a__odd"].printed)
+    printed = survivals["a__odd"].printed
+    assert re.search(r"^raised at \S+faulty\.py:\d+\n\Z", printed, re.MULTILINE)
+    assert printed.startswith("the traceback:\n| Traceback (most recent call last):\n|   File ")
+    assert "\n| tests.backends.isolation.faulty.Odd: of its own kind\n" in printed
     assert survivals["a__unsupported"].printed == ""
 
 

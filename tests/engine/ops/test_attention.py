@@ -25,3 +25,14 @@ def test_a_mask_of_one_key_is_padded_or_broadcast() -> None:
     found = by_reading(ATTENTION, [QUERY, KEYS, VALUES, mask], {})
     outputs = {reading: answer and answer[0].item() for reading, answer in found.items()}
     assert outputs == {"padded": 3, "broadcast": 6}
+
+
+def test_a_past_without_a_present_is_taken_or_refused() -> None:
+    """Of 0, past keys weigh as much as the others: the mean of 3, 6, 9 and 2."""
+    past = np.zeros((1, 1, 1, 1), np.float32)
+    inputs = [QUERY, KEYS, VALUES, None, past, np.full_like(past, 2)]
+    found = by_reading(ATTENTION, inputs, {})
+    assert found.keys() == {"apart", "refused"}
+    assert found["refused"] is None
+    assert found["apart"] is not None
+    assert found["apart"][0] == 5

@@ -79,6 +79,28 @@ def test_what_the_text_does_not_state_is_not_computed(op, attrs, error):
         evaluate(op, [np.float32([[1, 2]])], attrs, 2)
 
 
+@pytest.mark.parametrize(
+    ("op", "shape", "attrs", "error"),
+    [
+        (REGRESSOR, (3, 0), {"coefficients": (1.0,)}, InvalidNode),
+        (REGRESSOR, (0, 0), {"coefficients": (1.0,)}, InvalidNode),
+        (REGRESSOR, (), {"coefficients": (1.0,)}, NotSupported),
+        (CLASSIFIER, (0,), {"coefficients": (1.0,), "classlabels_ints": (4,)}, InvalidNode),
+        (CLASSIFIER, (), {"coefficients": (1.0, 2.0), "classlabels_ints": (4, 5)}, InvalidNode),
+        (CLASSIFIER, (2, 3), {"coefficients": (), "classlabels_ints": ()}, NotSupported),
+    ],
+)
+def test_no_features_no_classes_and_a_scalar_are_refused_or_left_open(op, shape, attrs, error):
+    with pytest.raises(error):
+        evaluate(op, [np.ones(shape, np.float32)], attrs, 2 if op is CLASSIFIER else 1)
+
+
+def test_without_features_the_scores_are_the_intercepts():
+    attrs = {"coefficients": (), "intercepts": (0.5, 2.0), "targets": 2}
+    [y] = evaluate(REGRESSOR, [np.empty((3, 0), np.float32)], attrs)
+    assert y.tolist() == [[0.5, 2.0]] * 3
+
+
 @pytest.mark.parametrize("labels", [(3, 8, 5), ("a", "b", "c")])
 def test_of_equal_scores_the_first_or_the_last_is_the_top_one(labels):
     scores = np.float32([[1, 2, 2], [-1, -2, -2], [0, 0, 0]])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from opcheck.engine import regular
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import by_reading, evaluate
@@ -67,6 +68,29 @@ def test_other_patterns_are_refused_or_unsupported(error, patterns):
             matches(pattern, text)
     with pytest.raises(NotSupported, match="repetitions of repetitions"):
         matches("(a{600}){2}", "a")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+c", "(a|aa)*c", "(.*)*(.*)*(.*)*c", "(?i)(A+)+c"])
+def test_a_pattern_that_backtracks_forever_in_python_takes_a_moment(pattern):
+    assert matches(pattern, "a" * 5000, "a" * 5000 + "c") == [False, True]
+
+
+def test_a_text_that_takes_too_many_steps_is_unsupported(monkeypatch):
+    monkeypatch.setattr(regular, "MOST_STEPS", 1000)
+    with pytest.raises(NotSupported, match="steps"):
+        matches("(?:.?){100}", "a" * 100)
+
+
+def test_a_count_of_thousands_of_digits_is_refused_and_beside_a_brace_it_is_text():
+    digits = "9" * 5000
+    with pytest.raises(InvalidNode):
+        matches("a{" + digits + "}", "a")
+    assert matches("(a){2}" + digits + "}", "aa" + digits + "}") == [True]
+
+
+def test_groups_deep_within_each_other_are_unsupported():
+    with pytest.raises(NotSupported, match="within each other"):
+        matches("(" * 5000 + "a" + ")" * 5000, "a")
 
 
 def test_a_missing_pattern_is_empty_or_matches_anything_or_is_refused():

@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck.engine.operators import judging
+from opcheck.errors import NotSupported
 from opcheck.model import OpVersion
 from tests.computed import by_reading
 
@@ -22,6 +24,24 @@ def test_version_9_refuses_a_negative_index_or_counts_from_the_back() -> None:
     inputs = [[1, 2, 3], [-1, 0], [7, 8]]
     assert scattered("Scatter", 9, inputs) == {"refused": None, "from_the_back": [8, 2, 7]}
     assert scattered("ScatterElements", 11, inputs) == {"": [8, 2, 7]}
+
+
+@pytest.mark.parametrize(
+    ("op", "since", "indices"),
+    [
+        ("Scatter", 9, [1, 2, 1]),
+        ("ScatterElements", 18, [1, 2, 1]),
+        ("ScatterND", 18, [[1], [2], [1]]),
+    ],
+)
+def test_of_two_updates_of_one_element_either_counts(op: str, since: int, indices: Any) -> None:
+    found = scattered(op, since, [[0, 0, 0], indices, [5, 6, 7]])
+    assert found == {"last": [0, 7, 6], "first": [0, 5, 6], "refused": None}
+
+
+def test_of_three_updates_of_one_element_none_is_decided() -> None:
+    with judging(), pytest.raises(NotSupported):
+        scattered("ScatterElements", 18, [[0], [0, 0, 0], [5, 6, 7]])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])

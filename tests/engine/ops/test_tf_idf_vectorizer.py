@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from opcheck.compare.outputs import compare, computed_want
+from opcheck.engine import Node
+from opcheck.engine.mutants import mutants_of
 from opcheck.engine.operators import judging
-from opcheck.errors import NotSupported
+from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import by_reading, exactly
 
@@ -90,3 +92,33 @@ def test_no_n_gram_at_all_has_no_answer(wording):
     with pytest.raises(NotSupported) as raised:
         answers(pool_int64s=(), ngram_indexes=())
     assert raised.value == wording
+
+
+LENGTHS = ("min_gram_length", "max_gram_length", "max_skip_count")
+HOSTILE = {
+    "pool_int64s": (1, 2, 1, 1, 3),
+    "ngram_counts": (0, 1),
+    "ngram_indexes": (0, 1, 2),
+    "max_skip_count": 2**62,
+    "max_gram_length": 2**62,
+}
+
+
+def test_lengths_and_skips_beyond_a_row_take_no_time():
+    # 1 and 3 are next to each other, and three steps apart.
+    assert answers(**HOSTILE) == {"empty": [2, 1, 2], "refused": None}
+
+
+def test_lengths_and_skips_beyond_a_row_take_no_time_in_mutants():
+    row = np.arange(60) % 4
+    node = Node(TF_IDF, (row,), HOSTILE | {"mode": "TF", "min_gram_length": 1})
+    refused = [one.name for one in mutants_of(TF_IDF) if isinstance(one.made_on(node), Exception)]
+    assert "single_items_once_a_skip" not in refused
+    assert "most_skipped_alone" not in refused
+
+
+def test_a_mutant_of_too_many_combinations_is_left_out():
+    attrs = {"pool_int64s": (0,) * 30, "ngram_counts": (0,) * 30, "ngram_indexes": (0,)}
+    node = Node(TF_IDF, (np.arange(60),), attrs | dict.fromkeys(LENGTHS, 30) | {"mode": "TF"})
+    (mutant,) = (one for one in mutants_of(TF_IDF) if one.name == "skipped_in_any_gap")
+    assert isinstance(mutant.made_on(node), InvalidNode)

@@ -170,6 +170,12 @@ def test_tensors_of_other_ranks_and_no_trees_are_not_answered(other, wording):
     assert raised.value == wording
 
 
+def test_no_modes_for_a_node_are_refused():
+    attrs = NODE | {"nodes_modes": np.zeros(0, np.uint8)}
+    with pytest.raises(InvalidNode):
+        evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((1, 1), "f")], attrs)
+
+
 @pytest.mark.parametrize("power", [24, 53, 62, 63])
 def test_integers_and_thresholds_compare_as_they_exactly_do(power):
     integers = [sign * (2**power + n) for sign in (-1, 1) for n in range(-3, 4)]

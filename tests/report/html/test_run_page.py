@@ -42,7 +42,7 @@ def test_each_failure_explains_itself(everything):
     assert len(page.all("details", "failure")) == 17
     for said in (
         "“1 if the element is the first maximum value, 0 otherwise”",
-        "as if the last of equal maxima won (last_of_ties)",
+        "the last of equal maxima won (last_of_ties)",
         "output: exactly where axis 0 is 1",
         "1,065,353,216",
         "9 of 12 elements wrong",

@@ -1,0 +1,112 @@
+"""The last runs of a folder, kept in the user's cache for `--lf` and `opcheck report`.
+
+Nothing is kept, and nothing is taken from here, where the environment variable CI is set: a gate
+says itself what it compares. OPCHECK_KEEP=0 keeps nothing either.
+"""
+
+import gzip
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opcheck.cli.console import note
+from opcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from opcheck.model import Run
+
+#: The most runs of one folder, and the most bytes of all together.
+_MOST_RUNS = 5
+_MOST_BYTES = 200 * 10**6
+_SUFFIX = ".jsonl.gz"
+
+
+def in_ci() -> bool:
+    """Return True where the environment variable CI is set, and not to `0` or `false`."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def keep(run: "Run") -> None:
+    """Keep a run of the working directory; delete those that are too many.
+
+    A cache that cannot be written is no error: a note says that the run is not kept.
+    """
+    from opcheck.report import store
+
+    folder = _folder()
+    if folder is None or in_ci() or os.environ.get("OPCHECK_KEEP") == "0":
+        return
+    part = folder / f"{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with gzip.open(part, "wt", compresslevel=3, encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in store.lines(run))
+        # The name is the time: the last run is the last in their order.
+        part.replace(folder / f"{datetime.now():%Y%m%d-%H%M%S-%f}{_SUFFIX}")
+        _delete_old(folder)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        note(f"this run is not kept for --lf: {error.strerror or error}")
+
+
+def last_run(what_for: str) -> Path:
+    """Return the last run that was kept of the working directory, and print which it is.
+
+    Raises UsageError if there is none, or in CI; `what_for` is the option or command that needs it.
+    """
+    if in_ci():
+        message = f"{what_for} needs RUN where the variable CI is set"
+        raise UsageError(message, "no run is kept there")
+    folder = _folder()
+    runs = _runs_in(folder) if folder else []
+    if not runs:
+        hint = "name the file of a stored run, or run opcheck here first"
+        raise UsageError(f"{what_for}: no run of this folder is kept", hint)
+    time = datetime.strptime(runs[-1].name.removesuffix(_SUFFIX), "%Y%m%d-%H%M%S-%f")
+    note(f"the last run of this folder is of {time:%Y-%m-%d %H:%M:%S}")
+    return runs[-1]
+
+
+def _folder() -> Path | None:
+    """Return where runs of the working directory are kept; None without a home."""
+    from opcheck.suite.cache import folder_of_user
+
+    base = folder_of_user()
+    name = sha256(os.fsencode(Path.cwd())).hexdigest()[:16]
+    return base / "runs" / name if base else None
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the runs in a folder, the last one last."""
+    return sorted(path for path in folder.glob(f"*{_SUFFIX}") if path.is_file())
+
+
+def _delete_old(folder: Path) -> None:
+    """Delete the oldest runs of a folder, and of all folders, beyond what may be kept."""
+    for path in _runs_in(folder)[:-_MOST_RUNS]:
+        path.unlink(missing_ok=True)
+    newest_first = sorted(folder.parent.glob(f"*/*{_SUFFIX}"), key=_name, reverse=True)
+    for path in _beyond(newest_first):
+        path.unlink(missing_ok=True)
+    for other in folder.parent.iterdir():
+        with suppress(OSError):  # one that still has runs
+            other.rmdir()
+
+
+def _name(path: Path) -> str:
+    return path.name
+
+
+def _beyond(newest_first: Iterable[Path]) -> Iterable[Path]:
+    """Yield the files that do not fit into what all runs together may take."""
+    total = 0
+    for path in newest_first:
+        with suppress(OSError):
+            total += path.stat().st_size
+        if total > _MOST_BYTES:
+            yield path

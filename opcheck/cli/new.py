@@ -1,0 +1,201 @@
+"""`opcheck new`: files to begin with, which run as they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from opcheck.cli import options
+from opcheck.cli.console import note
+from opcheck.cli.group import Commands
+from opcheck.errors import UsageError, writing
+
+#: The example that each kind of backend begins as.
+_EXAMPLES = {"python": "my_backend.py", "lines": "persistent.py", "program": "one_shot.cpp"}
+_WORKFLOWS = Path(".github/workflows")
+_SETTINGS = """\
+# Backends by name, for `opcheck run -b mine`. All keys: docs/writing-a-backend.md, Profiles.
+[backends.mine]
+address = "{address}"
+# The library does not check that a model is valid:
+# refuses = false
+# It adds up in a narrower type than the specification's:
+# accumulate = ["float16"]
+"""
+_GATE = """\
+# Judges the backend of this repository by opcheck; docs/gate.md explains each option.
+name: conformance
+on: [push, pull_request]
+jobs:
+  conformance:
+    uses: ./.github/workflows/opcheck.yml
+    with:
+      backends: mine
+      # What fails today: opcheck run -b mine --update-known known.yaml
+      options: --known known.yaml
+      install: pip install .
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewBackendOptions:
+    """Options of `opcheck new backend`."""
+
+    name: str
+    kind: Literal["python", "lines", "program"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewCaseOptions:
+    """Options of `opcheck new case`."""
+
+    op: str
+    file: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewGateOptions:
+    """Options of `opcheck new gate`."""
+
+    folder: Path
+    address: str
+
+
+@click.group(name="new", cls=Commands)
+def command() -> None:
+    """Write files to begin with: a backend, a case file, or a gate.
+
+    They run as they are. No file that is there is changed.
+
+    \b
+    opcheck new backend mine              a backend in Python, mine.py
+    opcheck new backend mine --kind lines    a program that answers in lines of JSON
+    opcheck new case Softmax              a case file, softmax.yaml
+    opcheck new gate --backend py:mine    settings, and workflows of GitHub
+    """
+
+
+@command.command(name="backend")
+@click.argument("name", default="my_backend")
+@click.option(
+    "--kind",
+    type=click.Choice(list(_EXAMPLES)),
+    default="python",
+    show_default=True,
+    help="A class in Python, a program that answers in lines, or a C++ program run for each case.",
+)
+@options.takes(NewBackendOptions)
+def backend(given: NewBackendOptions) -> None:
+    """Write a backend that has two operators, NAME.py or NAME.cpp.
+
+    \b
+    opcheck new backend mine && opcheck run --op Softmax,Hardmax -b py:mine
+
+    Exit codes: 0 written, 2 wrong usage, or the file is there, 4 it cannot be written.
+    """
+    from opcheck.reading import shipped_folder
+
+    example = shipped_folder("examples") / _EXAMPLES[given.kind]
+    file = Path(given.name).with_suffix(example.suffix)
+    if given.kind == "python" and not file.stem.isidentifier():
+        hint = "such as my_backend: Python imports it by this name"
+        raise UsageError(f"{file.stem!r} is no name of a Python module", hint)
+    text = example.read_text("utf-8").replace(example.stem, file.stem)
+    _write({file: text})
+    commands = {
+        "python": [f"opcheck run --op Softmax,Hardmax --level smoke -b py:{file.stem}"],
+        "lines": [f"opcheck run --op Hardmax --level smoke -b 'cmd:python3 {file}'"],
+        "program": [
+            f"g++ -std=c++17 -O2 -o {file.stem} {file}",
+            "opcheck run --op Softmax,Hardmax --level smoke"
+            f" -b 'cmd:./{file.stem} {{model}} {{inputs}} {{outputs}}'",
+        ],
+    }
+    _show_next(commands[given.kind])
+
+
+@command.command(name="case")
+@click.argument("op")
+@click.argument("file", type=options.PATH, required=False)
+@options.takes(NewCaseOptions)
+def case(given: NewCaseOptions) -> None:
+    """Write a case file of the operator OP, with a first case that ships with opcheck.
+
+    \b
+    opcheck new case Softmax              softmax.yaml
+    opcheck new case Softmax cases/mine.yaml
+
+    Exit codes: 0 written, 2 wrong usage, or the file is there, 4 it cannot be written.
+    """
+    from opcheck.suite.sample import sample_text
+
+    file = given.file or Path(f"{given.op.lower()}.yaml")
+    _check_absent([file])
+    _write({file: sample_text(given.op, str(file))})
+    _show_next([f"opcheck list {file}", f"opcheck run {file} -b onnxruntime"])
+
+
+@command.command(name="gate")
+@click.argument("folder", type=options.PATH, default=".")
+@click.option(
+    "--backend",
+    "address",
+    metavar="ADDRESS",
+    default="py:my_backend",
+    show_default=True,
+    help="The backend that is judged.",
+)
+@options.takes(NewGateOptions)
+def gate(given: NewGateOptions) -> None:
+    """Write the settings and the workflows of a gate on GitHub.
+
+    FOLDER is the repository of the backend.
+
+    \b
+    opcheck new gate --backend py:mine
+    opcheck run -b mine --update-known known.yaml    list what fails today
+    opcheck run -b mine --known known.yaml           green until something else fails
+
+    Exit codes: 0 written, 2 wrong usage, or one of the files is there, 4 one cannot be written.
+    """
+    from opcheck.reading import shipped_folder
+
+    workflow = shipped_folder(str(_WORKFLOWS)) / "opcheck.yml"
+    files = {
+        "opcheck.toml": _SETTINGS.format(address=given.address),
+        str(_WORKFLOWS / "opcheck.yml"): workflow.read_text("utf-8"),
+        str(_WORKFLOWS / "conformance.yml"): _GATE,
+    }
+    _write({given.folder / name: text for name, text in files.items()})
+    _show_next(
+        [
+            "opcheck run -b mine --update-known known.yaml    # list what fails today",
+            "opcheck run -b mine --known known.yaml           # the gate",
+        ]
+    )
+
+
+def _check_absent(files: Sequence[Path]) -> None:
+    """Raise UsageError if one of the files is there: it is somebody's work."""
+    for file in files:
+        if file.exists():
+            raise UsageError(f"{file} is there already", "choose another name")
+
+
+def _write(texts: dict[Path, str]) -> None:
+    """Write new files, with their folders, and name them; all or none if one is there."""
+    _check_absent([*texts])
+    for file, text in texts.items():
+        with writing(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        note(f"wrote {file}")
+
+
+def _show_next(commands: Sequence[str]) -> None:
+    """Print the commands to run next."""
+    click.echo("next:")
+    for line in commands:
+        click.echo(f"  {line}")

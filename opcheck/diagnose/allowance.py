@@ -1,0 +1,69 @@
+"""How long causes are looked for: a minute or as long as the run took, whichever is longer."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from opcheck import interrupt
+
+#: Seconds that may be spent on causes, however short the run is.
+LEAST = 60.0
+#: The part of all that may be spent while the run lasts: causes are chosen at its end.
+WHILE_RUNNING = 0.6
+
+
+class NoTimeLeft(Exception):
+    """The time for causes is used up, or the user interrupted the program."""
+
+
+class Allowance:
+    """The time of a run that may be spent on causes; unlimited if `least` is infinite.
+
+    Args:
+        least: Seconds that may be spent if the run itself takes less.
+    """
+
+    def __init__(self, least: float = LEAST) -> None:
+        self.least = least
+        self._began = monotonic()
+        #: Seconds spent in searches that have ended.
+        self._spent = 0.0
+        #: When the present search began, and the part of all time that it may use up.
+        self._search: tuple[float, float] | None = None
+
+    @contextmanager
+    def searching(self, part: float = 1.0) -> Iterator[None]:
+        """Count the time inside the block as spent on causes; a context manager, which yields None.
+
+        Inside, `check` raises once more than a `part` of the time allowed is spent. Within another
+        search it changes nothing.
+        """
+        if self._search:
+            yield
+            return
+        began = monotonic()
+        self._search = began, part
+        try:
+            yield
+        finally:
+            self._search = None
+            self._spent += monotonic() - began
+
+    def check(self) -> None:
+        """Raise NoTimeLeft in a search whose time is used up, or that the user interrupted.
+
+        The time is the search's part of `least` seconds or, if that is longer, of what the run
+        itself took.
+        """
+        if self._search is None:
+            return
+        began, part = self._search
+        spent = self._spent + monotonic() - began
+        own = monotonic() - self._began - spent
+        if interrupt.asked() or spent > part * max(self.least, own):
+            raise NoTimeLeft
+
+
+#: Of searches that nobody waits for.
+UNLIMITED = math.inf

@@ -1,0 +1,189 @@
+"""What a name means that opcheck prints: a verdict, mistake, defect, ruling or operator."""
+
+import re
+from collections.abc import Iterator
+
+from opcheck import clauses, opset
+from opcheck.engine import operators
+from opcheck.engine.all_rulings import all_rulings
+from opcheck.engine.readings import Ruling
+from opcheck.errors import UsageError, did_you_mean
+from opcheck.execution.mutate import all_mutants
+from opcheck.known import Line, shipped_ledgers
+from opcheck.model import OpVersion, Verdict
+from opcheck.model.explained import FAILURES, VERDICTS, Explanation
+from opcheck.suite import load
+from opcheck.suite.select import shipped_operators
+
+#: Fewer words than this are a name and no sentence.
+_LEAST_WORDS = 3
+#: The most operators that are named.
+_NAMED = 12
+
+
+def explanations(name: str) -> list[Explanation]:
+    """Return what a name means; several if it has several meanings.
+
+    Raises UsageError for a name that opcheck does not know.
+    """
+    found = [
+        *_verdict(name),
+        *_failure(name),
+        *_defect(name),
+        *_operator(name),
+        *_ruling(name),
+    ]
+    # The rest needs all operators.
+    if not found:
+        found = [*_mistake(name)]
+    if not found and len(name.split()) >= _LEAST_WORDS:
+        found = [*_sentences(name)]
+    if not found:
+        raise UsageError(f"{name!r} is no name that opcheck prints", _hint(name))
+    return found
+
+
+def _verdict(name: str) -> Iterator[Explanation]:
+    word = name.lower().replace("_", " ")
+    for verdict, (meaning, action) in VERDICTS.items():
+        if verdict == word:
+            yield Explanation(f"verdict {verdict}", (("means", meaning), ("do", action)))
+
+
+def _failure(name: str) -> Iterator[Explanation]:
+    for failure, meaning in FAILURES.items():
+        if failure == name.lower() and failure not in {*Verdict}:
+            yield Explanation(f"failure {failure}", (("means", meaning),))
+
+
+def _defect(name: str) -> Iterator[Explanation]:
+    """Yield the line of a shipped ledger with this id."""
+    for ledger in shipped_ledgers():
+        for line in ledger.fields.known:
+            if line.id == name.upper():
+                yield Explanation(f"defect {line.id}", tuple(_about_defect(line)))
+        for retired, heirs in ledger.fields.retired.items():
+            if retired == name.upper():
+                heir = f"see {', '.join(heirs)}" if heirs else "it is no defect, or is mended"
+                yield Explanation(f"defect {retired}", (("retired", heir),))
+
+
+def _about_defect(line: Line) -> Iterator[tuple[str, str]]:
+    yield "cause", line.cause
+    yield "versions", line.versions
+    yield "failure", ", ".join(line.failure)
+    for label in ("same_as", "ruling", "documented", "implemented", "erratum", "upstream", "link"):
+        yield label.replace("_", " "), getattr(line, label) or ""
+    ops = list(dict.fromkeys(op for place in line.where for op in place.ops))
+    yield "operators", _listed(ops)
+    if ops:
+        yield "see", f"opcheck run --op {ops[0]} --no-known"
+
+
+def _operator(name: str) -> Iterator[Explanation]:
+    """Yield the versions and the types of an operator of this name, in any case of letters."""
+    for op in sorted(shipped_operators()):
+        if op.lower() != name.lower():
+            continue
+        versions = sorted({case.op for case in load((), [op])})
+        listed = ", ".join(f"{version.since}" for version in versions)
+        yield Explanation(
+            f"operator {op}",
+            (
+                ("versions", listed),
+                ("cases", f"{len(load((), [op])):,}: opcheck list --op {op}"),
+                ("sentences", f"opcheck list --clauses --op {op}"),
+                ("judge", f"opcheck run --op {op} -b BACKEND"),
+            ),
+        )
+
+
+def _ruling(name: str) -> Iterator[Explanation]:
+    """Yield the ruling of this id, as `docs/rulings.md` has it."""
+    for ruling in all_rulings():
+        if ruling.id == name.lower():
+            yield _about_ruling(ruling)
+
+
+def _about_ruling(ruling: Ruling) -> Explanation:
+    scope = "each element may follow another" if ruling.by_element else "one binds all outputs"
+    readings = ", ".join(ruling.readings)
+    return Explanation(
+        f"ruling {ruling.id}",
+        (("open", ruling.text), ("readings", f"{readings}; {scope}; a backend may follow any")),
+    )
+
+
+def _mistake(name: str) -> Iterator[Explanation]:
+    """Yield the mutants of this name, with the operators that have them.
+
+    Many are of a function that formulas call, such as a maximum, whatever the operator.
+    """
+    own: dict[str, list[str]] = {}
+    shared: dict[str, str] = {}
+    for operator in operators.every():
+        is_own = any(mutant.name == name for mutant in operator.mutants)
+        for since in operator.formulas:
+            for mutant in all_mutants(OpVersion(operator.domain, operator.name, since)):
+                if name in mutant.names and is_own:
+                    own.setdefault(mutant.text, []).append(operator.name)
+                elif name in mutant.names:
+                    shared[mutant.text] = mutant.primitive
+    for text, names in own.items():
+        yield _about_mistake(name, text, _listed([*dict.fromkeys(names)]))
+    for text, primitive in shared.items():
+        called = f"those whose formulas call {primitive}" if primitive else "many"
+        yield _about_mistake(name, text, called)
+
+
+def _about_mistake(name: str, text: str, ops: str) -> Explanation:
+    return Explanation(
+        f"mistake {name}",
+        (
+            ("means", f"{text[:1].upper()}{text[1:]}."),
+            ("operators", ops),
+            ("shown by", f"opcheck mutate --op OPERATOR --mutant {name} -v"),
+        ),
+    )
+
+
+def _sentences(text: str) -> Iterator[Explanation]:
+    """Yield the sentences of specifications that hold a text, each once for an operator."""
+    wanted = _plain(text)
+    for domain in opset.domains():
+        for op in opset.operators(domain):
+            pages = clauses.pages_of(domain, op)
+            versions: dict[tuple[str, str], list[int]] = {}
+            for since, sentences in (pages.versions if pages else {}).items():
+                for sentence in sentences:
+                    if wanted in _plain(sentence.text):
+                        key = sentence.text, sentence.ruling or ""
+                        versions.setdefault(key, []).append(since)
+            for (sentence_text, ruling), since_all in versions.items():
+                listed = ", ".join(map(str, since_all))
+                yield Explanation(
+                    f"sentence of {op}, version {listed}",
+                    (
+                        ("text", f"“{sentence_text}”"),
+                        ("ruling", ruling),
+                        ("tested by", f"opcheck list --clauses --op {op}"),
+                    ),
+                )
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().lower()
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _hint(name: str) -> str:
+    """Return what the name may have been meant to be."""
+    ids = [line.id or "" for ledger in shipped_ledgers() for line in ledger.fields.known]
+    rulings = [ruling.id for ruling in all_rulings()]
+    known = [*VERDICTS, *FAILURES, *shipped_operators(), *ids, *rulings]
+    kinds = "a case, a verdict, a mistake, a defect such as ORT-0001, a ruling, an operator"
+    return did_you_mean(name, map(str, known)) or f"name {kinds}, or a sentence of a text"

@@ -1,0 +1,83 @@
+"""The last runs of a folder are kept, and used where no run is named; never in CI."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+#: ONNX's reference computes Hardmax-11 as version 13.
+CASES = """\
+op: Hardmax
+opset: 11
+dtype: float32
+clause: coerced into a 2-dimensional tensor
+attrs: {axis: 1}
+cases:
+- {name: right, inputs: {input: [[1, 5]]}, expect: {output: [[0, 1]]}}
+- {name: wrong, inputs: {input: [[[1, 5], [5, 2]]]}, expect: {output: [[[0, 1], [0, 0]]]}}
+"""
+RUN = ("run", "cases.yaml", "-b", "reference", "--no-known")
+
+
+@pytest.fixture
+def kept(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Path]]:
+    """A function that lists the kept runs, in a cache of the test's own."""
+    (tmp_path / "cases.yaml").write_text(CASES)
+    monkeypatch.delenv("OPCHECK_KEEP")
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return lambda: sorted((tmp_path / "cache" / "opcheck" / "runs").glob("*/*"))
+
+
+def cases_in(output: str) -> list[str]:
+    """Return the cases of the results in JSON lines."""
+    records = map(json.loads, output.splitlines())
+    return [record["case"] for record in records if record["type"] == "result"]
+
+
+def test_the_last_run_is_shown_and_what_failed_in_it_is_run_again(run, kept) -> None:
+    run(*RUN, code=1)
+    assert len(kept()) == 1
+    run("report", code=1)
+    shown = run("report", "--format", "json", code=1)
+    assert cases_in(shown.stdout) == ["Hardmax/right", "Hardmax/wrong"]
+    again = run(*RUN, "--lf", "--format", "json", code=1)
+    assert cases_in(again.stdout) == ["Hardmax/wrong"]
+    # That was the last run now.
+    assert cases_in(run("report", "--format", "json", code=1).stdout) == ["Hardmax/wrong"]
+
+
+def test_five_runs_of_a_folder_are_kept(run, kept) -> None:
+    seen: list[Path] = []
+    for _ in range(7):
+        run(*RUN, "--case", "Hardmax/right", code=0)
+        seen += [path for path in kept() if path not in seen]
+    assert kept() == seen[-5:]
+
+
+def test_another_folder_has_runs_of_its_own(run, kept, tmp_path, monkeypatch) -> None:
+    run(*RUN, code=1)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    run("report", code=2)
+
+
+@pytest.mark.parametrize("variable", [("CI", "true"), ("OPCHECK_KEEP", "0")])
+def test_nothing_is_kept_in_ci_or_if_it_is_not_wanted(run, kept, monkeypatch, variable) -> None:
+    monkeypatch.setenv(*variable)
+    run(*RUN, code=1)
+    assert not kept()
+
+
+def test_ci_takes_no_run_that_is_not_named(run, kept, monkeypatch) -> None:
+    run(*RUN, code=1)
+    monkeypatch.setenv("CI", "1")
+    run("report", code=2)
+    run(*RUN, "--lf", code=2)
+
+
+def test_a_cache_that_cannot_be_written_does_not_change_the_verdict(run, kept, tmp_path) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    found = run(*RUN, code=1)
+    assert "not kept" in found.stderr

@@ -1,0 +1,75 @@
+"""`opcheck new` writes files that run as they are, and changes none that is there."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from opcheck.backends.address import profiles
+
+
+def test_a_new_backend_conforms_for_its_operators(run) -> None:
+    run("new", "backend", "mine", code=0)
+    run("run", "--op", "Softmax,Hardmax", "--level", "smoke", "-b", "py:mine", code=0)
+
+
+def test_a_new_program_that_answers_in_lines_conforms(run) -> None:
+    pytest.importorskip("onnxruntime")
+    run("new", "backend", "engine", "--kind", "lines", code=0)
+    case = "Hardmax/worked_example@opset=13,dtype=float32,attrs.axis=none"
+    run("run", "--case", case, "-b", f"cmd:{sys.executable} engine.py", code=0)
+
+
+def test_a_new_program_in_cpp_conforms(run, tmp_path) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("not installed: g++")
+    run("new", "backend", "engine", "--kind", "program", code=0)
+    subprocess.run(["g++", "-std=c++17", "-o", "engine", "engine.cpp"], cwd=tmp_path, check=True)
+    case = "Hardmax/worked_example@opset=13,dtype=float32,attrs.axis=none"
+    run("run", "--case", case, "-b", "cmd:./engine {model} {inputs} {outputs}", code=0)
+
+
+@pytest.mark.parametrize("op", ["Softmax", "conv", "StringSplit", "Add", "Loop"])
+def test_a_new_case_file_is_right_by_itself(run, op: str) -> None:
+    run("new", "case", op, "first.yaml", code=0)
+    run("list", "first.yaml", code=0)
+    run("run", "first.yaml", "-b", "numpy", code=0)
+
+
+def test_a_new_gate_has_settings_and_workflows(run, tmp_path) -> None:
+    run("new", "gate", "--backend", "numpy", code=0)
+    assert str(profiles(tmp_path)["mine"].address) == "numpy"
+    workflows = tmp_path / ".github" / "workflows"
+    calling = yaml.safe_load((workflows / "conformance.yml").read_text())
+    assert calling["jobs"]["conformance"]["uses"] == "./.github/workflows/opcheck.yml"
+    called = yaml.safe_load((workflows / "opcheck.yml").read_text())
+    inputs = called[True]["workflow_call"]["inputs"]  # YAML takes `on` for a truth value.
+    assert calling["jobs"]["conformance"]["with"].keys() <= inputs.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (("backend", "mine"), "mine.py"),
+        (("case", "Softmax"), "softmax.yaml"),
+        (("gate",), ".github/workflows/conformance.yml"),
+    ],
+)
+def test_a_file_that_is_there_stays_as_it_is(run, tmp_path, words, file: str) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine")
+    before = {*tmp_path.rglob("*")}
+    run("new", *words, code=2)
+    assert path.read_text() == "mine"
+    assert {*tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "words", [("backend", "my-backend"), ("case", "Softmx"), ("case", "RandomNormal")]
+)
+def test_what_cannot_be_written_is_an_error(run, tmp_path, words) -> None:
+    run("new", *words, code=2)
+    assert not [*tmp_path.iterdir()]

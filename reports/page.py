@@ -180,8 +180,8 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "*Cases right*: each sentence of the specification weighs alike, however many cases test "
         "it; a warning is not a failure. What an engine calls not implemented is not judged, and "
-        "neither is what its documentation says it lacks. Known defects count as what they are, "
-        "failures."
+        "neither is what its documentation says it lacks, or computes in fewer bits by default. "
+        "Known defects count as what they are, failures."
     )
     yield ""
     yield (
@@ -199,9 +199,9 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "*Wrong answers* are also deaths and wrong shapes, all on legal models. In brackets is how "
         "many rest *on a ruling* of opcheck, since two readers may read the text differently; are "
-        "*documented* by the engine as unsupported; show only in versions *outside its opsets*, as "
-        "it states them; or are caused *by an erratum of ONNX* itself. A defect may have several "
-        "of these."
+        "*documented* by the engine, as unsupported or as its default precision; show only in "
+        "versions *outside its opsets*, as it states them; or are caused *by an erratum of ONNX* "
+        "itself. A defect may have several of these."
     )
     yield ""
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
@@ -345,10 +345,10 @@ def _used(site: Site) -> Iterator[str]:
     )
     yield ""
     yield (
-        f"{run:,} of these nodes were run, each alone, as `opcheck extract` writes them "
-        "([nodes.py](nodes.py)). Left out are constants, and branches that a model did not take. "
-        "What other nodes compute is fed to a node: an engine that needs a shape to be constant "
-        "refuses some that it takes in the model."
+        f"{run:,} nodes of {len(site.nodes)} of these models were run, each alone, as "
+        "`opcheck extract` writes them ([nodes.py](nodes.py)). Left out are constants, and "
+        "branches that a model did not take. What other nodes compute is fed to a node: an "
+        "engine that needs a shape to be constant refuses some that it takes in the model."
     )
     yield ""
     rows = [

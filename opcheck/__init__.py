@@ -5,7 +5,7 @@ What this module offers is in `opcheck.api`, which is imported when it is used.
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from opcheck.api import Result, Results, Session, Status, bench, diff, load, read, run, status

@@ -67,6 +67,12 @@ _SECONDS = 300
 _PATIENCE = 30
 _PACKAGES = {"reference": "onnx"}
 _BF16 = np.dtype(ml_dtypes.bfloat16)
+#: Types that NumPy lacks, by the names that OpenVINO has for them.
+_NAMES_OF_OPENVINO = {
+    "bf16": _BF16,
+    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+}
 
 
 @dataclass(frozen=True)
@@ -405,8 +411,11 @@ def _openvino(model: bytes, fed: Mapping[str, Any], *earlier: Mapping[str, Any])
     import openvino
 
     def tensor(x: Any) -> Any:
-        half = x.dtype == _BF16
-        return openvino.Tensor(x.view(np.uint16), x.shape, openvino.Type.bf16) if half else x
+        for name, dtype in _NAMES_OF_OPENVINO.items():
+            if x.dtype == dtype:
+                bits = x.view(f"u{dtype.itemsize}")
+                return openvino.Tensor(bits, x.shape, getattr(openvino.Type, name))
+        return x
 
     core = openvino.Core()
     # On one thread, as opcheck asks it unless told otherwise.
@@ -418,8 +427,8 @@ def _openvino(model: bytes, fed: Mapping[str, Any], *earlier: Mapping[str, Any])
     # What its memory holds differs from one run to the next.
     for _ in range(1 if earlier else 5):
         got = np.asarray(compiled(given)[0])
-    # It hands out bfloat16 as if its bits were those of float16.
-    return got.view(_BF16) if compiled.output(0).element_type == openvino.Type.bf16 else got
+    # It hands out the bits of types that NumPy lacks as other numbers.
+    return got.view(_NAMES_OF_OPENVINO.get(compiled.output(0).element_type.to_string(), got.dtype))
 
 
 def _tract(model: bytes, fed: Mapping[str, Any]) -> Any:

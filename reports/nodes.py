@@ -1,7 +1,7 @@
 """Runs the nodes of public models on each engine, and keeps what came of them.
 
     python reports/weights.py wheels       counts the models, see there
-    python reports/nodes.py wheels         writes results/nodes.json.gz
+    python reports/nodes.py wheels         writes nodes.json.gz
 
 A node is a case as `opcheck extract` makes it: of small sizes where the model leaves them open, and
 with inputs fed that other nodes compute. Equal nodes are one case, which counts as often. Constants
@@ -38,7 +38,7 @@ from opcheck.report import store  # noqa: E402
 from reports import weights  # noqa: E402
 from reports.published import ENGINES, VARIANTS  # noqa: E402
 
-STORED = HERE / "results" / "nodes.json.gz"
+STORED = HERE / "nodes.json.gz"
 RUNS = HERE / "runs" / "nodes"
 FORMAT = 1
 #: Seconds for a case: some layers have a billion products, which opcheck computes exactly.

@@ -160,7 +160,7 @@ def stored() -> Site:
         old_links,
         others(HERE),
         variants(HERE),
-        nodes.read(HERE / "results" / "nodes.json.gz"),
+        nodes.read(HERE / "nodes.json.gz"),
     )
 
 

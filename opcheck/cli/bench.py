@@ -11,10 +11,18 @@ import click
 
 from opcheck import interrupt
 from opcheck.cli import console, options, values
-from opcheck.cli.files import OutputCommand, OutputPath, check_files
+from opcheck.cli.files import (
+    OutputCommand,
+    OutputPath,
+    ReportFile,
+    ReportTarget,
+    check_files,
+    check_report_targets,
+)
 from opcheck.cli.options import BackendOptions, CaseOptions
 from opcheck.errors import Exit, Unwritable, UsageError, few, plural
 from opcheck.grouping import group_by, not_none
+from opcheck.report import BENCH_FORMATS, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -177,6 +185,8 @@ class BenchOptions:
     max_regression: float | None
     unclear: str | None
     compare: tuple[Path, Path] | None
+    reports: tuple[ReportTarget, ...]
+    only_list: bool
 
 
 _measuring_options = options.compose(
@@ -245,24 +255,46 @@ _gate_options = options.compose(
 )
 
 
+_output_options = options.compose(
+    click.option(
+        "--report",
+        "reports",
+        metavar="FORMAT=PATH",
+        type=ReportFile(tuple(BENCH_FORMATS)),
+        multiple=True,
+        help=f"Also write the times to a file: {', '.join(BENCH_FORMATS)}. Repeatable.",
+    ),
+    click.option(
+        "--list",
+        "only_list",
+        is_flag=True,
+        help="Show the cases that would be timed, and measure nothing.",
+    ),
+)
+
+
 @click.command(name="bench", cls=OutputCommand)
 @options.case_options
 @options.backend_options
 @options.cluster_option
 @_measuring_options
 @_gate_options
+@_output_options
 @options.takes(BenchOptions)
-def command(given: BenchOptions) -> NoReturn:
+def command(given: BenchOptions) -> None:
     """Time backends against each other, on cases they answer correctly.
 
     PATH is a case file or a folder of them. Its list `bench` is timed, or its cases if it has none;
-    without PATH, the lists of the shipped suites. A backend that fails a case is not timed on it,
-    and the table shows why. Backends take turns in random order, each with several processes, so
-    that what disturbs the machine disturbs all of them.
+    without PATH, the lists of the shipped suites; of another operator, --op times a case that is
+    derived from its shipped ones. A backend that fails a case is not timed on it, and the table
+    shows why. Backends take turns in random order, each with several processes, so that what
+    disturbs the machine disturbs all of them.
 
     \b
     opcheck bench -b numpy -b onnxruntime --quick      a first look at the shipped suites
+    opcheck bench --list                               what can be timed
     opcheck bench --op Softmax -k maps                 some cases on the default backends
+    opcheck bench --op Relu --report csv=relu.csv      an operator without bench cases, as a file
     opcheck bench my.yaml -b old -b new --base old     two builds, as opcheck.toml names them
     opcheck bench my.yaml -b old -b new --base old --max-regression 5%    the best gate
     opcheck bench --save today.jsonl                   save the samples
@@ -288,15 +320,23 @@ def command(given: BenchOptions) -> NoReturn:
     from opcheck.report import timings
 
     # All errors of the command line come before any process is started.
-    cases = _cases_to_time(given.cases)
-    check_files([(f"--save {given.save}", given.save)], [given.baseline])
+    check_report_targets(given.reports, [*given.cases.paths])
+    report_files = [(target, target.path) for target in given.reports]
+    check_files([(f"--save {given.save}", given.save), *report_files], [given.baseline])
+    cases = _cases_to_time(given)
+    if given.only_list:
+        timings.show_cases(console.stdout_console(), cases)
+        _note_other_operators(given.cases)
+        return
     gate = _gate(given)
     old = saved_benchmark(given.baseline) if given.baseline else None
-    with _benchmark(_request(given, cases), given.cluster) as (header, session):
+    request = _request(given, cases)
+    with _benchmark(request, given.cluster) as (header, session):
         if given.baseline and old:
             check_baseline(given.baseline, old, header, cases)
         stdout = console.stdout_console()
         timings.show_head(stdout, header)
+        _note_duration(request, len(header.backends))
         for pool in session.oracles.values():
             click.echo(f"oracle {pool.info} states the answers of cases that name it")
         rows, unwritten = _measured(session, _save_to(given.save, header))
@@ -304,8 +344,10 @@ def command(given: BenchOptions) -> NoReturn:
     verdict: Verdict | None = None
     if gate and rows:
         stdout.print()
-        stored = timings.Stored(header, tuple(rows), complete=True)
-        verdict = show_changes(stdout, gate, old, stored)
+        measured = timings.Stored(header, tuple(rows), complete=True)
+        verdict = show_changes(stdout, gate, old, measured)
+    stored = timings.Stored(header, tuple(rows), complete=not interrupt.asked())
+    _write_reports(given.reports, stored)
     if unwritten:
         raise unwritten
     console.print_and_exit(*_ending(rows, len(cases), verdict))
@@ -398,11 +440,11 @@ def _compare_saved(given: BenchOptions, old: Path, new: Path) -> NoReturn:
     console.print_and_exit(code, meaning)
 
 
-def _cases_to_time(given: CaseOptions) -> "list[Case]":
+def _cases_to_time(given: BenchOptions) -> "list[Case]":
     """Return the cases that can be timed; warn of the others, raise UsageError if there is none."""
     from opcheck.execution.bench import why_not
 
-    cases, description = options.chosen_benchmarks(given.paths, given.selection)
+    cases, description = options.chosen_benchmarks(given.cases.paths, given.cases.selection)
     by_reason = group_by(cases, why_not)
     timed = by_reason.pop("", [])
     for reason, others in by_reason.items():
@@ -412,7 +454,51 @@ def _cases_to_time(given: CaseOptions) -> "list[Case]":
     if not cases:
         console.note(f"no bench case matches ({description})")
         console.exit_with(Exit.NOTHING_JUDGED)
-    return timed
+    # Cases that a user names or has written are meant, however large.
+    is_chosen_here = not given.cases.paths and not given.cases.ids
+    return _small(timed) if given.quick and is_chosen_here else timed
+
+
+def _small(cases: "list[Case]") -> "list[Case]":
+    """Return the cases that are small enough for a quick look; all if none is."""
+    from opcheck.execution.bench import QUICK_BYTES
+
+    by_size = group_by(cases, lambda case: sum(spec.nbytes for spec in case.inputs) <= QUICK_BYTES)
+    small = by_size.get(True, [])
+    large = by_size.get(False, [])
+    if not small or not large:
+        return cases
+    names = few([case.id for case in large])
+    console.note(
+        f"--quick leaves out {plural(len(large), 'large case')}: {names}; --case times one"
+    )
+    return small
+
+
+def _note_other_operators(given: CaseOptions) -> None:
+    """Print how an operator is timed that has no bench case, if the whole list was asked for."""
+    if not given.paths and not given.selection.operators:
+        console.note("another operator is timed on a case derived from its shipped ones: --op NAME")
+
+
+def _note_duration(request: "BenchRequest", backends: int) -> None:
+    """Print how long the benchmark will take, as far as that can be known."""
+    from opcheck.execution.bench import estimated_seconds
+    from opcheck.report.plain_text import duration
+
+    takes = duration(estimated_seconds(request.plan, request.cases, backends))
+    work = f"{plural(len(request.cases), 'case')} on {plural(backends, 'backend')}"
+    more = "" if len(request.plan.looks) == 1 else ", longer where a ratio stays unclear"
+    console.note(f"timing {work} takes about {takes} on a quiet machine{more}")
+
+
+def _write_reports(targets: Sequence[ReportTarget], stored: "Stored") -> None:
+    """Write the times in each format; raises Unwritable."""
+    from opcheck.report import timing_files
+
+    for target in targets:
+        lines = timing_files.lines(target.form, stored)
+        write_text(target.path, "".join(f"{line}\n" for line in lines))
 
 
 class SaveRows(Protocol):

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from errno import EBUSY
@@ -63,15 +63,21 @@ class ReportTarget:
 
 
 class ReportFile(OutputPath):
-    """Type of the option --report."""
+    """Type of the option --report, in one of these formats."""
+
+    def __init__(self, formats: Collection[str] = tuple(FORMATS)) -> None:
+        super().__init__()
+        self._formats = formats
 
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> Any:
         """Convert `FORMAT=PATH` to a `ReportTarget`."""
         form, _, path = str(value).partition("=")
-        if form not in FORMATS:
-            hint = f"formats: {', '.join(FORMATS)}; such as json={'run.jsonl' if path else value}"
+        formats = self._formats
+        if form not in formats:
+            example = f"{next(iter(formats))}={'run.jsonl' if path else value}"
+            hint = f"formats: {', '.join(formats)}; such as {example}"
             if path:
-                hint = did_you_mean(form, FORMATS) or hint
+                hint = did_you_mean(form, formats) or hint
             self.fail(f"no format {form!r} ({hint})", param, ctx)
         if not path:
             self.fail(f"no file: write {form}=PATH", param, ctx)
@@ -81,11 +87,11 @@ class ReportFile(OutputPath):
         self, ctx: Context, param: Parameter, incomplete: str
     ) -> "list[CompletionItem[str]]":
         """Complete the format, then the path."""
-        return values.reports(incomplete)
+        return values.reports(incomplete, self._formats)
 
 
 def check_report_targets(
-    targets: Sequence[ReportTarget], read_from: Iterable[Path], *, as_json: bool
+    targets: Sequence[ReportTarget], read_from: Iterable[Path], *, as_json: bool = False
 ) -> None:
     """Raise UsageError with every report that cannot be written, before anything is.
 

@@ -451,9 +451,11 @@ def chosen_benchmarks(
 ) -> "tuple[tuple[Case, ...], str]":
     """Return the selected cases that are to be timed, and a description, as `chosen_cases` does.
 
+    Of a selected operator without shipped bench cases it is one that is derived from the others.
     Raises UsageError for a name of the selection that no such case has, or for a path of models;
     CaseFileError with every problem of every file.
     """
+    from opcheck.execution.derived import derived_cases
     from opcheck.suite import check_case_files, load_bench
 
     check_case_files(paths, "bench")
@@ -462,19 +464,27 @@ def chosen_benchmarks(
     note_hidden_files(paths)
     with_case = {case.op.name.lower() for case in cases}
     for op in selection.operators:
-        if op.lower() not in with_case:
+        if op.lower() in with_case:
+            continue
+        derived = () if paths else derived_cases(op, selection.dtypes, selection.opsets)
+        if not derived:
             timed = {case.op.name for case in load_bench(paths)}
-            raise UsageError(f"no bench case of operator {op!r}", _hint_at_timed(op, sorted(timed)))
+            hint = _hint_at_timed(op, sorted(timed), is_file=bool(paths))
+            raise UsageError(f"no bench case of operator {op!r}", hint)
+        cases += derived
     return _chosen(cases, selection, "bench case")
 
 
-def _hint_at_timed(op: str, timed: "Sequence[str]") -> str:
-    """Return a hint for an operator that is not among those with bench cases."""
+def _hint_at_timed(op: str, timed: "Sequence[str]", *, is_file: bool) -> str:
+    """Return a hint for an operator that is not among those that can be timed."""
     from opcheck.opset import operators
 
-    misspelt = None if op in operators("") else did_you_mean(op, timed)
+    known = timed if is_file else values.shipped_operators()
+    misspelt = None if op in operators("") else did_you_mean(op, known)
     others = "for another operator, pass a case file with a list `bench`"
-    return misspelt or f"there are bench cases of {', '.join(timed)}; {others}"
+    if is_file:
+        return misspelt or f"there are bench cases of {', '.join(timed)}; {others}"
+    return misspelt or f"no case of it ships for these types and opsets; {others}"
 
 
 def scope_of(addresses: Sequence[str]) -> "Scope | None":

@@ -30,7 +30,7 @@ from opcheck.cli.options import (
     PrettyOptions,
 )
 from opcheck.errors import Exit, UsageError, did_you_mean
-from opcheck.report import FORMATS, lines
+from opcheck.report import BENCH_FORMATS, FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
 #: In place of a RUN that is not named: the last run of this folder.
@@ -418,6 +418,8 @@ def _propose_scopes(records: "Iterable[Record]", addresses: Sequence[str]) -> No
 
 #: What a saved benchmark begins with.
 _BENCHMARK = b'{"type":"bench"'
+#: The formats of `opcheck report`; CSV is of benchmarks alone.
+_FORMATS = {**FORMATS, "csv": "the times of a benchmark, for spreadsheets"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -433,9 +435,9 @@ class ReportOptions:
 @click.command(name="report", cls=OutputCommand)
 @click.argument("path", type=options.PATH, metavar="[RUN]", default=LAST)
 @options.format_option(
-    *FORMATS,
+    *_FORMATS,
     show_default=True,
-    help="; ".join(f"{name}: {about}" for name, about in FORMATS.items()) + ".",
+    help="; ".join(f"{name}: {about}" for name, about in _FORMATS.items()) + ".",
 )
 @options.out_option
 @options.pretty_options
@@ -470,6 +472,8 @@ def report(given: ReportOptions) -> NoReturn:
         if has_pretty_options:
             raise UsageError(f"-q and -v are for runs; {given.path} is a benchmark")
         console.exit_with(_show_benchmark(given.path, given.format, given.out))
+    if given.format not in ("pretty", *FORMATS):
+        raise UsageError(f"--format {given.format} is for benchmarks; {given.path} is a run")
     (run,) = read_runs(given.path)
     code, meaning = outcome(run)
     if given.format == "pretty":
@@ -500,13 +504,17 @@ def _is_benchmark(path: Path) -> bool:
 
 def _show_benchmark(path: Path, form: str, out: Path | None) -> Exit:
     """Print a saved benchmark; return the exit code."""
-    from opcheck.report import timings
+    from opcheck.report import timing_files, timings
 
-    if form != "pretty":
-        raise UsageError(f"{path} is a benchmark, which is shown as pretty, not as {form}")
+    if form not in ("pretty", *BENCH_FORMATS):
+        shown = f"as pretty, {' or '.join(BENCH_FORMATS)}"
+        raise UsageError(f"{path} is a benchmark, which is shown {shown}, not as {form}")
     stored = timings.read(path)
-    with console.console_to(out) as to:
-        timings.show(to, stored.bench, stored.rows, complete=stored.complete)
+    if form == "pretty":
+        with console.console_to(out) as to:
+            timings.show(to, stored.bench, stored.rows, complete=stored.complete)
+    else:
+        console.write_lines(out, timing_files.lines(form, stored))
     if not stored.complete:
         console.note(f"{path}: the benchmark was cut short")
         return Exit.UNUSABLE

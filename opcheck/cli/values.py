@@ -17,7 +17,6 @@ from click.shell_completion import CompletionItem
 import opcheck
 from opcheck import reading
 from opcheck.errors import OpcheckError
-from opcheck.report import FORMATS
 
 #: The group of entry points by which packages offer backends.
 _ENTRY_POINTS = "opcheck.backends"
@@ -120,12 +119,12 @@ def dtypes(_ctx: Context, _param: Parameter, incomplete: str) -> list[str]:
     return _begin_with(incomplete, DTYPES)
 
 
-def reports(incomplete: str) -> "list[CompletionItem[str]]":
-    """Return the formats of --report; after `FORMAT=` a path."""
+def reports(incomplete: str, formats: Iterable[str]) -> "list[CompletionItem[str]]":
+    """Return the formats of --report, of these; after `FORMAT=` a path."""
     form, equals, _ = incomplete.partition("=")
     if equals:
         return [CompletionItem(incomplete, type="file")]
-    return [unfinished(f"{name}=") for name in _begin_with(form, FORMATS)]
+    return [unfinished(f"{name}=") for name in _begin_with(form, formats)]
 
 
 def _begin_with(text: str, names: Iterable[str]) -> list[str]:

@@ -64,10 +64,10 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     """Judge `got`, in `dtype` and the shape of `want.values`, by the tiers of its bound.
 
     A tier is an arithmetic that an implementation may use. They are tried in order, until all
-    elements that the first one finds wrong fit one; if none does, the findings are those of the
-    tier with the fewest wrong elements, see `Decision`. `declared` are the names of 16-bit types in
-    which the backend says it computes: their tiers bring no remark. `want` has a bound, and float64
-    values. `got` may have any byte order.
+    elements that the first one finds wrong fit one. If that has a remark, the findings stay those
+    of the first; if none fits, they are those of the tier with the fewest wrong elements.
+    `declared` are the names of 16-bit types in which the backend says it computes: their tiers
+    bring no remark. `want` has a bound, and float64 values. `got` may have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -610,8 +610,9 @@ def _explanation_in_model(
 ) -> tuple[str, bool]:
     """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
-    `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`.
-    Nothing explains a few elements that stand alone, or errors of an eighth of the output's size.
+    `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`;
+    `part` masks the elements that count, None for all. Nothing explains a few elements that stand
+    alone, or errors of an eighth of the output's size.
     """
     if (off.few and off.others <= SCATTER) or off.ratio <= SCATTER:
         return f"{off.worst:,.3g} times in few elements: no narrower type explains that", False
@@ -796,8 +797,9 @@ def _scatters_of_model(
     """Yield the scatter of a model's output by each formulation; infinite for lost values.
 
     `error` is got − y; `deviations` has the distance of each formulation from the expected values,
-    and its deviation. A value is lost if it is not finite, but both the expected one and the
-    engine's plain one are. Infinities and NaN of the expected output do not count.
+    and its deviation; `part` masks the elements that count, None for all. A value is lost if it is
+    not finite, but both the expected one and the engine's plain one are. Infinities and NaN of the
+    expected output do not count.
     """
     bound = want.expected
     y = want.values

@@ -541,11 +541,11 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
 
 
 def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
-    """Yield for three distances the share, and words, of the pairs on one side of the middle.
+    """Yield for three distances the share, and words, of the pairs on the same side of the middle.
 
-    Each pair is as likely to be there as not; a share above 1 is no chance. `upper` masks the
-    elements, in C order of `shape`, above the middle. Pairs lie 1, a row and half of all elements
-    apart; a distance as large as the whole, or 0, is left out.
+    The elements of a pair are as likely on the same side as not; a share above 1 is no chance.
+    `upper` masks the elements, in C order of `shape`, above the middle. Pairs lie 1, a row and half
+    of all elements apart; a distance as large as the whole, or 0, is left out.
     """
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:

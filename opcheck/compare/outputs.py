@@ -221,10 +221,10 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    A reading is a way to understand what the text leaves open. What is left of a difference is
-    wrong by every reading. It is a copy, in the dtype and shape of `got`. Raises ValueError for a
-    value that an integer or boolean dtype lacks, and what the formula raises where a bound is
-    computed for the first time.
+    A reading is a way to understand what the text leaves open. Right is judged by `tolerance`, or
+    if that is None by the bound. What is left of a difference is wrong by every reading. It is a
+    copy, in the dtype and shape of `got`. Raises ValueError for a value that an integer or boolean
+    dtype lacks, and what the formula raises where a bound is computed for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -549,6 +549,7 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
     """Judge random numbers: each must be possible, and all must follow the distribution.
 
     The problem is "values" if one is impossible, "distribution" if all together are too unlikely.
+    `like` is an input to show next to impossible elements, or None.
     """
     draws = elements.judged_draws(draw, got, dtype)
     findings = Findings(got.size, steps=None)
@@ -656,8 +657,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 def in_its_dtype(want: Want) -> Array:
     """Return the values in their dtype, rounded once if it is floating; others as they are.
 
-    Of several integers that are right, that is one in their middle; see `dtypes.nearest_integers`.
-    Raises ValueError if no dtype is stated and the values are float64, which may be of any.
+    If several integers are right, the value lies between them: the nearest integer is returned, an
+    end of the type for what is beyond it, and 0 for NaN. Raises ValueError if no dtype is stated
+    and the values are float64, which may be of any.
     """
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
@@ -672,10 +674,10 @@ def in_its_dtype(want: Want) -> Array:
 
 
 def computed_want(op: OpVersion, name: str, answer: Array | Expected | Drawn) -> Want:
-    """Expect the result of the engine's exact mode, with its error bound if it has one.
+    """Return the result of the engine's exact mode as expected, with its error bound if it has one.
 
-    A plain array is exact. Of numbers drawn at random the medians are the values. Raises
-    WrongOperator if the file of the operator's formula is wrong.
+    `name` is the output's. A plain array is exact. Of numbers drawn at random the medians are the
+    values. Raises WrongOperator if the file of the operator's formula is wrong.
     """
     if isinstance(answer, Drawn):
         middle = answer.quantiles(0.5)
@@ -786,7 +788,8 @@ def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = 
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it.
 
     After False they may be right: so are empty outputs, sequences, those in any order or with
-    several readings, those of unknown dtype and those in another byte order.
+    several readings, those of unknown dtype and those in another byte order. With a `tolerance`
+    other than None, only outputs that equal the right ones bit by bit are True.
     """
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 

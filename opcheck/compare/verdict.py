@@ -170,9 +170,10 @@ def _judge_both_runs(
 ) -> Judgement:
     """Return the verdict on two runs on the same data with other outputs, each judged by itself.
 
-    They contradict each other unless both are right, or right but for a poorer arithmetic; so they
-    do if their errors scatter too differently for one arithmetic. Otherwise it is the worse
-    verdict, `irreproducible`. Raises AssertionError if there is no second answer.
+    They contradict each other, so that the verdict is "unstable", unless both are right, undecided,
+    or right but for a poorer arithmetic; so they do if their errors scatter too differently for one
+    arithmetic. Otherwise it is the worse verdict, `irreproducible`. Raises AssertionError if there
+    is no second answer, and what a formula raises for a bound.
     """
     assert outcome.again is not None
     failures = (first.failure, second.failure)
@@ -337,7 +338,7 @@ def _judge_outputs(
 def failure(broken: Sequence[Comparison]) -> Failure | None:
     """Return the first way in which outputs fail, other than by a poorer arithmetic.
 
-    Problems "precision" and "undecided" are skipped. Raises IndexError if there is no other.
+    No problem, "precision" and "undecided" are skipped. Raises IndexError if there is no other.
     """
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
@@ -348,10 +349,11 @@ def _judge_refusal(
 ) -> Judgement:
     """Return the verdict on a refusal, which must spare the model's legal twin.
 
-    It is an error if no refusal is admitted, or if the twin is refused too; a failure if the twin's
-    outputs are wrong in number, type, dtype or shape; a pass without a twin, and unsupported with
-    one that the backend declined. A twin that crashes or is unstable decides itself. Its values are
-    not judged. Under the rule `should`, an error or a failure is a warning.
+    The twin is the same model made valid; `twin` is its outcome, None if it has none: then the
+    refusal is a pass. It is an error if no refusal is admitted, or if the twin is refused too; a
+    failure if the twin's outputs are wrong in number, type, dtype or shape, and unsupported if the
+    backend declined it. A twin that crashes or is unstable decides itself. Its values are not
+    judged. Under the rule `should`, an error or a failure is a warning.
     """
     if not refusals:
         message = f"raised on a legal model: {raised}"
@@ -383,7 +385,7 @@ def _judge_refusal(
 def downgrade_should(
     rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """Return a judgement of `verdict`, or of a warning in its place if the rule is `should`.
+    """Return a judgement of `verdict` for a `reason`, but of a warning if the rule is `should`.
 
     `kind` is how it fails, None for no failure.
     """
@@ -474,8 +476,9 @@ def judge_among(
 def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
     """Return the verdict on an answer with wrong types or declarations, None if they are right.
 
-    The case knows the number of outputs, and some of their dtypes. Wrong types are a warning under
-    the rule `should`.
+    The case knows the number of outputs, and some of their dtypes. Wrong types are a failure, or a
+    warning under the rule `should`. An answer that contradicts what the backend declares of it is a
+    failure, whatever the rule.
     """
     wrong = schema_violation(outcome.outputs, case.outputs)
     if wrong:

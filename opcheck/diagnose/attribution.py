@@ -86,7 +86,10 @@ class DiagnosedResult:
 
     @cached_property
     def accepted(self) -> Case | None:
-        """Another model that the backend accepted on the way to this result."""
+        """Another model that the backend accepted on the way to this result; None if there is none.
+
+        It is the same model at a later opset, or the legal twin of one that it refuses.
+        """
         if self._ours["opset"]:
             return replace(self.case, opset=int(self._ours["opset"]))
         return legal_twin(self.case) if self.record.refused else None

@@ -548,7 +548,7 @@ class Fault(NamedTuple):
         return text
 
     def beside(self, mutant: Mutant | None = None) -> Mutant:
-        """Return the fault as a mutant, combined with `mutant` if one is given.
+        """Return the fault as a mutant, combined with `mutant` unless that is None.
 
         The combination bears the names of both, as in `mutant+computed_in_float32`.
         """

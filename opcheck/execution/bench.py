@@ -41,6 +41,16 @@ _QUICK_WORKERS = 3
 _KEPT = 1 << 30
 #: The most measurements of a process that does not get warm.
 _MAX_WARM = 50
+#: What an estimate assumes: seconds of starting a backend, of a sample at least, and of judging a
+#: small case; and bytes per second that a call works on, opcheck judges, and processes hand over.
+_START = 2.0
+_SAMPLE = 1e-3
+_JUDGING = 0.3
+_CALL_RATE = 5e8
+_JUDGE_RATE = 2e7
+_HAND_OVER_RATE = 5e8
+#: A quick look leaves out shipped cases whose inputs take more bytes, unless they are named.
+QUICK_BYTES = 1 << 23
 #: A backend: the process in which it is judged, and those in which it is timed.
 Entrant: TypeAlias = tuple[Pool, Sequence[Stopwatch]]
 #: Returns True once the benchmark is to end.
@@ -600,6 +610,32 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
         processes = workers or _QUICK_WORKERS
         plan = replace(plan, processes=processes, looks=(9,), seconds=0.7, warm=0.03)
     return replace(plan, seconds=seconds) if seconds else plan
+
+
+def estimated_seconds(plan: Plan, cases: Sequence[Case], backends: int) -> float:
+    """Return about how long a benchmark takes on a quiet machine, if its first look is enough.
+
+    Args:
+        plan: How much is measured.
+        cases: The cases, of which the sizes of the inputs count.
+        backends: The number of backends.
+    """
+    return _START * backends + sum(_estimated_seconds(plan, case, backends) for case in cases)
+
+
+def _estimated_seconds(plan: Plan, case: Case, backends: int) -> float:
+    """Return about how long a case takes, to be judged and measured until its first look."""
+    moved = sum(spec.nbytes for spec in case.inputs)
+    call = max(_SAMPLE, moved / _CALL_RATE)
+    # The copy and the fixed piece of work are measured like backends.
+    contenders = backends + 2
+    warm = contenders * min(plan.warm, 10 * call)
+    hold = backends * moved / _HAND_OVER_RATE
+    first = plan.looks[0]
+    share = plan.seconds * first / plan.looks[-1]
+    rounds = min(first * contenders * call, share + plan.processes * contenders * call)
+    judging = _JUDGING + moved / _JUDGE_RATE
+    return judging + plan.processes * (warm + hold) + rounds
 
 
 def why_not(case: Case) -> str:

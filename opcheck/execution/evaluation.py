@@ -265,7 +265,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck.
+        by opcheck. A crash, a time limit, a lack of memory and unstable answers have their own
+        verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
@@ -669,7 +670,7 @@ def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outco
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Return the seconds until an answer came or the wait was over; 0 for a refusal."""
+    """Return the seconds until an answer came or the time limit was over; 0 for all others."""
     if isinstance(outcome, model.Produced | model.TimedOut):
         return outcome.seconds
     return 0.0

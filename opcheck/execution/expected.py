@@ -229,8 +229,9 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
     state it: what the case writes out and what the engine gives, where these agree. Of a model that
-    may be refused, ONNX's inference goes before, and its legal twin stands for an answer, if its
-    inputs have the same ranks. Sizes stay open: they are part of the answer.
+    may be refused, ONNX's inference goes before, and its legal `twin`, the model made valid, stands
+    for an answer, if its inputs have the same ranks; None without one. Sizes stay open: they are
+    part of the answer.
     """
     ranks: dict[str, set[int]] = defaultdict(set)
     types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
@@ -309,7 +310,7 @@ class OracleAnswer:
     outcome: Outcome
 
     def wants(self, case: Case, *, other_data: bool = False) -> tuple[Want, ...]:
-        """Return its answer, or that to the other data, as wants: one for each output.
+        """Return its answer, or with `other_data` that to these, as wants: one for each output.
 
         Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
         or gives another number or other types of outputs than the case has.
@@ -335,7 +336,7 @@ class OracleAnswer:
 
 
 def oracles_of(cases: Iterable[Case]) -> dict[str, Case]:
-    """Return the oracles that cases name, each with the first of these cases."""
+    """Return the addresses of the oracles that cases name, each with the first of these cases."""
     first: dict[str, Case] = {}
     for case in cases:
         if case.expect.oracle:
@@ -668,8 +669,9 @@ def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
     """Return `want` with the bound of the engine's output, for the case or for its legal twin.
 
-    `other` is that output, None if the engine refuses the model; it needs the same shape and, of a
-    twin, the same values. Raises WrongCase if it has not, and the case states no tolerance.
+    `other` is that output, None if the engine refuses the model. It needs the same shape and, if it
+    `is_twin`, of the model made valid, the same values. Without it, `want` is returned as it is,
+    and judged by the case's tolerance. Raises WrongCase if the case states none.
     """
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape

@@ -44,6 +44,7 @@ def explanations(name: str) -> list[Explanation]:
 
 
 def _verdict(name: str) -> Iterator[Explanation]:
+    """Yield what the verdict of this name means, in any case of letters; at most one."""
     word = name.lower().replace("_", " ")
     for verdict, (meaning, action) in VERDICTS.items():
         if verdict == word:
@@ -51,6 +52,7 @@ def _verdict(name: str) -> Iterator[Explanation]:
 
 
 def _failure(name: str) -> Iterator[Explanation]:
+    """Yield what the failure of this name means, unless it is called like a verdict."""
     for failure, meaning in FAILURES.items():
         if failure == name.lower() and failure not in {*Verdict}:
             yield Explanation(f"failure {failure}", (("means", meaning),))
@@ -69,6 +71,7 @@ def _defect(name: str) -> Iterator[Explanation]:
 
 
 def _about_defect(line: Line) -> Iterator[tuple[str, str]]:
+    """Yield labels and texts of a ledger's line: cause, versions, links, operators."""
     yield "cause", line.cause
     yield "versions", line.versions
     yield "failure", ", ".join(line.failure)
@@ -106,6 +109,7 @@ def _ruling(name: str) -> Iterator[Explanation]:
 
 
 def _about_ruling(ruling: Ruling) -> Explanation:
+    """Return the explanation of a ruling: what is left open, and the readings of it."""
     scope = "each element may follow another" if ruling.by_element else "one binds all outputs"
     readings = ", ".join(ruling.readings)
     return Explanation(
@@ -137,6 +141,7 @@ def _mistake(name: str) -> Iterator[Explanation]:
 
 
 def _about_mistake(name: str, text: str, ops: str) -> Explanation:
+    """Return the explanation of the mutant `name`: `text` says what it does wrong, `ops` where."""
     return Explanation(
         f"mistake {name}",
         (
@@ -172,10 +177,12 @@ def _sentences(text: str) -> Iterator[Explanation]:
 
 
 def _plain(text: str) -> str:
+    """Return a text in small letters, with a space for everything that is no letter or digit."""
     return re.sub(r"\W+", " ", text).strip().lower()
 
 
 def _listed(names: list[str]) -> str:
+    """Join names with commas; of more than 12, the first 12 and how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
 

@@ -336,7 +336,7 @@ def _test(
     wants: Sequence[Want] = (),
     computed: NodeOutputs | None = None,
 ) -> Test:
-    """Return a test with `computed` outputs, or else those that the case states.
+    """Return a test with `computed` outputs, or if these are None those that the case states.
 
     Without `wants`, what is expected of each output, it has no outputs: the model is to be refused.
     """

@@ -120,7 +120,10 @@ def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
 
 
 def _may_be_listed(ledger: UserLedger | None, record: Record) -> bool:
-    """Return True unless another ledger of the user's lists the case."""
+    """Return True unless another of the user's ledgers than `ledger` lists the case.
+
+    `ledger` is None if there is none yet.
+    """
     if record.known is None or not record.known.line:
         return True
     return _is_in(ledger, record)
@@ -137,7 +140,8 @@ def _replaced(
     """Yield the rest of each place that loses a case or, if `prune`, has an item that fits none.
 
     Items are pairs: the numbers of the entry and of its place, and the places that take its place;
-    an empty list removes it. `gone` are the ids of cases that are no longer listed.
+    an empty list removes it. `gone` are the ids of cases that are no longer listed. Entries about
+    other versions than `version`, the backend's, are left out.
     """
     for number, entry in enumerate(ledger.fields.known):
         if not entry.holds_for(version):

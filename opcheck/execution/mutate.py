@@ -437,7 +437,7 @@ def _mutation(
 
     The names of cases that kill or notice it are added to `known`, so that they are asked first
     about the next cell. A stateful mutant is shown to none if backends are asked once. Raises
-    UsageError for a case that is wrong.
+    UsageError for a case that is wrong, CaseFileError for arguments about nothing known.
     """
     mutant = mutant_of(cell, wrong)
     harmless = None

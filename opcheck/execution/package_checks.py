@@ -34,8 +34,8 @@ class Scope:
 def check_run(run: Run) -> BackendInfo:
     """Return the backend of a run.
 
-    Raises UsageError if the run is of several backends, incomplete, or of a suite of another
-    digest.
+    Raises UsageError if the run is of several backends or incomplete, or if its results are not the
+    suite of its header, by number and digest; those of a shard are not compared with it.
     """
     info, *others = run.header.backends
     if others:

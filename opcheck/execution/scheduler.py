@@ -212,7 +212,7 @@ class CaseJudge:
     def _ask(self, place: int, number: int) -> None:
         """Ask a backend about a case, or have it wait for the case's oracle; open the case before.
 
-        An oracle is asked when the case is opened. The `number` is the backend's.
+        An oracle is asked when the case is opened. `place` is the case's, `number` the backend's.
         """
         if place not in self._open:
             case = self.cases[place]
@@ -279,10 +279,11 @@ class CaseJudge:
     def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """Return the result with its ledger's explanation.
+        """Return the result of a backend on a case, with its ledger's explanation.
 
-        Several repeats are combined to one. It is *known* only if the ledgers explain each
-        different failure of them; else the first that they do not explain is the result.
+        Several repeats, `rounds`, are combined to one. It is *known* only if the ledgers explain
+        each different failure of them; else the first that they do not explain is the result.
+        `place` and `number` are those of the case and of the backend.
         """
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
@@ -351,8 +352,9 @@ class Scheduler(CaseJudge):
     ) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all are there.
 
-        `records` are those of the whole run, in order. Calls `searched` twice for each failure.
-        Raises KeyboardInterrupt if the user interrupts it.
+        `records` are those of the whole run, in order; their places there are the numbers. Calls
+        `searched` twice for each failure that is to be explained. Raises KeyboardInterrupt if the
+        user interrupts it.
         """
         changed: dict[int, Record] = {}
         count = len(self.backends)
@@ -535,7 +537,7 @@ class JudgePool:
     def _work(self, end: "Connection[Any, Any]", count: int) -> None:
         """Judge in this process, a copy of its parent that must not go on as that, and exit.
 
-        Errors are sent to the parent.
+        It is one of `count`, which share the memory. Errors are sent to the parent through `end`.
         """
         own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
@@ -553,9 +555,10 @@ class JudgePool:
             os._exit(0)
 
     def _judge(self, send: Callable[[object], None]) -> None:
-        """Judge cases on copies of the pools, and send the answers, some at a time.
+        """Judge cases on copies of the pools, and `send` the answers, some at a time.
 
-        The last message counts how their workers died. Raises what `CaseJudge.answers` raises.
+        The last message counts how their workers died. Raises Defect if opcheck's own part of an
+        adapter fails, BackendUnavailable if nothing can be judged in this process any more.
         """
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]

@@ -112,7 +112,7 @@ def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
 def _is_in_force(op: model.OpVersion, opset_version: int, *, or_later: bool) -> bool:
     """Return True if this version of an operator is the one of an opset, or `or_later` a later one.
 
-    An opset of 0 is any.
+    An `opset_version` of 0 is any.
     """
     schema = opset.describe(op.domain, op.name, opset_version)
     begins = schema.op.since if schema else opset_version
@@ -287,7 +287,8 @@ def support(
 ) -> list[Support]:
     """Return the support of each cell by the `results` of one backend and its declarations.
 
-    Cases without a result are left out.
+    `declarations` has True or False, or None where the backend declares nothing. Cases without a
+    result are left out.
     """
     found = {one.case if isinstance(one, Record) else one.case.id: one for one in results}
     return [

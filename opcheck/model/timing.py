@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+#: The name of a case that was made from a shipped one, to be timed.
+DERIVED = "derived"
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -54,6 +57,11 @@ class Timed:
     yardstick: tuple[Sample, ...]
     digest: str = ""
     host: str = ""
+
+    @property
+    def is_derived(self) -> bool:
+        """True for a case that was made from a shipped one: none was written to be timed."""
+        return self.case.partition("/")[2].partition("@")[0] == DERIVED
 
     def timing(self, backend: str) -> Timing | None:
         """The timing of a backend, None if it took no part."""

@@ -562,8 +562,8 @@ def bilinear(
 
     Each element of `product(a, b)` is a sum of at most `terms` products of an element of `a` and
     one of `b`, such as a matrix product or a convolution. `product` must be bilinear: it is called
-    with errors and magnitudes too. `addend` broadcasts to the result. Raises what `product` raises,
-    and ValueError for an addend that does not broadcast.
+    with errors and magnitudes too. `addend` broadcasts to the result; None for no addend. Raises
+    what `product` raises, and ValueError for an addend that does not broadcast.
     """
     return dispatch("bilinear", a, b, product, terms, addend)
 
@@ -702,7 +702,8 @@ def tile(x: Tensor, repetitions: Integers) -> Tensor:
 def full_like(x: Tensor, value: Any) -> Tensor:
     """Return a constant in the shape and type of `x`; of floats it is exact.
 
-    Raises OverflowError for a number that an integer type lacks; a fraction is cut off.
+    Raises OverflowError for a Python integer that an integer type lacks. A float loses its fraction
+    in such a type; one that it cannot hold becomes an arbitrary integer.
     """
     return dispatch("full_like", x, value)
 

@@ -60,9 +60,9 @@ def erf(x: Array) -> Array:
 def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     """Return the sum over `axis`, an int or a tuple, divided by the number of its elements.
 
-    None means all axes. Floats keep their dtype; integers and booleans are added up in 64 bits as
-    `np.sum` does, and the mean loses its fraction. The mean of no elements is NaN, without
-    `np.mean`'s warning.
+    None means all axes; `keepdims` leaves them in, with length 1. Floats keep their dtype; integers
+    and booleans are added up in 64 bits as `np.sum` does, and the mean loses its fraction. The mean
+    of no elements is NaN, without `np.mean`'s warning.
 
     Raises AxisError, which is a ValueError, for an axis that `x` lacks.
     """

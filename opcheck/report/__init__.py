@@ -19,6 +19,12 @@ FORMATS: Mapping[str, str] = {
     "github": "annotations of GitHub's workflows",
 }
 
+#: The formats of a benchmark, with a line for `--help`.
+BENCH_FORMATS: Mapping[str, str] = {
+    "csv": "a line for each backend and case, for spreadsheets",
+    "markdown": "a table for job summaries and pull requests",
+}
+
 
 def why_no_report(path: Path) -> str | None:
     """Return why no report of a run has this name, None if one may."""

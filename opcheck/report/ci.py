@@ -6,6 +6,7 @@ and of Ant's reports. A run that fails for no case has another suite, lest a rea
 
 import os
 import re
+import shlex
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,8 +123,14 @@ def github_lines(run: Run) -> Iterator[str]:
             file = os.path.relpath(file)  # as the workflow knows it
         title = f"{result.verdict.upper()} {result.backend}: {result.case}"
         place = {"file": file, "line": str(line), "col": str(column), "title": title}
+        shown = ""
+        if source.shipped and file == source.file:
+            # The repository of the workflow has no such file.
+            place = {"title": title}
+            shown = f"show: opcheck show {shlex.quote(result.case)}"
         looks = [f"likely cause: {diagnosis.text}" for diagnosis in result.diagnoses[:1]]
-        text = [result.reason, *looks, summary.ledger_note(result), f"repeat: {result.repeat}"]
+        repeat = f"repeat: {result.repeat}"
+        text = [result.reason, *looks, summary.ledger_note(result), shown, repeat]
         yield _command("error", place, "\n".join(map(plain_text.block, filter(None, text))))
     code, meaning = outcome(run)
     left = failures[_SHOWN:]

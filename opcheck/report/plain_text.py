@@ -115,6 +115,17 @@ def seconds(value: float) -> str:
     return _with_unit(value, ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")))
 
 
+def duration(value: float) -> str:
+    """Return a time in whole units: `20 s`, `4 min`, `1 h 20 min`, rounded up."""
+    if value < 55:
+        return f"{math.ceil(value / 5) * 5} s"
+    minutes = math.ceil(value / 60)
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
 def size(count: float) -> str:
     """`512 bytes`, `25.7 MB`: decimal, as in GB/s."""
     if abs(count) < 1000:

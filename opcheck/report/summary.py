@@ -28,6 +28,8 @@ from opcheck.report.style import COLOURS, Numbers, grouped, least, new_table, pu
 
 #: Column at which the text of a line begins, after its label.
 _INDENT = 10
+#: Lines that are copied, or whose blanks matter, so that they are not folded.
+_COPIED = ("printed", "trace", "written", "show", "repeat", "locate")
 #: The most diagnoses shown.
 LIKELIEST = 3
 #: The most others named.
@@ -50,6 +52,9 @@ def show_failure(console: Console, result: Record, *, traceback: bool = False) -
     if traceback and trace:
         _line(console, "trace", plain_text.ending(trace))
     _line(console, "written", str(result.source))
+    if result.source.shipped:
+        # The file is inside the package, where nobody looks for it.
+        _line(console, "show", f"opcheck show {shlex.quote(result.case)}")
     _line(console, "repeat", result.repeat)
     if result.op == GRAPH and result.source.file.endswith(".onnx"):
         words = shlex.split(result.repeat)
@@ -155,7 +160,7 @@ def _line(console: Console, label: str, text: str) -> None:
     """Print a label, then a text of one or more lines, folded to the width of a terminal."""
     block = plain_text.block(text)
     # A pipe has no width: its lines stay whole, for grep. Some are copied, or their blanks matter.
-    if console.file.isatty() and label not in ("printed", "trace", "written", "repeat", "locate"):
+    if console.file.isatty() and label not in _COPIED:
         width = max(console.width - _INDENT, _INDENT)
         folded = (plain_text.folded(line, width) or [""] for line in block.split("\n"))
         block = "\n".join(chain.from_iterable(folded))

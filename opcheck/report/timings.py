@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opcheck import analysis, errors, grouping
+from opcheck.model import Case
 from opcheck.model.timing import Bench, Machine, Rows, Sample, Timed, Timing
 from opcheck.reading.validation import shown
 from opcheck.report import write_text
@@ -157,6 +158,20 @@ def show(console: Console, bench: Bench, rows: Rows, *, complete: bool = True) -
         say(console, f"INCOMPLETE: it was cut short after {plural(len(rows), 'case')}", "bold red")
 
 
+def show_cases(console: Console, cases: Sequence[Case]) -> None:
+    """Print cases that can be timed, with the sizes of their inputs."""
+    table = new_table("case", "operator", "dtype", "shapes", Numbers("inputs"))
+    for case in cases:
+        shapes = ", ".join(f"{[*spec.shape]}" for spec in case.inputs)
+        dtypes = ", ".join(dict.fromkeys(spec.dtype.name for spec in case.inputs))
+        moved = size(sum(spec.nbytes for spec in case.inputs))
+        table.add_row(brief(case.id), str(case.op), dtypes, brief(shapes), moved)
+    put_all(console, table)
+    of_operators = len({case.op.name for case in cases})
+    operators = plural(of_operators, "operator")
+    console.print(f"{plural(len(cases), 'case')} of {operators}")
+
+
 def show_head(console: Console, bench: Bench) -> None:
     """Print the machine, the backends and the options."""
     facts = settings(bench).items()
@@ -210,6 +225,8 @@ def _work(row: Timed) -> str:
         copy = spread(row.copy)
         if copy:
             text += f", which a copy does at {rate(row.moved, copy.median)} GB/s"
+    if row.is_derived:
+        text += "; derived: a shipped case, made larger"
     return text
 
 

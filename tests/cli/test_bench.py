@@ -263,8 +263,8 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--op", "Relu"],
         ["--op", "Sofmax"],
+        ["--op", "Relu", "--dtype", "string"],
         ["--case", "Relu/nan"],
         ["--case", "Softmax/nothing"],
         ["--opset", "3"],
@@ -276,6 +276,58 @@ def test_what_no_bench_list_has_is_an_error(run, words, wording):
 
 def test_bench_cases_of_a_file_are_named_where_an_operator_has_none(bench, wording):
     assert bench("--op", "Softmax", code=2).stderr == wording
+
+
+def test_what_can_be_timed_is_listed(run, bench):
+    found = run("bench", "--list", code=0)
+    assert "Softmax/attention" in found.stdout
+    assert "--op NAME" in found.stderr
+    mine = bench("--list", "-k", "one", code=0)
+    assert "Hardmax/one" in mine.stdout
+    assert "Hardmax/two" not in mine.stdout
+    assert "--op NAME" not in mine.stderr
+
+
+def test_an_operator_without_bench_cases_is_timed_on_a_derived_one(run, tmp_path):
+    words = ["bench", "--op", "Relu", "--quick", "-b", "numpy", "--report", "csv=times.csv"]
+    found = run(*words, code=0)
+    assert "Relu/derived@opset=14,dtype=float32" in found.stdout
+    assert "derived: a shipped case, made larger" in found.stdout
+    assert len((tmp_path / "times.csv").read_text().splitlines()) == 2
+
+
+def test_operators_of_a_pattern_are_derived_where_they_need_it(run):
+    found = run("bench", "--list", "--op", "Soft*", code=0)
+    assert "Softmax/classes@dtype=float32" in found.stdout
+    assert "Softplus/derived@" in found.stdout
+
+
+def test_a_quick_look_leaves_out_large_cases_unless_they_are_named(run):
+    short = run("bench", "--quick", "--list", "--op", "Softmax", code=0)
+    assert "Softmax/attention" not in short.stdout
+    assert "--quick leaves out" in short.stderr
+    assert "Softmax/attention" in short.stderr
+    named = run("bench", "--quick", "--list", "--case", "Softmax/attention", code=0)
+    assert "Softmax/attention" in named.stdout
+
+
+def test_a_benchmark_says_first_how_long_it_takes(bench):
+    found = bench("-b", "numpy", "-k", "one", code=0)
+    assert "timing 1 case on 1 backend takes about 5 s on a quiet machine" in found.stderr
+
+
+def test_a_benchmark_is_also_written_in_other_formats(bench, run, tmp_path):
+    saved = tmp_path / "a.jsonl"
+    reports = ["--report", "csv=a.csv", "--report", "markdown=a.md", "--save", str(saved)]
+    bench("-b", "numpy", "-k", "one", *reports, code=0)
+    for form, name in (("csv", "a.csv"), ("markdown", "a.md")):
+        again = run("report", str(saved), "--format", form, code=0).stdout
+        assert again == (tmp_path / name).read_text()
+
+
+@pytest.mark.parametrize("report", ["html=a.html", "csv=-", "csv=no/a.csv", "csv=a.yaml"])
+def test_a_report_that_cannot_be_written_is_refused_first(bench, report):
+    assert "--report" in bench("-b", "numpy", "--report", report, code=2).stderr
 
 
 def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, monkeypatch):

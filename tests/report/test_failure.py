@@ -37,6 +37,15 @@ def test_a_wrong_value(snapshot, width):
     snapshot(f"failure_values_{width}", shown(answer, width).text)
 
 
+@pytest.mark.parametrize("shipped", [True, False])
+def test_only_a_shipped_case_has_the_command_that_shows_it(shipped: bool) -> None:
+    source = model.Source("cases/onnx/softmax.yaml", 12, 5, shipped=shipped)
+    page = Page(80)
+    failure = record(model.Verdict.FAIL, source=source)
+    summary.show_failure(page.console, failure)
+    assert (f"opcheck show {shlex.quote(failure.case)}" in page.text) is shipped
+
+
 def test_what_a_failure_looks_like_the_likeliest_first(wording):
     mistakes = [model.Diagnosis(name, f"as if it was {name}") for name in ("a", "b", "c", "d")]
     lines = shown(result(model.Verdict.FAIL, diagnoses=tuple(mistakes))).lines

@@ -47,6 +47,14 @@ def test_a_failure_points_to_where_its_case_is_written(wording):
     assert last == ("notice", {"title": "opcheck"}, wording)
 
 
+def test_a_shipped_case_has_no_file_in_the_repository_of_the_workflow():
+    source = Source("cases/onnx/softmax.yaml", 12, 5, shipped=True)
+    failure = record(Verdict.FAIL, source=source)
+    (_, properties, data), _ = commands(run_of(failure))
+    assert properties.keys() == {"title"}
+    assert "opcheck show" in data
+
+
 def test_a_path_is_relative_to_the_folder_of_the_workflow(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     inside = Source(str(tmp_path / "x" / "y.yaml"), 1, 1)

@@ -17,7 +17,13 @@ from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("OpenVINO", "openvino", extra=True, threads=True, declares="query_model")
 
-_BF16 = DTYPES["bfloat16"].numpy
+#: Types that NumPy lacks, by the names that OpenVINO has for them.
+_BY_NAME = {
+    "bf16": DTYPES["bfloat16"].numpy,
+    "f8e4m3": DTYPES["float8e4m3fn"].numpy,
+    "f8e5m2": DTYPES["float8e5m2"].numpy,
+}
+_BYTES_OF_HALF = 2
 #: Those that are one device: AUTO and its like would choose, and fall back in silence.
 _DEVICES = ("CPU", "GPU", "NPU")
 
@@ -73,7 +79,7 @@ def _declares(core: Any, device: str, task: Task) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """One model in OpenVINO, which hands out bfloat16 as if its bits were those of float16."""
+    """One model in OpenVINO, which hands out types that NumPy lacks as bits of others."""
 
     task: Task
     compiled: Any
@@ -121,12 +127,12 @@ class Compiled:
         return {**named, **by_port}
 
     def _arrays(self, outputs: Any) -> list[Array]:
-        """Return the outputs; bfloat16 comes as the bits of another type."""
+        """Return the outputs; types that NumPy lacks come as the bits of another type."""
         arrays = []
         for port in self.compiled.outputs:
             array = outputs[port]
-            is_bfloat16 = port.element_type.to_string() == "bf16"
-            arrays.append(array.view(_BF16) if is_bfloat16 else array)
+            dtype = _BY_NAME.get(port.element_type.to_string())
+            arrays.append(array if dtype is None else array.view(dtype))
         return arrays
 
 
@@ -150,8 +156,11 @@ def _sizes(shape: Any) -> list[int | None] | None:
 
 
 def _tensor(array: Array) -> Any:
+    """Return what OpenVINO takes for an array: the array itself, if NumPy has its type."""
     from openvino import Tensor, Type
 
-    if array.dtype != _BF16:
-        return array
-    return Tensor(array.view(np.uint16), array.shape, Type.bf16)
+    for name, dtype in _BY_NAME.items():
+        if array.dtype == dtype:
+            bits = array.view(np.uint16 if dtype.itemsize == _BYTES_OF_HALF else np.uint8)
+            return Tensor(bits, array.shape, getattr(Type, name))
+    return array

@@ -80,9 +80,10 @@ class Common(NamedTuple):
         return lambda part: part.reshape(-1)[order]
 
     def _rows_along_axes(self, rank: int) -> Callable[[Any], Any]:
-        """Return a function like that of `rows` for groups that lie along the axes of length 1.
+        """Return a function that makes a row of each group, for groups along the axes of length 1.
 
-        It takes arrays of this rank, that of `group`, and puts those axes last.
+        These are axes of `group`. The function takes arrays of this rank, that of `group`, puts
+        those axes last, and returns (groups, elements of each).
         """
         along = [axis for axis, length in enumerate(self.group.shape) if length == 1]
         last = range(rank - len(along), rank)
@@ -177,6 +178,7 @@ class Bounded(Number):
 
     def __post_init__(self) -> None:
         # NumPy's operators return a scalar where there is no axis.
+        """Complete the fields; raises NotSupported for more than MOST_AXES axes."""
         self.v = np.asarray(self.v)
         decline(self.v.ndim > MOST_AXES, f"bounds of tensors of more than {MOST_AXES} axes")
         self.grid = cast(Any, self.grid) or self.arithmetic.grid
@@ -373,6 +375,7 @@ class Bounded(Number):
     def with_values(self, v: Reals, errors: LazyErrors, *, nonnegative: bool = False) -> "Bounded":
         """Return other values and errors, rounded last as these were.
 
+        `nonnegative` is True if no implementation computes a negative one of them.
         `min_relative_error` stays, `for_logarithm` and `addends` do not.
         """
         return replace(self, v=v, _errors=errors, nonnegative=nonnegative)

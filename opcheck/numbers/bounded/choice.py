@@ -498,8 +498,8 @@ def _step(name: str, x: Bounded) -> Bounded:
 
     Next to a step, the value is the middle of the admitted ones, which may be no integer, and the
     error reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere
-    there is no error, or an infinite one where that of `x` is. Elements stay lost, that is maybe
-    out of range.
+    there is no error, or an infinite one where that of `x` is. Lost elements, which may be out of
+    range, stay so.
     """
     function = real_function(name)
     x = x.with_rounding()

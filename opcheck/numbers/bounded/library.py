@@ -288,7 +288,8 @@ def _error_of_rising(
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
     The function is monotone, so that its extremes are at the interval's ends. An element is lost,
-    and its error infinite, where an end leaves the function's domain or has an infinite value.
+    and its error infinite, where an end leaves the function's domain or has an infinite value. None
+    for no lost element.
     """
     return _error_of_interval(function, x, v, arrays.reach(x.v, e))
 
@@ -298,8 +299,9 @@ def _error_by_slope_1(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
-    The slope is at most 1, so that the error is at most e (mean value theorem). What was lost may
-    be `ANYTHING`. No error of infinities and NaN.
+    The slope is at most 1, so that the error is at most e (mean value theorem). Lost elements,
+    whose argument may be infinite or NaN, are at the level `ANYTHING`; None for none. No error of
+    infinities and NaN.
     """
     lost = anything_where(x.lost, lambda: True)
     return np.where(is_finite(x.v), e * 1.0, 0.0), lost
@@ -312,7 +314,7 @@ def _error_of_erf(
 
     It is e times the largest slope (mean value theorem), 2/√π·e^(−t²) for the t of the interval
     nearest to 0. To compute erf at the ends takes much longer; it is done where an argument was
-    lost. No error of infinities and NaN.
+    lost. No error of infinities and NaN. None for no lost element.
     """
     if x.lost is not None:
         return _error_of_interval(function, x, v, e)
@@ -327,7 +329,8 @@ def _error_of_cosh(
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
     The function turns at 0, and nowhere else: its extremes are at the interval's ends, or there. An
-    element is lost, and its error infinite, where an end has an infinite value.
+    element is lost, and its error infinite, where an end has an infinite value. None for no lost
+    element.
     """
     return _error_of_interval(function, x, v, e, turn=0.0)
 
@@ -344,12 +347,12 @@ def _error_of_interval(
     """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     The function takes its extremes at the ends of an interval (*interval extension*), or at its
-    `turn`. No implementation has an argument below `least`, if x is not. An element is lost, and
-    its error infinite, where an end leaves the function's domain or has an infinite value. There is
-    no error where `e` is 0 or x is infinite or NaN.
+    `turn`, None for none. No implementation has an argument below `least`, if x is not. An element
+    is lost, and its error infinite, where an end leaves the function's domain or has an infinite
+    value; None for no lost element. There is no error where `e` is 0 or x is infinite or NaN.
 
     Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
-    a finite number, it is one of those that `e` reaches, if the arithmetic's range counts.
+    a finite number, it is one of those that the error reaches, in arithmetic that flushes.
     """
     low = x.v - e
     high = x.v + e
@@ -376,9 +379,10 @@ def _with_images_of_lost(
 ) -> tuple[Floats, Lost | None]:
     """Return errors and lost elements of v = function(x), with those of lost arguments.
 
-    `error` and `lost` are those without them; `x` has lost elements. An element stays lost, at its
-    argument's level, where the function of an infinite end is not finite, or the argument may be
-    NaN.
+    Lost arguments, which `x` has, may be infinite or NaN in an implementation; `error` and `lost`,
+    None for none, are those without them. An element stays lost, at its argument's level, where the
+    function of an infinite end is not finite, or the argument may be NaN. Where it is finite, the
+    error reaches it in arithmetic that flushes.
     """
     images = [function(end) for end in x.ends(far=True)]
     away = np.max([magnitude_of(image - v) for image in images], axis=0)

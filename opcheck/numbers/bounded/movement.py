@@ -201,8 +201,8 @@ def _are_rounded_alike(parts: Sequence[Bounded]) -> bool:
 def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
     """Return `x` with constants around it, which have no error.
 
-    `widths` are as for `np.pad`. Raises ValueError for widths below 0 and for a wrong number of
-    them.
+    `widths` are the numbers of elements before and after: one integer for all, one pair, or a pair
+    for each axis. Raises ValueError for widths below 0 and for a wrong number of them.
     """
 
     def framed(part: Any, value: float) -> Any:

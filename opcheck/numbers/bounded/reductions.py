@@ -386,8 +386,9 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    None means all axes, which count modulo the rank. Raises ValueError if there is no element to
-    choose from or an axis is repeated, ZeroDivisionError for an axis at rank 0.
+    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
+    Raises ValueError if there is no element to choose from or an axis is repeated,
+    ZeroDivisionError for an axis at rank 0.
     """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1

@@ -194,3 +194,21 @@ def test_of_a_model_it_is_not_fed_what_it_dropped(vino: Any) -> None:
     task = task_of("ReduceSum", 13, {}, X, axes)
     whole = replace(task, model=model_of(task).SerializeToString())
     assert output_of(vino, whole, X, axes).shape == (1,) * X.ndim
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"), [(ml_dtypes.float8_e4m3fn, 17), (ml_dtypes.float8_e5m2, 19)]
+)
+def test_floats_of_8_bits_go_in_and_come_out(vino: Any, dtype: Any, number: int) -> None:
+    x = np.array([1.5, -2, 0], dtype)
+    there = output_of(vino, task_of("Cast", 19, {"to": 1}, x), x)
+    assert (there.dtype, there.tolist()) == (np.float32, [1.5, -2, 0])
+    wide = np.array([1.5, -2, 0.25], np.float32)
+    back = output_of(vino, task_of("Cast", 19, {"to": number}, wide), wide)
+    assert (back.dtype, back.astype(float).tolist()) == (np.dtype(dtype), wide.tolist())
+
+
+def test_other_floats_of_8_bits_are_not_fed(vino: Any) -> None:
+    x = np.array([1.5], ml_dtypes.float8_e4m3fnuz)
+    outcome = of_type(Declined, outcome_of(vino, task_of("Cast", 19, {"to": 1}, x), x))
+    assert outcome.inexpressible

@@ -176,8 +176,10 @@ def test_what_is_printed_is_kept_apart_and_shown_at_its_end_only(survivals, capf
 def test_where_somebody_s_code_raised_is_told_with_the_failure(survivals):
     printed = survivals["a__odd"].printed
     assert re.search(r"^raised at \S+faulty\.py:\d+\n\Z", printed, re.MULTILINE)
-    assert printed.startswith("the traceback:\n| Traceback (most recent call last):\n|   File ")
-    assert "\n| tests.backends.isolation.faulty.Odd: of its own kind\n" in printed
+    first, *trace = printed.splitlines()
+    assert first == "the traceback:"
+    assert trace[0].startswith("| Traceback")
+    assert any(line.startswith("| tests.backends.isolation.faulty.Odd:") for line in trace)
     assert survivals["a__unsupported"].printed == ""
 
 

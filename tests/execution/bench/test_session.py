@@ -14,7 +14,16 @@ import pytest
 
 from opcheck.backends.isolation.pool import Pool, Stopwatch
 from opcheck.backends.isolation.process import BackendSettings
-from opcheck.execution.bench import Benchmark, BenchRequest, Entrant, Plan, entered
+from opcheck.execution.bench import (
+    QUICK_BYTES,
+    Benchmark,
+    BenchRequest,
+    Entrant,
+    Plan,
+    entered,
+    estimated_seconds,
+    planned,
+)
 from opcheck.execution.workers import Limits
 from opcheck.model.timing import Timed, Timing
 from opcheck.suite import load_bench
@@ -267,3 +276,10 @@ def test_processes_that_started_are_closed_if_a_later_one_does_not(file, monkeyp
     with pytest.raises(OSError, match="no more"), entry:
         pass
     assert seen == ["started", "started", "closed"]
+
+
+def test_ten_shipped_cases_take_less_than_a_minute_in_a_quick_look():
+    cases = [case for case in load_bench() if sum(it.nbytes for it in case.inputs) <= QUICK_BYTES]
+    plan = planned(None, None, cold=False, quick=True)
+    largest = sorted(cases, key=lambda case: -sum(it.nbytes for it in case.inputs))[:10]
+    assert estimated_seconds(plan, largest, backends=2) < 60

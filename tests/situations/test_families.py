@@ -1,0 +1,144 @@
+"""Each family of situations, on cases that are written here."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from opcheck import opset
+from opcheck.model import Case
+from opcheck.opset import Schema
+from opcheck.situations import broadcasting, equations, integers
+from opcheck.suite import load
+
+Write = Callable[[str], Case]
+
+
+@pytest.fixture
+def case_of(tmp_path: Path) -> Write:
+    """Return the only case of a file with these fields."""
+
+    def write(fields: str) -> Case:
+        path = tmp_path / "case.yaml"
+        op, rest = fields.split(", ", 1)
+        path.write_text(f"{op}\ncases: [{{name: one, {rest}}}]", "utf-8")
+        (case,) = load([path])
+        return case
+
+    return write
+
+
+def schema(op: str) -> Schema:
+    found = opset.describe("", op, 28)
+    assert found is not None
+    return found
+
+
+def test_pairs_of_shapes_are_counted_by_hand() -> None:
+    # Of one axis: equal, 1 on either side, missing on either side. Of two: nine without a missing
+    # axis, and on each side three where one is missing and one where both are. And rank 0.
+    assert len([*broadcasting.situations(schema("Mul"))]) == 1 + 5 + 9 + 2 * (3 + 1)
+    # Of three: 27, and on each side nine, three and one.
+    assert len([*broadcasting.situations(schema("Add"))]) == 23 + 27 + 2 * (9 + 3 + 1)
+    assert [*broadcasting.situations(schema("Relu"))] == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "situation"),
+    [
+        ([], [], "[] with []"),
+        ([3, 4], [1, 4], "[m,n] with [1,n]"),
+        ([3, 4], [3, 1], "[m,n] with [m,1]"),
+        ([4], [3, 4], "[n] with [m,n]"),
+        ([2, 1, 4], [3, 1], "[k,1,n] with [m,1]"),
+    ],
+)
+def test_a_pair_of_shapes_has_a_name(
+    first: list[int], second: list[int], situation: str, case_of: Write
+) -> None:
+    case = case_of(
+        f"op: Add, opset: 14, dtype: float32, inputs: {{A: {{shape: {first}, permutation: [1, 1]}},"
+        f" B: {{shape: {second}, permutation: [1, 1]}}}}"
+    )
+    assert [*broadcasting.found_in(case)] == [situation]
+
+
+@pytest.mark.parametrize("shape", [[1, 1], [0, 4], [2, 2, 3, 4]])
+def test_other_pairs_are_in_no_situation(shape: list[int], case_of: Write) -> None:
+    case = case_of(
+        f"op: Add, opset: 14, dtype: float32, inputs: {{A: {{shape: {shape}, arange: [1, 1]}},"
+        " B: {shape: [1, 4], arange: [1, 1]}}"
+    )
+    assert [*broadcasting.found_in(case)] == []
+
+
+def test_equal_elements_do_not_show_how_they_are_stretched(case_of: Write) -> None:
+    case = case_of(
+        "op: Add, opset: 14, dtype: float32, inputs: {A: {shape: [3, 4], arange: [1, 1]},"
+        " B: {shape: [1, 4], constant: 1}}"
+    )
+    assert [*broadcasting.found_in(case)] == []
+
+
+def test_a_shape_of_expand_is_the_value_of_its_input(case_of: Write) -> None:
+    case = case_of(
+        "op: Expand, opset: 13, dtype: float32,"
+        " inputs: {input: {shape: [1, 4], arange: [1, 1]}, shape: [3, 1]}"
+    )
+    assert [*broadcasting.found_in(case)] == ["[1,n] with [m,1]"]
+
+
+@pytest.mark.parametrize(
+    ("equation", "situation"),
+    [
+        ("ij->ji", "ab->ba"),
+        ("xyz -> zx", "abc->ca"),
+        ("ij,jk->ik", "ab,bc->ac"),
+        ("iij->j", "aab->b"),
+    ],
+)
+def test_equations_of_other_letters_are_one_situation(
+    equation: str, situation: str, case_of: Write
+) -> None:
+    terms = equation.split("->")[0].replace(" ", "").split(",")
+    shapes = ", ".join(
+        f"Inputs_{place}: {{shape: {[2] * len(term)}, arange: [1, 1]}}"
+        for place, term in enumerate(terms)
+    )
+    case = case_of(
+        f'op: Einsum, opset: 28, dtype: float32, attrs: {{equation: "{equation}"}},'
+        f" inputs: {{{shapes}}}"
+    )
+    assert [*equations.found_in(case)] == [situation]
+    assert situation in equations.situations(schema("Einsum"))
+
+
+@pytest.mark.parametrize("equation", ["bij,bjk->bik", "bjk,bij->bik"])
+def test_three_axes_are_told_apart_by_the_roles_of_letters(equation: str, case_of: Write) -> None:
+    case = case_of(
+        f'op: Einsum, opset: 28, dtype: float32, attrs: {{equation: "{equation}"}}, inputs:'
+        " {Inputs_0: {shape: [2, 2, 2], arange: [1, 1]},"
+        " Inputs_1: {shape: [2, 2, 2], arange: [1, 1]}}"
+    )
+    assert [*equations.found_in(case)] == ["1 batch, 1 contracted, 1 and 1 kept, 0 and 0 summed"]
+
+
+def test_integers_are_told_apart_by_sign_and_by_ends(case_of: Write) -> None:
+    case = case_of("op: Mod, opset: 28, dtype: int8, inputs: {A: [-7, 0, 127], B: [3, -2, -128]}")
+    assert {*integers.found_in(case)} == {
+        "fmod=0, int8: negative with positive",
+        "fmod=0, int8: zero with negative",
+        "fmod=0, int8: positive with negative",
+        "fmod=0, int8: first is greatest",
+        "fmod=0, int8: second is least",
+    }
+
+
+def test_a_scalar_is_a_situation_of_its_own(case_of: Write) -> None:
+    case = case_of("op: Mod, opset: 28, dtype: int64, attrs: {fmod: 1}, inputs: {A: -7, B: 3}")
+    assert [*integers.found_in(case)] == ["fmod=1, int64 of rank 0: negative with positive"]
+
+
+def test_unsigned_integers_have_no_negative_ones() -> None:
+    assert {*integers.situations(schema("Abs"))} >= {"uint8: zero", "uint8: greatest"}
+    assert "uint8: negative" not in {*integers.situations(schema("Abs"))}

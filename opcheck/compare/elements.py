@@ -150,12 +150,12 @@ class Want:
     `bound` is the error bound of correct implementations, None for an exact answer. With one, the
     exact value is `values` + `rest`; `rounded` is the dtype, if any, that values were rounded to.
 
-    For values `drawn` from random data, the scatter of errors is judged too; for those of `given`
-    data where the assumption behind it holds; those of a `whole` model it alone judges where the
-    bound has grown beyond use. Of `random` values only dtype and
-    shape are judged, of those of a `distribution` that too, and `values` are its medians. A
-    sequence has `items` and no values, an optional output without a value ("nothing") neither. All
-    outputs of a node may be permuted along the axis `any_order`, as the last output states it.
+    For values `of_random_data` the scatter of errors is judged too; for other values `of_own_data`,
+    the case's, it is where the assumption behind it holds. Of a `whole` model it alone judges where
+    the bound has grown beyond use. Of `random` values only dtype and shape are judged, of those of
+    a `distribution` that too, and `values` are its medians. A sequence has `items` and no values,
+    an optional output without a value ("nothing") neither. All outputs of a node may be permuted
+    along the axis `any_order`, as the last output states it.
 
     Each element may follow one of the `others` instead, by their names: the same output under other
     readings of what the text leaves open for each element.
@@ -171,8 +171,8 @@ class Want:
     rounded: DType | None = None
     random: bool = False
     distribution: Drawn | None = None
-    drawn: bool = False
-    given: bool = False
+    of_random_data: bool = False
+    of_own_data: bool = False
     whole: bool = False
     form: Literal["tensor", "sequence", "nothing"] = "tensor"
     items: tuple["Want", ...] = ()

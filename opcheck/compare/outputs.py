@@ -512,16 +512,16 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
     """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    It judges data drawn at random (`want.drawn`). Others of the case's own (`want.given`) it judges
-    only if their errors scatter too far, and if honest orders of computing scatter as it says; of
-    these elements, not those that may leave the range. Raises what the operator's formula raises,
-    but for NotSupported, which leaves a formulation out.
+    It judges data drawn at random (`want.of_random_data`). Others of the case's own
+    (`want.of_own_data`) it judges only if their errors scatter too far, and if honest orders of
+    computing scatter as it says; of these elements, not those that may leave the range. Raises what
+    the operator's formula raises, but for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
-    if want.drawn:
+    if want.of_random_data:
         return bounded.scattering(want, got)
-    ratio = bounded.scatter(want, got) if want.given else None
+    ratio = bounded.scatter(want, got) if want.of_own_data else None
     if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):
         return None
     # What an engine flushes to 0, or loses to overflow, is not a rounding.
@@ -772,12 +772,12 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
     """Return how far the errors of an output scatter, in parts of what is expected of them.
 
     About 1 is expected; of several sound formulations the nearest counts. None without a bound or a
-    theory of the errors, for data that are not random (`want.drawn` is False), for fewer than 100
-    elements unless of a whole model, for integers and booleans, another shape, and what is not a
-    tensor. A formulation that raises NotSupported is left out; other errors of the operator's
+    theory of the errors, if the data are not random (`want.of_random_data` is False), for fewer
+    than 100 elements unless of a whole model, for integers and booleans, another shape, and what is
+    not a tensor. A formulation that raises NotSupported is left out; other errors of the operator's
     formula are raised.
     """
-    if want.bound is None or not want.drawn or isinstance(got, Foreign):
+    if want.bound is None or not want.of_random_data or isinstance(got, Foreign):
         return None
     if got.shape != want.values.shape or got.dtype.kind in "biu":
         return None

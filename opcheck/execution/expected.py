@@ -755,10 +755,11 @@ def computed_answers(
 def _with_origin(
     case: Case, asked: Question, inputs: tuple[Array, ...], wants: tuple[Want, ...]
 ) -> tuple[Want, ...]:
-    """Return `wants` marked as a whole model's, or as computed from random data, if they are.
+    """Return `wants` marked as a whole model's, and by the data that they are computed from.
 
-    Both, and data that are the case's own (`given`), allow the scatter of errors to be judged; on
-    other data it is not. Raises WrongCase for a model that declares another type of an output.
+    Data drawn at random, a model's, and others of the case's own allow the scatter of errors to be
+    judged; on the data of a second run it is not. Raises WrongCase for a model that declares
+    another type of an output.
     """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
@@ -767,9 +768,12 @@ def _with_origin(
             raise WrongCase(f"it is no valid model: {contradiction}")
     is_whole = case.op == model.GRAPH
     # Scatter is judged once: on other data it is not a mistake.
-    is_drawn = is_whole or (inputs is asked.inputs and _is_drawn(case))
-    is_given = not is_drawn and inputs is asked.inputs
-    return tuple(replace(want, drawn=is_drawn, given=is_given, whole=is_whole) for want in wants)
+    is_random = is_whole or (inputs is asked.inputs and _has_random_data(case))
+    is_own = not is_random and inputs is asked.inputs
+    return tuple(
+        replace(want, of_random_data=is_random, of_own_data=is_own, whole=is_whole)
+        for want in wants
+    )
 
 
 def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
@@ -839,7 +843,7 @@ def _of_reading(
         yield verdict.Answer(_in_any_order(case, each), name)
 
 
-def _is_drawn(case: Case) -> bool:
+def _has_random_data(case: Case) -> bool:
     """Return True if there are floating inputs of several elements, and all are drawn at random.
 
     Drawn is what a case fills uniformly or normally, without single values put in.

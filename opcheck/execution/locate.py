@@ -809,7 +809,7 @@ def _judge_node(
         return unjudged("it was fed no tensor")
     node = _engine_node(network, part, case, operands)
     try:
-        answers = _drawn_answers(case, node)
+        answers = _answers_judged_by_scatter(case, node)
     except (WrongCase, MemoryError) as error:
         return unjudged(f"unsupported by opcheck: {error}")
     wants = answers[0].wants
@@ -858,13 +858,16 @@ def _engine_node(
     return engine.Node(part.op, operands, case.attrs, places, has_constants, case.opset)
 
 
-def _drawn_answers(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
+def _answers_judged_by_scatter(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
     """Return the admitted answers of a node, judged like answers to data drawn at random.
 
-    Refusals are left out. Raises WrongCase if the engine has none, and MemoryError.
+    So the scatter of their errors counts, next to their bounds. Refusals are left out. Raises
+    WrongCase if the engine has none, and MemoryError.
     """
     return [
-        verdict.Answer(tuple(replace(want, drawn=True) for want in admitted.wants), admitted.name)
+        verdict.Answer(
+            tuple(replace(want, of_random_data=True) for want in admitted.wants), admitted.name
+        )
         for admitted in answers_of(case, node)
         if isinstance(admitted, verdict.Answer)
     ]
@@ -925,7 +928,9 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
         got = seen[name]
         if not isinstance(answer, engine.Expected) or answer.values.shape != got.shape:
             continue
-        want: Want = replace(outputs.computed_want(node.op, name, answer), drawn=True, whole=True)
+        want: Want = replace(
+            outputs.computed_want(node.op, name, answer), of_random_data=True, whole=True
+        )
         ratio = bounded.scatter(want, got)
         error = _off(answer.values, got.astype(np.float64))
         if ratio is None or not np.isfinite(error):

@@ -19,8 +19,8 @@ Results: TypeAlias = Iterable[Record]
 ALL = "all"
 #: The name of the engine's passes against itself.
 SELF = "self"
-#: The dtype of cases that have none.
-NONE = "none"
+#: The dtype of cases that have none: each of their inputs has its own.
+NONE = "mixed"
 Tone: TypeAlias = Literal["bad", "red", "warn", "known", "pass", "self", "gap"]
 #: Sign and tone of each kind of result, the worst first; results that fail the run are red.
 SIGNS: Mapping[str, tuple[str, Tone]] = {
@@ -225,36 +225,99 @@ class Count:
 OverviewRow: TypeAlias = tuple[OpVersion, str, Mapping[str, tuple[Count, ...]], int]
 
 
+@dataclass(frozen=True)
+class BackendTotals:
+    """Counts of a backend's results; the engine compared with itself is in `counts` alone.
+
+    Results `conforming` are passes, and warnings unless they fail the run; `warned` of them are
+    warnings.
+    """
+
+    address: str
+    counts: tuple[Count, ...]
+    conforming: int
+    warned: int
+    judged: int
+
+
 def by_backend(
     header: Header, records: Results, red: Collection[Verdict]
-) -> Iterator[tuple[str, tuple[Count, ...], int, int]]:
-    """Yield each backend, its counts, and without the engine against itself, passes and judged."""
+) -> Iterator[BackendTotals]:
+    """Yield the totals of each backend."""
     by_address = group_by(records, attrgetter("backend"))
     for backend in header.backends:
         mine = by_address.get(backend.address, [])
         judged_results = [result for result in mine if is_judged(result) and not result.self_check]
-        conforming = sum(record.verdict is Verdict.PASS for record in judged_results)
-        yield backend.address, counted(mine, red), conforming, len(judged_results)
+        passed = sum(record.verdict is Verdict.PASS for record in judged_results)
+        warned = sum(
+            record.verdict is Verdict.WARN and not is_red(record, red) for record in judged_results
+        )
+        yield BackendTotals(
+            address=backend.address,
+            counts=counted(mine, red),
+            conforming=passed + warned,
+            warned=warned,
+            judged=len(judged_results),
+        )
 
 
-def matrix(
-    header: Header, records: Sequence[Record], red: Collection[Verdict]
-) -> tuple[tuple[str, ...], list[OverviewRow]]:
-    """Return the dtypes, and a row for each operator version and backend."""
+@dataclass(frozen=True)
+class Matrix:
+    """Results by operator version, backend and dtype.
+
+    Attributes:
+        dtypes: The dtypes; none if all results have the same label of none.
+        rows: A row for each operator version and backend: those with most red results first.
+        unsupported: The operator versions that no backend supports, which have no row.
+    """
+
+    dtypes: tuple[str, ...]
+    rows: list[OverviewRow]
+    unsupported: tuple[OpVersion, ...]
+
+
+def matrix(header: Header, records: Sequence[Record], red: Collection[Verdict]) -> Matrix:
+    """Return the results by operator version, backend and dtype."""
+    by_op = group_by(sorted(records, key=attrgetter("op")), attrgetter("op"))
+    unsupported = [op for op, mine in by_op.items() if _is_unsupported(mine, red)]
+    kept = [op for op in by_op if op not in unsupported]
+    # Sorting is stable: versions with as many red results stay in their order.
+    kept.sort(key=lambda op: -sum(is_red(record, red) for record in by_op[op]))
+    dtypes = _dtypes_in_order({record.dtype or NONE for op in kept for record in by_op[op]})
+    if dtypes == (NONE,):
+        dtypes = ()
+    rows = [row for op in kept for row in _matrix_rows(header, op, by_op[op], dtypes, red)]
+    return Matrix(dtypes, rows, tuple(unsupported))
+
+
+def _is_unsupported(records: Results, red: Collection[Verdict]) -> bool:
+    """Return True if all results are unsupported, and none of them fails the run."""
+    return all(
+        record.verdict is Verdict.UNSUPPORTED and not is_red(record, red) for record in records
+    )
+
+
+def _matrix_rows(
+    header: Header,
+    op: OpVersion,
+    records: Results,
+    dtypes: Sequence[str],
+    red: Collection[Verdict],
+) -> list[OverviewRow]:
+    """Return the rows of an operator version, one for each backend with a result."""
     by_row: dict[_Row, list[Record]] = defaultdict(list)
     for record in records:
-        by_row[record.op, record.backend].append(record)
-    dtypes = _dtypes_in_order({record.dtype or NONE for record in records})
-    backends_of = Counter(op for op, _ in by_row)
+        by_row[op, record.backend].append(record)
+    backends_of = {op: len(by_row)}
     rows: list[OverviewRow] = []
-    for op, backend in _in_order(header.backends, by_row):
+    for _, backend in _in_order(header.backends, by_row):
         mine = by_row[op, backend]
         by_dtype = group_by(mine, lambda record: record.dtype or NONE)
         cells = {ALL: counted(mine, red)}
         cells |= {dtype: counted(by_dtype.get(dtype, ()), red) for dtype in dtypes}
         # The number of rows of a version stands in the first of them alone.
         rows.append((op, backend, cells, backends_of.pop(op, 0)))
-    return dtypes, rows
+    return rows
 
 
 def _dtypes_in_order(names: Iterable[str]) -> tuple[str, ...]:

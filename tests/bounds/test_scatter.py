@@ -84,7 +84,7 @@ MATMUL = OpVersion("", "MatMul", 13)
 
 
 def given(op: OpVersion, *inputs: Any) -> Want:
-    return replace(reference(op, {}, *inputs), given=True)
+    return replace(reference(op, {}, *inputs), of_own_data=True)
 
 
 def in_sequence(a: Any, b: Any) -> Any:
@@ -104,7 +104,7 @@ def test_narrow_factors_of_given_data_are_warned_of_though_the_bound_admits_them
     assert found.used < 1
     assert found.problem == "precision"
     assert "float16 or TF32" in found.remark
-    assert compare(replace(of, given=False), of.values.astype(np.float32)).problem is None
+    assert compare(replace(of, of_own_data=False), of.values.astype(np.float32)).problem is None
     assert compare(of, in_sequence(a, b)).problem is None
 
 
@@ -117,7 +117,7 @@ def test_equal_terms_whose_roundings_are_alike_accuse_no_running_sum() -> None:
     assert far > SCATTER
     assert not scatters_independently(of)
     assert compare(of, honest).problem is None
-    assert compare(replace(of, drawn=True), honest).problem == "precision"
+    assert compare(replace(of, of_random_data=True), honest).problem == "precision"
 
 
 def test_too_many_terms_to_add_up_one_by_one_are_not_judged(monkeypatch) -> None:

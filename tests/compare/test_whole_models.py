@@ -85,7 +85,7 @@ def test_what_is_said_of_errors_of_a_model(snapshot: Any) -> None:
         y, how = [*more, None, {}][:2] if more else (None, {})
         y = np.linspace(1, 2, len(errors)) if y is None else y
         bound = Model((Tier("plain", arithmetic(2.0**-52)),), **(how or {}))
-        found = judged(y, y * (1 + errors * U), bound, FLOAT64, whole=True, drawn=True)
+        found = judged(y, y * (1 + errors * U), bound, FLOAT64, whole=True, of_random_data=True)
         lines += [f"{name}: {found.problem}, wrong {found.wrong}, unjudged {found.unjudged}"]
         lines += [f"    {found.remark}"]
     snapshot("models", "\n".join(lines) + "\n")

@@ -71,7 +71,10 @@ def weights_by_target(coefficients: Sequence[float], targets: int) -> NDArray[np
 
 
 def rows_of_features(X: Tensor) -> Tensor:
-    """Return features [N, F] as they are, and [F] as [1, F]; InvalidNode for other ranks."""
+    """Return features [N, F] as they are, and [F] as [1, F].
+
+    Raises InvalidNode for another rank than 1 and 2. N and F may be 0.
+    """
     reject(X.ndim not in (1, 2), f"rank {X.ndim}; allowed: 1, 2")
     return X if X.ndim == 2 else xp.reshape(X, (1, X.shape[0]))
 

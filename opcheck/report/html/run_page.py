@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 from opcheck import __version__, grouping
 from opcheck.analysis import is_failure, outcome, reds, reds_of
 from opcheck.model import Header, Known, Picture, Record, Run, Verdict
+from opcheck.model.result import ComparisonRecord, ElementRecord
 from opcheck.report import markdown, plain_text, totals
 
 #: The most characters shown of a backend's text, which may have 10 MB.
@@ -36,6 +37,12 @@ _MIN_ROOM = 1_000_000
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 #: The most characters of a text in the list.
 _MAX_IN_LIST = 300
+#: A larger error, in parts of what is allowed, is shown as more than this.
+_MAX_USED = 1000
+#: A largest distance that is shown although none of the worst elements has it.
+_FEW_ULP = 1000
+#: A zero, as values of elements are written.
+_ZERO = re.compile(r"[-+]?0+(\.0*)?")
 
 
 def backend_text(text: str, limit: int = MAX_BACKEND_TEXT) -> str:
@@ -105,7 +112,33 @@ def _share(part: int, whole: int) -> str:
 
 def _used(share: float) -> str:
     """Return in words what part of the allowed error an answer has."""
-    return "∞: no error is allowed" if share == inf else f"{share:.3g} × what is allowed"
+    if share == inf:
+        return "∞: no error is allowed"
+    if share > _MAX_USED:
+        return f"more than {_MAX_USED:,} × what is allowed"
+    return f"{share:.3g} × what is allowed"
+
+
+def _ulp(element: ElementRecord) -> str:
+    """Return the distance in ULP; "" if the values differ in sign or one is 0.
+
+    Such a distance counts the numbers around 0 and tells nothing about the error.
+    """
+    is_negative = element.want.startswith("-"), element.got.startswith("-")
+    has_zero = any(_ZERO.fullmatch(text) for text in (element.want, element.got))
+    if element.ulp is None or (element.ulp and (has_zero or len({*is_negative}) > 1)):
+        return ""
+    return f"{element.ulp:,}"
+
+
+def _max_ulp(comparison: ComparisonRecord) -> str:
+    """Return the largest distance in ULP, "" if it is between values around 0."""
+    if comparison.max_ulp is None:
+        return ""
+    largest = f"{comparison.max_ulp:,}"
+    of_worst = [element for element in comparison.worst if element.ulp == comparison.max_ulp]
+    is_known = not comparison.worst or any(_ulp(element) for element in of_worst)
+    return largest if is_known or comparison.max_ulp <= _FEW_ULP else ""
 
 
 @cache
@@ -120,6 +153,7 @@ def _environment() -> Any:
         "breakable": _breakable,
     }
     environment.globals |= {"share": _share, "used": _used, "made_by": __version__}
+    environment.globals |= {"ulp": _ulp, "max_ulp": _max_ulp}
     return environment
 
 
@@ -338,7 +372,6 @@ def lines(run: Run) -> Iterator[str]:
     broken = broken_backends(header, records, red)
     groups = [group for *_, of_backend in broken for group in of_backend]
     room = max(_MAX_PAGE - ROOM - len(data), _MIN_ROOM)
-    dtypes, matrix = totals.matrix(header, records, red)
     plots = Plots()
     report = partial(_report, plots=plots, rows=rows, red=red)
     yield from document(
@@ -349,8 +382,9 @@ def lines(run: Run) -> Iterator[str]:
         code=int(code),
         meaning=meaning,
         totals=totals.by_backend(header, records, red),
-        dtypes=dtypes,
-        matrix=matrix,
+        matrix=totals.matrix(header, records, red),
+        types=sorted({record.dtype or totals.NONE for record in records}),
+        operators=sorted({record.op for record in records}),
         verdicts=totals.counted(records, red),
         broken=broken,
         failures=sum(len(group.failures) for group in groups),
@@ -541,4 +575,6 @@ def _in_json(used: float | None) -> float | str | None:
     """Return a share of the allowed error in three digits; JSON has no infinity."""
     if used is None:
         return None
-    return "∞" if used == inf else float(f"{used:.3g}")
+    if used == inf:
+        return "∞"
+    return f"> {_MAX_USED:,}" if used > _MAX_USED else float(f"{used:.3g}")

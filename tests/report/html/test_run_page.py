@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from opcheck.analysis import outcome
-from opcheck.model import Diagnosis, Ending, Verdict
+from opcheck.model import Diagnosis, Ending, OpVersion, Verdict
 from opcheck.report import plain_text
 from opcheck.report.html import run_page
 from tests.examples import examples
@@ -44,7 +44,6 @@ def test_each_failure_explains_itself(everything):
         "“1 if the element is the first maximum value, 0 otherwise”",
         "the last of equal maxima won (last_of_ties)",
         "output: exactly where axis 0 is 1",
-        "1,065,353,216",
         "9 of 12 elements wrong",
         "The 2 worst are shown.",
         "used ∞: no error is allowed",
@@ -59,6 +58,89 @@ def test_the_matrix_says_every_verdict_in_signs_and_numbers(everything):
     told = re.sub(r"<.*?>", " ", cell).split()
     assert {*told} == {*"BCMTSFDEU?WK✓≡–", "1"}
     assert len(told) == 2 * len(Verdict) + 2  # and what the engine says of itself
+
+
+def test_a_distance_across_zero_is_not_shown(everything):
+    # It is 1 where 0 is right, as far as all numbers between them.
+    assert "1,065,353,216" not in Seen(everything).text
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "ulp", "shown"),
+    [
+        ("0.5", "0.25", 8_388_608, "8,388,608"),
+        ("0", "1e-07", 900_000_000, ""),
+        ("-0.0", "1", 1_065_353_216, ""),
+        ("0.5", "-0.5", 2_113_929_216, ""),
+        ("0", "-0", 0, "0"),
+        ("1", "nan", None, ""),
+    ],
+)
+def test_a_distance_is_shown_between_numbers_of_one_sign(want, got, ulp, shown):
+    failure = record(Verdict.FAIL, comparisons=(WRONG,))
+    (compared,) = failure.comparisons
+    element = replace(compared.worst[0], want=want, got=got, ulp=ulp)
+    compared = replace(compared, worst=(element,), max_ulp=ulp)
+    page = page_of(run_of(replace(failure, comparisons=(compared,))))
+    row = re.search(r'class="diff".*?<tbody>\s*<tr>(.*?)\n', page, re.DOTALL)
+    assert row
+    _, _, _, _, _, distance, _ = re.split("<td[^>]*>", row[1])
+    assert distance == shown
+    assert ("ULP</b>" in page) == bool(shown)
+
+
+@pytest.mark.parametrize(("used", "words"), [(2.5, "2.5 ×"), (6.48e43, "more than 1,000 ×")])
+def test_a_huge_error_is_shown_as_more_than_a_thousand_times(used, words):
+    wrong = replace(WRONG, used=used)
+    page = page_of(run_of(record(Verdict.FAIL, comparisons=(wrong,))))
+    assert f"{words} what is allowed" in Seen(page).text
+    assert "e+43" not in page
+
+
+def test_what_is_wrong_stands_above_the_matrix(everything):
+    places = [
+        everything.index(f'<section id="{name}"') for name in ("totals", "failures", "matrix")
+    ]
+    assert places == sorted(places)
+
+
+def rows_of(page):
+    """The operator versions of the matrix."""
+    return re.findall(r'<th scope="rowgroup" rowspan="\d+">([\w<>-]+?)(?:<th|$)', page)
+
+
+def test_operators_with_most_failures_come_first_and_unsupported_ones_are_folded():
+    relu, gelu, conv = (OpVersion("", name, 13) for name in ("Relu", "Gelu", "Conv"))
+    records = [
+        record(op=gelu),
+        record(Verdict.FAIL, op=relu),
+        record(Verdict.UNSUPPORTED, op=conv),
+        record(op=relu),
+    ]
+    page = page_of(run_of(*records))
+    assert rows_of(page) == ["Relu-13", "Gelu-13"]
+    assert "1 operator version is unsupported by every backend of this run" in page
+
+
+def test_an_unsupported_operator_that_fails_the_run_has_a_row():
+    run = run_of(record(Verdict.UNSUPPORTED))
+    required = replace(run, header=replace(run.header, require_supported=True))
+    assert rows_of(page_of(required)) == ["Hardmax-13"]
+
+
+def test_types_have_no_column_if_no_case_has_one():
+    assert "<th>all</tr>" in page_of(run_of(record(dtype=None)))
+    assert "<th>all<th>float32<th>mixed</tr>" in page_of(run_of(record(), record(dtype=None)))
+
+
+@pytest.mark.parametrize(
+    ("strict", "conforming", "share"), [(False, 2, "100.0 %"), (True, 1, "50.0 %")]
+)
+def test_a_warning_conforms_unless_it_fails_the_run(strict, conforming, share):
+    run = run_of(record(), record(Verdict.WARN))
+    page = page_of(replace(run, header=replace(run.header, strict=strict)))
+    cells = re.findall(r'<td class="num" data-label="[\w ]+">([^<]+)', page)
+    assert cells[:4] == [str(conforming), str(conforming - 1), "2", share]
 
 
 def test_its_head_says_what_the_run_amounts_to(everything):

@@ -494,7 +494,7 @@ def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
         assert len(alone.processors((defect,))) == kinds
         assert ("**Seen on one kind" in "".join(page._by_hand(alone, defect))) is (kinds == 1)
     wrong = replace(one, by_hand=({**hand, "outcome": confirm.CONTROL},))
-    assert "Not confirmed" in "".join(page._by_hand(wrong, defect))
+    assert "Not reproduced" in "".join(page._by_hand(wrong, defect))
 
 
 def test_a_broken_ledger_is_reported_before_anything_runs(tmp_path, monkeypatch, capsys):

@@ -324,7 +324,8 @@ def stft(
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
     other than 0 and 1, and one side of a complex signal; ONE_ELEMENT_AS_A_SCALAR may refuse too.
     Raises NotSupported for a step below 1, and for frames that are empty or longer than the signal
-    by more than a step; while judging, also for infinity and NaN in the signal.
+    by more than a step; while judging, also for infinity and NaN in the signal. Raises MemoryError
+    for a transform of more than 2^28 factors.
     """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     check_signal(signal, onesided)
@@ -354,7 +355,10 @@ STFT.formula(build=stft_by)(transformed)
 
 
 def scaled_by_length(x: Array, request: Request, power: float) -> Array:
-    """Return the transform times a power of its length, for mutants."""
+    """Return the transform times a power of its length, for mutants.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x, request) * request.length**power
 
 
@@ -486,7 +490,8 @@ def all_but_the_first_twice(x: Array, request: Request) -> Array:
 def spectra(signal: Array, framing: Framing) -> Array:
     """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
 
-    Raises NotSupported for frames without elements or longer than the signal by more than a step.
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
     """
     return spectra_of_frames(transformed, signal, framing)
 
@@ -494,7 +499,8 @@ def spectra(signal: Array, framing: Framing) -> Array:
 def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int) -> Array:
     """Return the spectra of a signal with so many zeros before and behind it.
 
-    Raises NotSupported for frames without elements or longer than that by more than a step.
+    Raises NotSupported for frames without elements or longer than that by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
     """
     return spectra(np.pad(signal, [(0, 0), (before, behind), (0, 0)]), framing)
 

@@ -355,7 +355,8 @@ def gate_of(
 def by_heads(x: Tensor | None, kv_num_heads: int) -> Tensor | None:
     """Return decay or beta as [B, heads, T, elements of each]; None of None.
 
-    heads: kv_num_heads, or 1 if there is one element for all.
+    heads: kv_num_heads, or 1 if there is one element for all. Raises InvalidNode if there are none,
+    or if heads do not share them evenly.
     """
     return None if x is None else split_heads(x, min(x.shape[2], kv_num_heads))
 

@@ -107,7 +107,7 @@ def test_who_refuses_everything_passes_no_case_at_all(stage: str, of_part) -> No
     assert len(found) > len(asked) > 200
     assert {result.case.rule for result in asked} == {"must", "should", "open"}
     for result in asked:
-        assert result.reason.startswith("refuses its legal twin too")
+        assert result.reason.startswith("refuses its legal ")
         assert result.verdict is (Verdict.WARN if result.case.rule == "should" else Verdict.ERROR)
 
 
@@ -118,4 +118,4 @@ def test_who_accepts_everything_fails_every_rejection() -> None:
     assert {result.case.rule for result in rejected} == {"must", "should"}
     for result in rejected:
         assert result.verdict is (Verdict.FAIL if result.case.rule == "must" else Verdict.WARN)
-        assert result.reason.startswith("accepts an invalid model")
+        assert result.reason.startswith("accepts an invalid ")

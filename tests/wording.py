@@ -28,8 +28,12 @@ _INDENT = "    "
 #: What onnx and Python say in a message of ours, which differs from release to release.
 _OF_OTHERS = re.compile(
     r"(Error parsing message|No Op registered|The model does not have|'utf-8' codec|Exceeds the"
-    r"|the magic string|Unable to extract tag).*"
+    r"|the magic string|Unable to extract tag|it has \w+ExecutionProvider).*"
 )
+#: An option that does not exist, which each release of click words and helps with in another way.
+_NO_OPTION = re.compile(r"No such option:? '?(-[\w-]+)'?.*")
+#: A backend of an installed package, with its version.
+_RELEASE = re.compile(r"\b(numpy|onnxruntime|openvino|reference|torch|tract)(\?\S*)? \d+\.\d\S*")
 _LINE = re.compile(r"((?:\{root\}|opcheck|tests)/[\w/]+\.py):\d+")
 _HASH = re.compile(r"\b[0-9a-f]{12}…")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -37,9 +41,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 Texts = dict[str, str]
 
 
-def lines_with(text: str, part: str) -> str:
-    """Return the lines of a text that have this part; there must be one."""
-    found = [line for line in text.splitlines() if part in line]
+def lines_with(text: str | Sequence[str], part: str) -> str:
+    """Return the lines of a text, or of a list of lines, that have this part; at least one must."""
+    lines = text.splitlines() if isinstance(text, str) else text
+    found = [line for line in lines if part in line]
     assert found, f"no line has {part!r}:\n{text}"
     return "\n".join(found)
 
@@ -131,6 +136,8 @@ class Wording:
             text = text.replace(place, name)
         text = "\n".join(line.rstrip() for line in text.splitlines()).strip()
         text = _OF_OTHERS.sub("{a text of others}", text)
+        text = _NO_OPTION.sub(r"No such option '\1'", text)
+        text = _RELEASE.sub(r"\1\2 {release}", text)
         text = _HASH.sub("{hash}…", text)
         text = _LINE.sub(r"\1:{line}", text)
         return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -282,7 +282,8 @@ def verify(given: VerifyOptions) -> None:
     counts = f"{plural(findings.confirmed, 'verdict')} confirmed, {findings.alone:,} as handed in"
     click.echo(f"{counts}; {len(run.records):,} of the {plural(scope.total, 'case')} here")
     if scope.apart:
-        unknown = f"{plural(len(scope.apart), 'case')} are not those here"
+        count = len(scope.apart)
+        unknown = plural(count, "case is not one here", "cases are not those here")
         message = f"{unknown}: {one_line(few(scope.apart, 3))}"
         console.print_and_exit(Exit.UNUSABLE, message)
     if scope.missing:

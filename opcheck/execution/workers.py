@@ -106,7 +106,9 @@ def connect(pools: Sequence[Pool]) -> None:
         info = pool.connected()
         other = by_address.setdefault(info.address, pool)
         if other is not pool:
-            names = " and ".join(dict.fromkeys([repr(other.address), repr(pool.address)]))
+            if other.address == pool.address:
+                raise UsageError(f"backend {info.address!r} is named twice")
+            names = f"{other.address!r} and {pool.address!r}"
             raise UsageError(f"{names} name the same backend, {info.address!r}")
         interrupt.safe_place()
 

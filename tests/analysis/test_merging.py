@@ -79,7 +79,7 @@ def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
     totals = {run.header.shard[1] for run in parts if run.header.shard}
     parts = data.draw(st.permutations(parts))
     if len(totals) > 1:
-        assert "the shards are counted differently" in refusal(*parts)[0]
+        assert "are counted differently" in refusal(*parts)[0]
         return
     whole, lacks = joined(*parts)
     assert lacks == ()
@@ -96,8 +96,8 @@ def test_whatever_is_parted_can_be_joined(data: st.DataObject) -> None:
 
 def test_a_missing_shard_is_named(wording: Wording) -> None:
     whole, lacks = joined(part(shard=(1, 4)), part(shard=(3, 4)))
-    missing = [f"  shard {number} of 4 is missing" for number in (2, 4)]
-    assert lacks[:3] == ("acme: 3 of 6 results", *missing)
+    assert lacks[0] == "acme: 3 of 6 results"
+    assert [line.split()[:2] for line in lacks[1:3]] == [["shard", "2"], ["shard", "4"]]
     assert not whole.complete
     assert outcome(whole)[0] is Exit.UNUSABLE
     assert whole.ending is not None

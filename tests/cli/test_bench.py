@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -13,6 +14,7 @@ from opcheck.errors import Unwritable
 from opcheck.report import timings
 from opcheck.timing import Compared, Missing, TimingChange
 from tests.execution.bench.suite import CASES, SPINNING
+from tests.wording import lines_with
 
 pytestmark = [pytest.mark.processes, pytest.mark.starts_early]
 
@@ -58,17 +60,17 @@ def test_a_row_shows_time_ratio_and_rate_and_whoever_is_wrong_none(bench):
     assert "Hardmax-13 float32 [4, 25]: 800 bytes must move" in found.stdout
     assert re.search(r"[2-9]\.\d+ ms .* slower ", found.stdout, re.MULTILINE)
     assert re.search(r"baseline", next(line for line in lines if line.startswith("numpy ")))
-    assert "fail: output: 96 of 100 elements" in " ".join(found.stdout.split())
+    assert "96 of 100 elements" in " ".join(found.stdout.split())
     assert lines[-1] == "exit 0: 1 case, 2 timings"
 
 
 @pytest.mark.gate
-def test_another_backend_may_be_what_ratios_are_to(bench):
+def test_another_backend_may_be_what_ratios_are_to(bench, wording):
     found = bench("-b", "numpy", "-b", SPIN, "-k", "one or two or 1x30", "--base", SPIN)
-    assert f"Geometric mean of the ratios to {SPIN}, over 3 cases" in found.stdout
+    assert lines_with(found.stdout, "Geometric mean of") == wording
 
 
-def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
+def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path, wording):
     old, new = (str(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
     words = ["-b", f"{SPIN}?seconds=0.001", "-k", "one"]
     assert bench(*words, "--save", old).exit_code == 0
@@ -78,7 +80,7 @@ def test_the_samples_are_kept_and_can_be_compared(bench, run, tmp_path):
     assert footer["complete"] is True
     limit = "--max-regression", "900%", "--unclear", "pass"
     again = bench(*words, "--save", new, "--baseline", old, *limit, code=0)
-    assert "no row is clearly slower than before by more than 900 %" in again.stdout
+    assert lines_with(again.stdout, "no row is") == wording
     assert "Hardmax/one" in run("bench", "--compare", old, new, *limit, code=0).stdout
 
 
@@ -115,12 +117,12 @@ def old(saved, tmp_path):
     return write
 
 
-def test_what_became_slower_closes_the_gate(bench, old):
+def test_what_became_slower_closes_the_gate(bench, old, wording):
     """The same address is another build: its module says how long it takes."""
     file = old(("seconds=0.001", "seconds=0.02"))
     found = bench("-b", f"{SPIN}?seconds=0.02", "-k", "one or two", "--baseline", file, code=3)
-    said = "2 slower than before by more than 5 %, and so are all together; 0 of 2 unclear"
-    assert found.stdout.splitlines()[-1].endswith(said)
+    last = found.stdout.splitlines()[-1]
+    assert last.rpartition(" timings; ")[2] == wording
 
 
 def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tmp_path):
@@ -138,26 +140,30 @@ def test_a_row_that_has_no_time_any_more_is_worse_than_a_slower_one(run, old, tm
 
 @pytest.mark.sampled(3, evenly=True)
 @pytest.mark.parametrize(
-    ("words", "replaced", "said"),
+    ("words", "replaced"),
     [
-        ("--threads 2", (), "cannot be compared with this run: threads 1 there, 2 here"),
-        ("--cold", (), "caches warm there, cold here"),
-        ("-b numpy", (), "backend numpy absent there, "),
-        ("-k one", (), "cases of one run only Hardmax/two there, absent here"),
-        ("", (('"warm":0.03', '"warm":0.5'),), "warm-up 0.5 s there, 0.03 s here"),
-        ("", (('"cores":', '"cores":1'),), "processors 1"),
-        ("", (('"digest":"', '"digest":"f'),), "for Hardmax/one as it is and 1 more"),
-        ("", ((SPIN, f"{SPIN}ning"),), "Spinning?seconds=0.001 1.0 there, absent here"),
+        ("--threads 2", ()),
+        ("--cold", ()),
+        ("-b numpy", ()),
+        ("-k one", ()),
+        ("", (('"warm":0.03', '"warm":0.5'),)),
+        ("", (('"cores":', '"cores":1'),)),
+        ("", (('"digest":"', '"digest":"f'),)),
+        ("", ((SPIN, f"{SPIN}ning"),)),
     ],
 )
-def test_a_baseline_of_something_else_is_refused_before_any_run(bench, old, words, replaced, said):
+def test_a_baseline_of_something_else_is_refused_before_any_run(
+    bench, old, words, replaced, wording
+):
     usual = ["-b", f"{SPIN}?seconds=0.001", "-k", "one or two", "--baseline", old(*replaced)]
     found = bench(*usual, *words.split(), code=2)
-    assert said in found.stderr
+    text = found.stderr.replace(f"{np.__version__} here", "{numpy} here")
+    text = re.sub(r"processors \d+ there, \d+ here", "processors 12 there, 2 here", text)
+    assert text == wording
     assert "GB/s" not in found.stdout
 
 
-def test_a_baseline_without_a_time_that_is_asked_for_is_refused(bench, old):
+def test_a_baseline_without_a_time_that_is_asked_for_is_refused(bench, old, wording):
     path = Path(old())
     lines = path.read_text().splitlines()
     row = json.loads(lines[2])
@@ -165,7 +171,7 @@ def test_a_baseline_without_a_time_that_is_asked_for_is_refused(bench, old):
     path.write_text("\n".join([*lines[:2], json.dumps(row), lines[3]]))
     address = f"{SPIN}?seconds=0.001"
     found = bench("-b", address, "-k", "one or two", "--baseline", str(path), code=2)
-    assert f"has no time of {address} for Hardmax/two" in found.stderr
+    assert found.stderr == wording
 
 
 def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
@@ -173,8 +179,7 @@ def test_saved_runs_of_different_company_have_no_verdict(run, old, tmp_path):
     alone.write_text(Path(old()).read_text())
     both = old(('"backends":{', '"backends":{"numpy":"1",'))
     found = run("bench", "--compare", both, str(alone), "--unclear", "pass", code=5)
-    said = "exit 5: the runs cannot be compared: backend numpy 1 there, absent here; "
-    assert found.stdout.splitlines()[-1].startswith(said)
+    assert "backend numpy 1 there" in found.stdout.splitlines()[-1]
 
 
 @pytest.mark.sampled(2)
@@ -215,12 +220,11 @@ def test_a_gate_may_ask_for_a_clear_answer_and_always_counts_unclear_ones(change
     assert said.endswith(f"; {changes.count(UNCLEAR)} of {len(changes)} unclear")
 
 
-def test_a_row_that_cannot_be_compared_is_not_clear():
+def test_a_row_that_cannot_be_compared_is_not_clear(wording):
     found = Compared((CLEAR,), (Missing("y", "b", "no such case"),))
-    assert TimingGate(0.05, "fail").verdict(found) == (
-        5,
-        "undecided whether slower than before by more than 5 %; 1 of 2 unclear",
-    )
+    code, meaning = TimingGate(0.05, "fail").verdict(found)
+    assert code == 5
+    assert meaning == wording
 
 
 def test_rows_that_cannot_be_compared_are_unclear_rows_of_a_gate():
@@ -237,26 +241,26 @@ def test_a_case_may_be_timed_in_several_sizes(bench):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code"),
     [
-        (["--base", "numpi"], 2, "--base numpi: no such backend takes part"),
-        (["--max-regression", "5%"], 2, "--max-regression needs --base BACKEND, or a saved"),
-        (["--max-regression", "5%", "--base", "numpy"], 2, "name another backend by -b"),
-        (["--max-regression", "1%", "--base", "numpy"], 2, "1%: 2% is the least"),
-        (["--unclear", "fail"], 2, "--unclear needs --baseline, --compare or --max-regression"),
-        (["--max-regression", "-5%"], 2, "-0.05 is not in the range"),
-        (["--max-regression", "2%", "--baseline", "x"], 2, "2%: 3% is the least"),
-        (["--baseline", "nowhere.jsonl"], 2, "nowhere.jsonl"),
-        (["--workers", "2"], 2, "2 is not in the range"),
-        (["--save", "no/a.jsonl"], 2, "--save no/a.jsonl: there is no folder no"),
-        (["--compare", "a", "b"], 2, "--compare measures nothing: leave PATH out"),
-        (["-k", "nothing"], 5, "no bench case matches"),
-        (["-b", "nobody"], 2, "nobody"),
+        (["--base", "numpi"], 2),
+        (["--max-regression", "5%"], 2),
+        (["--max-regression", "5%", "--base", "numpy"], 2),
+        (["--max-regression", "1%", "--base", "numpy"], 2),
+        (["--unclear", "fail"], 2),
+        (["--max-regression", "-5%"], 2),
+        (["--max-regression", "2%", "--baseline", "x"], 2),
+        (["--baseline", "nowhere.jsonl"], 2),
+        (["--workers", "2"], 2),
+        (["--save", "no/a.jsonl"], 2),
+        (["--compare", "a", "b"], 2),
+        (["-k", "nothing"], 5),
+        (["-b", "nobody"], 2),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
+def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, wording):
     found = bench(*(["-b", "numpy"] if "-b" not in words else []), *words, code=code)
-    assert said in found.stderr
+    assert found.stderr == wording
     assert "GB/s" not in found.stdout
 
 
@@ -269,6 +273,7 @@ def test_bad_input_is_told_and_nothing_is_timed(bench, words, code, said):
         ["--case", "Softmax/nothing"],
         ["--opset", "3"],
     ],
+    ids=" ".join,
 )
 def test_what_no_bench_list_has_is_an_error(run, words, wording):
     assert run("bench", *words, code=2).stderr == wording
@@ -292,7 +297,7 @@ def test_an_operator_without_bench_cases_is_timed_on_a_derived_one(run, tmp_path
     words = ["bench", "--op", "Relu", "--quick", "-b", "numpy", "--report", "csv=times.csv"]
     found = run(*words, code=0)
     assert "Relu/derived@opset=14,dtype=float32" in found.stdout
-    assert "derived: a shipped case, made larger" in found.stdout
+    assert "derived: a shipped" in found.stdout
     assert len((tmp_path / "times.csv").read_text().splitlines()) == 2
 
 
@@ -313,7 +318,7 @@ def test_a_quick_look_leaves_out_large_cases_unless_they_are_named(run):
 
 def test_a_benchmark_says_first_how_long_it_takes(bench):
     found = bench("-b", "numpy", "-k", "one", code=0)
-    assert "timing 1 case on 1 backend takes about 5 s on a quiet machine" in found.stderr
+    assert "takes about 5 s" in found.stderr
 
 
 def test_a_benchmark_is_also_written_in_other_formats(bench, run, tmp_path):
@@ -330,7 +335,9 @@ def test_a_report_that_cannot_be_written_is_refused_first(bench, report):
     assert "--report" in bench("-b", "numpy", "--report", report, code=2).stderr
 
 
-def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, monkeypatch):
+def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(
+    bench, tmp_path, monkeypatch, wording
+):
     write = timings.write
 
     def full(path, *rows, complete):
@@ -341,28 +348,27 @@ def test_a_benchmark_that_cannot_be_kept_is_shown_all_the_same(bench, tmp_path, 
     monkeypatch.setattr(timings, "write", full)
     found = bench("-b", "numpy", "-k", "one", "--save", str(tmp_path / "a.jsonl"), code=4)
     assert "GB/s" in found.stdout
-    assert "a.jsonl cannot be written: the disk is full" in found.stderr
+    assert lines_with(found.stderr, "cannot be written") == wording
 
 
-def test_a_baseline_is_not_written_over(bench, tmp_path):
+def test_a_baseline_is_not_written_over(bench, tmp_path, wording):
     old = tmp_path / "a.jsonl"
     assert bench("-b", SPIN, "-k", "one", "--save", str(old)).exit_code == 0
     found = bench("-b", SPIN, "-k", "one", "--save", str(old), "--baseline", str(old), code=2)
-    assert f"--save {old}: the same command names this file twice" in found.stderr
+    assert found.stderr == wording
 
 
-def test_cases_without_an_answer_that_takes_time_are_told(bench, tmp_path):
+def test_cases_without_an_answer_that_takes_time_are_told(bench, tmp_path, wording):
     path = tmp_path / "g.yaml"
     entry = "{name: a, attrs: {axis: 0}, inputs: {input: {shape: [0, 2], constant: 0}}}"
     path.write_text(f"op: Hardmax\nopset: 13\ndtype: float32\nbench:\n- {entry}\n")
     found = bench("-b", "numpy", cases=str(path), code=2)
-    assert "not timed: Hardmax/a: a tensor of it has no element" in found.stderr
-    assert "none of the cases can be timed" in found.stderr
+    assert found.stderr == wording
 
 
-def test_nothing_timed_is_no_success(bench):
+def test_nothing_timed_is_no_success(bench, wording):
     found = bench("-b", LIES, "-k", "one", code=5)
-    assert found.stdout.splitlines()[-1] == "exit 5: nothing was timed"
+    assert found.stdout.splitlines()[-1] == wording
 
 
 def test_threads_are_asked_for_and_shown(bench):

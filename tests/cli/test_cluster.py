@@ -139,7 +139,7 @@ def test_cells_and_mutants_are_those_of_one_process(run, workers):
         found = run(*words.split(), "--cluster", workers, code=one.exit_code)
         assert one.stdout == found.stdout != ""
         assert one.stderr == found.stderr
-    assert "no jobs on a cluster" in run(*mutate.split(), "-j", "2", "--cluster", workers).stderr
+    assert "no jobs on" in run(*mutate.split(), "-j", "2", "--cluster", workers).stderr
 
 
 @pytest.mark.gate
@@ -156,7 +156,7 @@ def test_hosts_time_shares_and_none_unlike_the_others(run, workers, tmp_path, mo
     assert all(row["host"] and row["timings"][0]["samples"]["round"] for row in (*rows, *again))
     unlike = {"processor": ("a", "b")}
     monkeypatch.setattr(cluster.timings, "differences", lambda *_: unlike)
-    assert "hosts whose times cannot be" in run(*words, "--cluster", workers, code=4).stderr
+    assert "whose times cannot" in run(*words, "--cluster", workers, code=4).stderr
 
 
 @pytest.mark.gate
@@ -248,7 +248,7 @@ def test_other_software_on_a_worker_is_refused(asked, run, workers, monkeypatch)
     )
     error = asked("Slow", "a", code=4).stderr
     assert error.count(": it has onnx 1.2") == 2
-    assert "and this run onnx 1.0" in error
+    assert "this run onnx 1.0" in error
     for command in ("mutate", "support", "bench"):
         words = command, "--op", "Hardmax", "--cluster", workers
         assert run(*words, code=4).stderr.count(": it has onnx 1.2") == 2
@@ -263,7 +263,7 @@ def test_an_oracle_on_a_worker_is_the_one_that_is_here(asked, tmp_path, monkeypa
     found = asked("Slow", names, *trusted, code=1)
     assert verdicts(found) == {"right": "pass", "wrong": "fail"}
     monkeypatch.setenv("PLACE", "here")
-    assert "gold is gold anywhere" in asked("Slow", names, *trusted, code=4).stderr
+    assert "gold anywhere" in asked("Slow", names, *trusted, code=4).stderr
 
 
 @pytest.mark.gate
@@ -276,7 +276,7 @@ def test_other_data_on_a_worker_end_the_run(asked, tmp_path, monkeypatch):
 
     monkeypatch.setattr(cluster.Recorder, "__init__", changed)
     found = asked("Slow", "a", code=4)
-    assert "it has other data for Identity/a" in found.stderr
+    assert "other data for Identity/a" in found.stderr
     assert verdicts(found) == {}
 
 
@@ -285,8 +285,8 @@ def test_what_is_wrong_with_a_cluster_is_said(asked, run, tmp_path):
         assert "write local:4" in asked("Slow", "a", place=place, code=2).stderr
     for command in "mutate", "support", "bench":
         assert "write local:4" in run(command, "--op", "Hardmax", "--cluster", "", code=2).stderr
-    assert "start one: dask scheduler" in asked("Slow", "a", place="127.0.0.1:9", code=4).stderr
-    assert "no jobs on a cluster" in asked("Slow", "a", "-j", "2", code=2).stderr
+    assert "dask scheduler" in asked("Slow", "a", place="127.0.0.1:9", code=4).stderr
+    assert "no jobs on" in asked("Slow", "a", "-j", "2", code=2).stderr
     assert "leave --cluster out" in asked("Slow", "a", "--save-outputs", "o", code=2).stderr
     for backend in "Nothing", "Slow?bogus=1":
         one = run("run", "cases.yaml", "-b", f"py:mine:{backend}", code=2).stderr
@@ -297,7 +297,7 @@ def test_what_is_wrong_with_a_cluster_is_said(asked, run, tmp_path):
     table = "[backends.board]\naddress = 'py:mine:Slow'\nresources = {adreno740 = 1}\n"
     (tmp_path / "opcheck.toml").write_text(table)
     error = asked("Slow", "a", "-b", "board", code=4).stderr
-    assert "no worker for board: adreno740 1" in error
+    assert "worker for board: adreno740 1" in error
 
 
 # The next two end workers, which are started again: the last of those who share them.
@@ -315,7 +315,7 @@ def test_a_case_that_ends_each_worker_has_crashed_and_no_other(asked):
     found = asked("Killer", ["a", "deadly", *"bcdef"], code=1)
     assert verdicts(found).pop("deadly") == "crash"
     assert [*verdicts(found).values()].count("pass") == 6
-    assert "it ended each worker of the cluster" in found.stdout
+    assert "ended each worker" in found.stdout
 
 
 @pytest.mark.gate
@@ -324,7 +324,7 @@ def test_a_job_of_a_worker_that_ends_is_done_on_another_or_by_none(workers):
     with cluster.hired(workers) as there:
         there._unfit["another"] = "not used"  # so that jobs are for those that are there now
         assert sorted(there.run_jobs(job, ["a", "once", "b"])) == ["a", "b", "once"]
-        with pytest.raises(BackendUnavailable, match="a job ended each worker"):
+        with pytest.raises(BackendUnavailable, match="ended each worker"):
             [*there.run_jobs(job, ["a", "deadly"])]
         # A traceback of so many frames cannot be pickled.
         with pytest.raises(Defect, match="maximum recursion depth"):
@@ -353,6 +353,6 @@ def test_a_lost_scheduler_ends_the_run_and_nothing_is_green(start, tmp_path):
             out, error = found.communicate(timeout=100)
             other.terminate()
     assert found.returncode == 4, error
-    assert f"the scheduler at {address} was lost" in error
+    assert f"{address} was lost" in error
     assert "Traceback" not in error
     assert len(out.splitlines()) < 300

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.wording import lines_with
+
 
 @pytest.fixture
 def renamed(keep, tmp_path):
@@ -17,55 +19,58 @@ def renamed(keep, tmp_path):
     return renamed
 
 
-def test_a_backend_that_became_wrong_is_a_regression(run, renamed):
+def test_a_backend_that_became_wrong_is_a_regression(run, renamed, wording):
     old, new = renamed("old", "right"), renamed("new", "last_of_ties")
     found = run("diff", old, new, code=1)
     assert found.stderr == ""
     lines = found.stdout.splitlines()
     assert lines[0] == "newly failing: 3"
     assert lines[1].split() == ["pass", "→", "fail", "mine", "Hardmax/ties"]
-    assert "likely cause: the last of equal maxima won" in lines[2]
+    assert lines[2] == wording
     assert lines[3].strip().startswith("repeat  opcheck run cases.yaml --case Hardmax/ties -b ")
     assert lines[-1].startswith("exit 1: 3 newly failing; ")
     back = run("diff", new, old, code=0)
-    assert back.stdout.splitlines()[-1].startswith("exit 0: no regression: 3 newly passing")
+    assert back.stdout.splitlines()[-1] == wording
 
 
-def test_the_first_run_of_a_gate_and_the_next(run, renamed, tmp_path):
+def test_the_first_run_of_a_gate_and_the_next(run, renamed, tmp_path, wording):
     old = renamed("old", "right", "-k", "ties")
     new = renamed("new", "right")
     assert run("diff", old, new).exit_code == 1  # one of the new cases fails
     assert run("diff", new, old).exit_code == 4
-    assert "Left out: 3 results of mine" in run("diff", new, old, "--common", code=0).stdout
+    out = run("diff", new, old, "--common", code=0).stdout
+    assert lines_with(out, "Left out: 3 results") == wording
 
 
-def test_formats_and_files(run, renamed, tmp_path):
+def test_formats_and_files(run, renamed, tmp_path, wording):
     runs = renamed("old", "right"), renamed("new", "last_of_ties")
     for form in ("pretty", "markdown"):
         printed = run("diff", *runs, "--format", form)
         written = run("diff", *runs, "--format", form, "-o", "out")
         assert (written.exit_code, written.stdout) == (1, "")
         assert Path("out").read_bytes() == printed.stdout_bytes
-    assert "## opcheck diff: 3 newly failing" in run("diff", *runs, "--format", "markdown").stdout
+    out = run("diff", *runs, "--format", "markdown").stdout
+    assert lines_with(out, "## opcheck diff: 3 newly") == wording
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (["old"], "Missing argument 'NEW'"),
-        (["old", "none"], "none: this file cannot be read: No such file"),
-        (["none", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
-        (["-", "-"], "only one run can be on standard input"),
-        (["old", "old", "-v", "--format", "markdown"], "-v is for --format pretty, not for mark"),
-        (["old", "old", "-o", "old"], "-o old: the same command names this file twice"),
-        (["old", "old", "--format", "junit"], "'junit' is not one of"),
-        (["old", "./old"], "old and old are one file: nothing can have changed"),
+        ["old"],
+        ["old", "none"],
+        ["none", "cases.yaml"],
+        ["-", "-"],
+        ["old", "old", "-v", "--format", "markdown"],
+        ["old", "old", "-o", "old"],
+        ["old", "old", "--format", "junit"],
+        ["old", "./old"],
     ],
+    ids=" ".join,
 )
-def test_what_makes_no_sense_is_told(run, renamed, words, said):
+def test_what_makes_no_sense_is_told(run, renamed, words, wording):
     renamed("old", "right")
     found = run("diff", *words, code=2)
-    assert said in found.stderr
+    assert found.stderr == wording
     assert found.stdout == ""
 
 
@@ -87,14 +92,14 @@ def runs_of(keep, tmp_path, old: str, new: str) -> tuple[str, str]:
 def test_a_backend_with_other_options_is_the_same(run, keep, tmp_path, new) -> None:
     runs = runs_of(keep, tmp_path, "py:mine:Npu", new)
     found = run("diff", *runs, code=0)
-    assert "of OLD is compared with" in found.stderr
+    assert "of OLD is" in found.stderr
 
 
 def test_a_backend_that_became_a_profile_is_the_same(run, keep, tmp_path) -> None:
     old, new = runs_of(keep, tmp_path, "py:mine:Npu", "npu")
     text = (tmp_path / new).read_text()
     (tmp_path / new).write_text(text.replace('"of":null', '"of":"py:mine:Npu?refuses=false"'))
-    assert "of OLD is compared with" in run("diff", old, new, code=0).stderr
+    assert "of OLD is" in run("diff", old, new, code=0).stderr
 
 
 def test_backends_of_other_names_are_compared_if_both_are_named(run, keep, tmp_path) -> None:

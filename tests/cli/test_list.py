@@ -6,6 +6,7 @@ import pytest
 
 from opcheck import opset
 from opcheck.clauses import load_pages, pages_of
+from tests.wording import lines_with
 
 CASES = """\
 op: Hardmax
@@ -37,16 +38,13 @@ def test_json_is_a_record_a_line(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "printed"),
-    [((), "0 cases from 0 templates, 0 with hand-written answers\n"), (("--clauses",), "")],
+    "words",
+    [(), ("--clauses",)],
 )
-def test_a_selection_without_cases_is_no_success(run, words, printed):
+def test_a_selection_without_cases_is_no_success(run, words, wording):
     found = run("list", *words, "cases.yaml", "-k", "nothing_matches", code=5)
-    assert found.stdout == printed
-    assert (
-        found.stderr
-        == "opcheck: no case matches (keywords nothing_matches, level core; 4 without -k)\n"
-    )
+    assert found.stdout == wording
+    assert found.stderr == wording
 
 
 def test_operators_are_listed_with_commas_and_matched_by_patterns(run):
@@ -81,19 +79,19 @@ def quoting(tmp_path):
     (tmp_path / "quoting.yaml").write_text(QUOTING, encoding="utf-8")
 
 
-def test_clauses_are_the_sentences_of_the_pages_of_the_operators_at_hand(run):
+def test_clauses_are_the_sentences_of_the_pages_of_the_operators_at_hand(run, wording):
     found = run("list", "--clauses", "--op", "DML_ACTIVATION_HARDMAX1", code=0)
     assert found.stdout.startswith("DML_ACTIVATION_HARDMAX1-1  https://")
     assert "every_set_of_axes ×54" in found.stdout
-    assert "obliges nothing: it says which devices have the operator" in found.stdout
+    assert lines_with(found.stdout, "which devices have") == wording
     assert "not tested" not in found.stdout
     assert "Hardmax-13" not in found.stdout
 
 
-def test_cases_of_ones_own_count_for_what_they_quote(run, quoting):
+def test_cases_of_ones_own_count_for_what_they_quote(run, quoting, wording):
     found = run("list", "--clauses", "quoting.yaml", code=0)
     assert " 4  first_of_ties ×4" in found.stdout
-    assert "not on this page: “Default value is 1.” (quoting.yaml:10:3, 1 case)" in found.stdout
+    assert lines_with(found.stdout, "not on this") == wording
 
 
 def test_clauses_as_json_are_a_record_a_sentence(run, quoting):
@@ -107,14 +105,14 @@ def test_clauses_as_json_are_a_record_a_sentence(run, quoting):
     assert records[-1]["cases"] == ["Hardmax/of_another_version"]
 
 
-def test_an_operator_without_a_file_has_the_sentences_of_its_text(run, tmp_path):
+def test_an_operator_without_a_file_has_the_sentences_of_its_text(run, tmp_path, wording):
     (tmp_path / "neg.yaml").write_text(
         "op: Neg\ncases:\n- name: minus\n  dtype: float32\n  opset: 13\n"
         "  inputs: {X: [1]}\n  expect: {Y: [-1]}\n  tolerance: {ulp: 0}\n"
     )
     found = run("list", "--clauses", "neg.yaml", code=0)
-    assert "9 sentences: 4 tested, 2 not tested by these cases, 3 obliging nothing" in found.stdout
-    assert re.search("\nNeg takes .* 0  none of these cases\n", found.stdout)
+    assert lines_with(found.stdout, "9 sentences: 4 tested, 2 not") == wording
+    assert re.search("\nNeg takes .* 0  none ", found.stdout)
 
 
 @pytest.fixture
@@ -131,9 +129,11 @@ def uncached():
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("asked", [["--op", "Hardmax", "-k", "rank_1"], ["quoting.yaml"], []])
+@pytest.mark.parametrize(
+    "asked", [["--op", "Hardmax", "-k", "rank_1"], ["quoting.yaml"], []], ids=" ".join
+)
 def test_what_a_file_of_clauses_names_has_to_exist(
-    run, uncached, quoting, tmp_path, monkeypatch, asked
+    run, uncached, quoting, tmp_path, monkeypatch, asked, wording
 ):
     """The shipped cases decide, not those selected; what onnx words differently is told once."""
     folder = tmp_path / "onnx"
@@ -145,13 +145,7 @@ def test_what_a_file_of_clauses_names_has_to_exist(
     (folder / "hardmax.clauses.yaml").write_text(f"op: Hardmax\n{text.replace('ties', 'tie')}")
     (folder / "depth_to_space.clauses.yaml").write_text(f"op: DepthToSpac\n{text}")
     uncached()
-    assert run("list", "--clauses", *asked, code=2).stderr.splitlines() == [
-        "cases/onnx/depth_to_space.clauses.yaml:1:5: op: there is no 'DepthToSpac'"
-        " (did you mean 'DepthToSpace'?)",
-        "cases/onnx/hardmax.clauses.yaml:3:47: cases: Hardmax has no case 'first_of_tie'"
-        " (did you mean 'first_of_ties' or 'first_of_ties#16_elements'?)",
-        "2 problems in 2 files; nothing was run",
-    ]
+    assert run("list", "--clauses", *asked, code=2).stderr.splitlines() == wording
 
 
 def rows_of(stdout):
@@ -159,17 +153,16 @@ def rows_of(stdout):
     return {row[0]: [cell.strip() for cell in row[1:] if cell] for row in rows}
 
 
-def test_all_operators_are_listed_with_what_is_not_judged_and_why(run):
+def test_all_operators_are_listed_with_what_is_not_judged_and_why(run, wording):
     found = run("list", "--operators", code=0)
     rows = rows_of(found.stdout)
     assert set(map(opset.plain, opset.operators(""))) <= rows.keys()
     assert rows["Abs"] == ["1, 6, 13", "26/26"]
     assert rows["Tile"][:2] == ["1, 6, 13", "31/34"]
-    assert rows["Tile"][2].startswith("Version 1 says both")
-    known = "com.microsoft.dml: 76 operators in 76 versions, 76 judged, in 348 of 348 cells"
-    assert known in found.stdout
-    assert "ai.onnx.preview: 1 operator in 1 version, 0 judged: FlexAttention" in found.stdout
-    assert rows["Gradient"][2].startswith("Its attributes name tensors")
+    assert rows["Tile"][2] == wording
+    assert lines_with(found.stdout, "com.microsoft.dml:") == wording
+    assert lines_with(found.stdout, "ai.onnx.preview:") == wording
+    assert rows["Gradient"][2] == wording
 
 
 def test_operators_as_json_have_the_types_of_each_version(run):
@@ -187,25 +180,29 @@ def test_operators_answer_to_the_names_that_cases_have_for_them(run):
     assert "1 operator in 9 versions" in found.stdout
 
 
-def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_them(run, tmp_path):
+def test_a_version_or_operator_that_the_suites_do_not_know_is_listed_without_them(
+    run, tmp_path, wording
+):
     """As a later release of onnx has some: its cells are not judged, and nothing is made up."""
     (tmp_path / "judged.json").write_text('{"": {"Abs": {"1": "float16"}}}')
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["opcheck.suite.load"], "shipped_suites", lambda: tmp_path)
         found = run("list", "--operators", "--op", "Abs", "--op", "Acos", code=0)
     rows = rows_of(found.stdout)
-    assert rows["Abs"] == ["1, 6, 13", "1/26", "No shipped case expects an answer."]
-    assert rows["Acos"][1:] == ["0/7", "No shipped case expects an answer."]
+    assert rows["Abs"][:2] == ["1, 6, 13", "1/26"]
+    assert rows["Acos"][1] == "0/7"
+    assert [rows["Abs"][2], rows["Acos"][2]] == wording
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        (["--op", "Tyle"], "no operator 'Tyle'\n  did you mean 'Tile'"),
-        (["-k", "x"], "--operators takes no -k"),
-        (["cases.yaml"], "--operators takes no PATH"),
-        (["--clauses"], "--operators takes no --clauses"),
+        ["--op", "Tyle"],
+        ["-k", "x"],
+        ["cases.yaml"],
+        ["--clauses"],
     ],
+    ids=" ".join,
 )
-def test_operators_are_those_of_the_shipped_suites(run, line, message):
-    assert message in run("list", "--operators", *line, code=2).stderr
+def test_operators_are_those_of_the_shipped_suites(run, line, wording):
+    assert run("list", "--operators", *line, code=2).stderr == wording

@@ -16,6 +16,7 @@ from opcheck.suite import load
 from opcheck.suite.tensors import materialize
 from tests.execution.test_locate import made, saved
 from tests.models import X, model, relu, tensor, write
+from tests.wording import lines_with
 
 Y = np.maximum(X, 0)
 SUM, NEXT = (np.array([[number]], np.float32) for number in (2.0, 9.0))
@@ -34,12 +35,12 @@ def summed():
     )
 
 
-def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tmp_path):
+def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tmp_path, wording):
     write(tmp_path / "data" / "node" / "test_right", summed(), [X], [SUM])
     write(tmp_path / "data" / "node" / "test_wrong", summed(), [X], [NEXT])
     found = run("run", "data", "-b", "onnxruntime", "-b", "reference", "--report", "json=run.jsonl")
     assert found.exit_code == 1
-    assert "exit 1: does not conform: 2 fail" in found.stdout
+    assert lines_with(found.stdout, "exit 1: does not") == wording
     asked = "SVMRegressor-1 at opset 1, coefficients=[1.0, 1.0, 1.0] kernel_params=[0.0, 0.0, 0.0]"
     asked += " rho=[0.0], x float32[1, 3] [[1, -2, 3]]"
     assert f"  asked   {asked}\n" in found.stdout
@@ -53,7 +54,8 @@ def test_a_folder_of_test_data_is_judged_and_the_failure_can_be_repeated(run, tm
         ("node/test_wrong", "fail"),
         ("node/test_wrong", "fail"),
     ]
-    assert "exit 1: does not conform: 2 fail" in run("report", "run.jsonl").stdout
+    out = run("report", "run.jsonl").stdout
+    assert lines_with(out, "exit 1: does not") == wording
     shutil.copy("run.jsonl", "again.jsonl")
     assert run("diff", "run.jsonl", "again.jsonl").exit_code == 0
 
@@ -72,12 +74,12 @@ def test_they_are_listed_selected_and_saved_like_other_cases(run, tmp_path):
 
 
 @pytest.mark.gate
-def test_node_tests_are_run_by_name(run):
+def test_node_tests_are_run_by_name(run, wording):
     found = run("run", "onnx-node/hardmax_*", "-b", "numpy", "-b", "reference", "-q", code=0)
-    assert "exit 0: conforms: 14 results, nothing unexpected" in found.stdout
+    assert lines_with(found.stdout, "exit 0: conforms: 14 results,") == wording
 
 
-def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, tmp_path):
+def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, tmp_path, wording):
     proto = summed()
     for end in (proto.graph.input[0], proto.graph.output[0]):
         end.type.tensor_type.shape.dim[0].dim_param = "batch"
@@ -85,33 +87,29 @@ def test_backends_are_compared_on_a_model_that_the_engine_does_not_compute(run, 
     both = ("-b", "onnxruntime", "-b", "reference")
     found = run("run", "m.onnx", "--dim", "batch=4", *both, code=0)
     assert "onnxruntime, reference" in found.stdout
-    assert run("run", "m.onnx", *both).stderr.startswith(
-        "m.onnx: input 'x': the size of axis 0 is not fixed by the model: add --dim batch=N"
-    )
+    assert run("run", "m.onnx", *both).stderr == wording
     for wrong in ("batch", "batch=", "batch=-1", "=4", "batch=4.0"):
         assert run("run", "m.onnx", "--dim", wrong, *both).exit_code == 2
     assert run("run", "m.onnx", "--dim", "batch=4", "--dim", "batch=5", *both).exit_code == 2
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "reference").exit_code == 2
 
 
-def test_a_model_is_judged_by_the_engine(run, network, tmp_path):
+def test_a_model_is_judged_by_the_engine(run, network, tmp_path, wording):
     (tmp_path / "m.onnx").write_bytes(relu(["batch", 3]).SerializeToString())
     found = run("run", "m.onnx", "--dim", "batch=4", "-b", "py:tests.models:Negating", code=1)
-    assert "y: 12 of 12 elements wrong" in found.stdout
+    assert lines_with(found.stdout, "y: 12 of 12 elements") == wording
     assert "--dim=batch=4 --case m.onnx" in found.stdout
     assert run("run", "m.onnx", "--dim", "batch=4", "-b", "onnxruntime", code=0)
     found = run("run", network, "-b", "onnxruntime", "--format", "json", code=0)
-    assert '"reason":"y: as far off as float32 arithmetic explains, ' in found.stdout
+    assert json.loads(found.stdout.splitlines()[1])["reason"].startswith("y: as far ")
     found = run("run", network, "-b", "py:tests.models:Negating", code=1)
     assert f"  locate  opcheck locate {network} -b py:tests.models:Negating\n" in found.stdout
 
 
-def test_commands_that_take_case_files_only_say_so(run, tmp_path):
+def test_commands_that_take_case_files_only_say_so(run, tmp_path, wording):
     write(tmp_path / "data" / "test_a", relu(), [X], [Y])
     for path in ("data", "onnx-node", "m.onnx"):
-        assert run("bench", path, "-b", "numpy", code=2).stderr == (
-            f"opcheck: {path}: opcheck bench takes case files only, no models\n"
-        )
+        assert run("bench", path, "-b", "numpy", code=2).stderr == wording
 
 
 @pytest.fixture
@@ -119,29 +117,29 @@ def network(tmp_path):
     return made("convolutions", tmp_path).name
 
 
-def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_path):
+def test_the_wrong_node_is_written_as_a_case_and_as_a_script(run, network, tmp_path, wording):
     """onnx.reference computes BatchNormalization rightly; a case file says that it is wrong."""
     proto = onnx.load(network)
     norm = next(one for one in proto.graph.node if one.name == "norm")
     norm.attribute.append(helper.make_attribute("training_mode", 0))
     onnx.save(proto, network)
     found = run("locate", network, "-b", "reference", code=0)
-    assert "12 judged on their own inputs: 12 pass" in found.stdout
-    assert found.stdout.endswith("exit 0: no node is wrong\n")
+    assert lines_with(found.stdout, "12 judged on their") == wording
+    assert found.stdout.splitlines()[-1] == wording
     (tmp_path / "bad.py").write_text(BAD)
     found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
     assert "FAIL py:bad:Backend  node 4 of 12, gate\n" in found.stdout
-    assert "likely  the hyperbolic tangent" not in found.stdout
+    assert "hyperbolic tangent" not in found.stdout
     repeat = "opcheck run out/gate/case.yaml -b py:bad:Backend --no-known"
     assert f"  repeat  {repeat}\n" in found.stdout
-    assert found.stdout.endswith("exit 1: 1 wrong node, the model's answer is wrong\n")
+    assert found.stdout.splitlines()[-1] == wording
     assert run("run", "out/gate/case.yaml", "-b", "reference", code=0)
     script = tmp_path / "out" / "gate" / "show.py"
     text = script.read_text()
     assert len(text.splitlines()) <= 40
     assert "opcheck" not in text
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert "run `model` with py" in ended.stderr
+    assert lines_with(ended.stderr, "run `model` with") == wording
     script.write_text(text.replace("answers(kind))", 'answers("reference"))'))
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "largest difference at" in ended.stdout
@@ -169,15 +167,15 @@ ALONE = BAD.replace("task.model", "model_of(task).SerializeToString()").replace(
 )
 
 
-def test_a_mistake_that_depends_on_a_name_is_told_so(run, network, tmp_path):
+def test_a_mistake_that_depends_on_a_name_is_told_so(run, network, tmp_path, wording):
     (tmp_path / "bad.py").write_text(ALONE)
     found = run("locate", network, "-b", "py:bad:Backend", "-o", "out", code=1)
     assert f"  repeat  opcheck locate {network} -b py:bad:Backend\n" in found.stdout
-    assert "As a model of its own, on the same inputs, the node is right" in found.stdout
+    assert lines_with(found.stdout, "As a model") == wording
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-def test_a_model_that_shows_nothing_is_not_judged(run, network, tmp_path, rows):
+def test_a_model_that_shows_nothing_is_not_judged(run, network, tmp_path, rows, wording):
     why = "no element of an output is a number" if rows else "no output has an element"
     net = "<ir_version: 8, opset_import: ['': 17]> net (float[n] x) => (float[n] y) "
     proto = onnx.parser.parse_model(net.replace("'", '"') + "{ a = Exp (x) y = Tanh (a) }")
@@ -186,7 +184,7 @@ def test_a_model_that_shows_nothing_is_not_judged(run, network, tmp_path, rows):
     asked = ("net.onnx", "-b", "reference", "--inputs", ".")
     assert f"nothing is judged: {why}" in run("run", *asked, code=5).stdout
     found = run("locate", *asked, code=0 if rows else 5)
-    assert f"the model  unsupported: nothing is judged: {why}" in found.stdout
+    assert lines_with(found.stdout, "the model  unsupported:") == wording
 
 
 #: The engine cannot judge the answer, because rounding decides the axis.
@@ -208,22 +206,22 @@ def test_no_node_is_right_that_nobody_judged(run, tmp_path, node, code):
     onnx.save(onnx.parser.parse_model(text), tmp_path / "net.onnx")
     found = run("locate", "net.onnx", "-b", "reference", code=code)
     assert "the model  unsupported" in found.stdout
-    assert ("an output depends on unjudged node 0, turns (Loop)" in found.stdout) == bool(code)
+    assert ("turns (Loop)" in found.stdout) == bool(code)
 
 
-def test_a_pass_says_how_much_of_a_model_was_judged(run, tmp_path):
+def test_a_pass_says_how_much_of_a_model_was_judged(run, tmp_path, wording):
     nodes = [helper.make_node("Bernoulli", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["y"])]
     proto = model(nodes, [tensor("x")], [tensor("a"), tensor("y")])
     write(tmp_path / "data" / "test_a", proto, [Y / 4], [Y / 4, -Y / 4])
     found = run("run", "data", "-b", "reference", code=0)
-    assert "1 pass judged in part, 3 elements of outputs unjudged" in found.stdout
+    assert lines_with(found.stdout, "1 pass judged in") == wording
     found = run("run", "data", "-b", "reference", "--format", "json", code=0)
-    assert '"reason":"judged in part: a: its type and shape"' in found.stdout
+    assert json.loads(found.stdout.splitlines()[1])["reason"] == wording
 
 
-def test_a_networks_nodes_are_cases(run, network, tmp_path):
+def test_a_networks_nodes_are_cases(run, network, tmp_path, wording):
     found = run("extract", network, "-o", "net", code=0)
-    assert found.stdout == "exit 0: 12 nodes in 12 cases in net\n"
+    assert found.stdout == wording
     assert "# 1 node: norm\n" in (tmp_path / "net" / "batch_normalization.yaml").read_text()
     assert "12 results" in run("run", "net", "-b", "onnxruntime", code=0).stdout
     profile = [
@@ -231,12 +229,12 @@ def test_a_networks_nodes_are_cases(run, network, tmp_path):
         {"cat": "Node", "name": "fourth_kernel_time", "dur": 10},
     ]
     (tmp_path / "profile.json").write_text(json.dumps(profile))
-    assert "net has case files already" in run("extract", network, "-o", "net", code=2).stderr
+    assert run("extract", network, "-o", "net", code=2).stderr == wording
     run("extract", network, "-o", "shares", "--profile", "profile.json", code=0)
     lines = (tmp_path / "shares" / "conv.yaml").read_text().splitlines()
     notes = [line for line in lines if line.startswith("#")]
-    assert notes[0] == "# 75.0% of the time, 1 node: first"
-    assert notes[1] == "# 25.0% of the time, 1 node: fourth"
+    assert notes[0] == wording
+    assert notes[1] == wording
     endless = json.dumps([{**profile[0], "dur": np.nan}])
     for text, said in (("[" * 100_000, "recursion"), (endless, "takes nan")):
         (tmp_path / "profile.json").write_text(text)
@@ -262,10 +260,12 @@ ENCODER = f"ai.onnx.ml.LabelEncoder <keys_tensor = {TABLE}, values_tensor = {TAB
         ("int64[3]", f"{ENCODER} y = {'1, 7'.join(ENCODER.rsplit('1, 1', 1))}", MASK, None),
     ],
 )
-def test_the_cases_of_a_network_ask_what_it_asks(run, tmp_path, kind, nodes, constant, exact):
+def test_the_cases_of_a_network_ask_what_it_asks(
+    run, tmp_path, kind, nodes, constant, exact, wording
+):
     saved(tmp_path, f"net ({kind} x) => ({kind} y) {{ a = {nodes} }}", NEW, m=constant)
     found = run("extract", "net.onnx", "-o", "net", code=0)
-    assert found.stdout == "exit 0: 2 nodes in 2 cases in net\n"
+    assert found.stdout == wording
     assert "unsupported" not in run("run", "net", "-b", "numpy", code=0).stdout
     specs = [spec for case in load([tmp_path / "net"]) for spec in case.inputs if spec.initializer]
     assert exact in {None, *(identical(materialize(one), constant) for one in specs)}
@@ -308,25 +308,25 @@ WITH_MACHINE = onnx.parser.parse_model(
 )
 
 
-def test_the_time_of_nodes_that_are_left_out_is_theirs(run, tmp_path):
+def test_the_time_of_nodes_that_are_left_out_is_theirs(run, tmp_path, wording):
     onnx.save(WITH_MACHINE, tmp_path / "net.onnx")
     names = ("SVMRegressor_0", "Tanh_1", "Neg_2")
     profile = [{"cat": "Node", "name": f"{n}_kernel_time", "dur": 10} for n in (*names, "fused")]
     (tmp_path / "profile.json").write_text(json.dumps(profile))
     found = run("extract", "net.onnx", "-o", "net", "--profile", "profile.json", code=0)
-    assert "25% of the time is of nodes of other names" in found.stderr
+    assert found.stderr == wording
     left = "SVMRegressor_0, 25.0% of the time: opcheck does not know SVMRegressor-1"
     assert f"left out: {left}" in found.stderr
 
 
-def test_one_model_on_one_data_set_is_located(run, tmp_path):
+def test_one_model_on_one_data_set_is_located(run, tmp_path, wording):
     for name in ("test_a", "test_b"):
         write(tmp_path / "data" / name, WITH_MACHINE, [X], [-X, np.tanh(X)])
     found = run("locate", "data", "-b", "reference", code=2)
-    assert "data has 2 models or data sets: test_a, test_b" in found.stderr
+    assert found.stderr == wording
 
 
-def test_the_script_takes_names_for_data_and_prints_any_answer(run, tmp_path):
+def test_the_script_takes_names_for_data_and_prints_any_answer(run, tmp_path, wording):
     head = '<ir_version: 8, opset_import: ["": 17]> net (float[1, 3] x) => (float[1, 3] y) '
     proto = onnx.parser.parse_model(head + "{ p = Exp (x) n = Neg (p) y = Log (n) }")
     proto.graph.node[2].name = '"""\nprint("INJECTED")\n"""@kind@'
@@ -337,10 +337,10 @@ def test_the_script_takes_names_for_data_and_prints_any_answer(run, tmp_path):
     script.write_text(script.read_text().replace("answers(kind))", 'answers("reference"))'))
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert "INJECTED" not in ended.stdout.splitlines()
-    assert "got nan want nan" in ended.stdout
+    assert lines_with(ended.stdout, "got nan want") == wording
 
 
-def test_support_is_asked_of_what_a_network_uses(run, network):
+def test_support_is_asked_of_what_a_network_uses(run, network, wording):
     run("extract", network, "-o", "net", code=0)
     found = run(
         "support",
@@ -359,41 +359,38 @@ def test_support_is_asked_of_what_a_network_uses(run, network):
     assert {"Conv", "Relu", "Sigmoid", "BatchNormalization"} <= {*names}
     assert len(names) < 15
     found = run("support", network, "-b", "onnxruntime", code=2)
-    assert "opcheck support takes case files only, no models" in found.stderr
+    assert found.stderr == wording
 
 
-def test_inputs_are_read_from_files(run, network, tmp_path):
+def test_inputs_are_read_from_files(run, network, tmp_path, wording):
     (tmp_path / "in").mkdir()
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7, np.float32))
     fed = ("-b", "reference", "--inputs", "in")
     assert "12 judged" in run("locate", network, *fed, code=0).stdout
     run("run", network, *fed, "--report", "json=run.jsonl", code=0)
     assert "--inputs=in" in (tmp_path / "run.jsonl").read_text()
-    assert "are for one model, and 0 are named" in run("run", *fed, code=2).stderr
+    assert run("run", *fed, code=2).stderr == wording
     np.save(tmp_path / "in" / "x.npy", np.full((1, 3, 16, 16), 7.0))
     for command in ("locate", "run"):
-        asked = "'x' is float64[1, 3, 16, 16], and float32[1, 3, 16, 16] is asked for"
-        assert asked in run(command, network, *fed, code=2).stderr
+        assert run(command, network, *fed, code=2).stderr == wording
     (tmp_path / "in" / "x.npy").unlink()
     assert "input_0.pb" in run("locate", network, *fed, code=2).stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    "words",
     [
-        (["locate", "one.onnx", "-b", "reference"], "is not a model of several nodes"),
-        (["extract", "one.onnx", "-o", "net"], "is not a model of several nodes"),
-        (["locate", "none.onnx", "-b", "reference"], "there is no such file"),
-        (["locate", "NET", "-b", "reference", "--dim", "n=3"], "no model here has a size"),
-        (
-            ["extract", "NET", "-o", "net", "--profile", "one.onnx"],
-            "not a profile of ONNX Runtime",
-        ),
-        (["locate", "NET"], "Missing option '-b'"),
+        ["locate", "one.onnx", "-b", "reference"],
+        ["extract", "one.onnx", "-o", "net"],
+        ["locate", "none.onnx", "-b", "reference"],
+        ["locate", "NET", "-b", "reference", "--dim", "n=3"],
+        ["extract", "NET", "-o", "net", "--profile", "one.onnx"],
+        ["locate", "NET"],
     ],
+    ids=" ".join,
 )
-def test_what_is_no_network_is_told(run, network, tmp_path, words, message):
+def test_what_is_no_network_is_told(run, network, tmp_path, words, wording):
     (tmp_path / "one.onnx").write_bytes(relu().SerializeToString())
     found = run(*(network if word == "NET" else word for word in words), code=2)
-    assert message in found.stderr
+    assert found.stderr == wording
     assert "Traceback" not in found.stderr

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from tests.wording import lines_with
+
 HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
 TIES = "- {name: ties, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}\n"
 NO_TIES = "- {name: no_ties, inputs: {input: [[3, 1, 2]]}, expect: {output: [[1, 0, 0]]}}\n"
@@ -31,16 +33,16 @@ def table(found):
     return rows[next(i for i, line in enumerate(rows) if line.startswith("operator ")) + 2].split()
 
 
-def test_a_mistake_that_is_killed_is_a_success(run):
+def test_a_mistake_that_is_killed_is_a_success(run, wording):
     found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1", code=0)
     assert table(found) == ["Hardmax-13", "1", "1", "·", "·", "·", "100", "%"]
-    assert lines_of(found)[-1] == "exit 0: no mutant survives"
+    assert lines_of(found)[-1] == wording
 
 
-def test_a_survivor_is_a_failure_and_comes_with_a_case(run):
+def test_a_survivor_is_a_failure_and_comes_with_a_case(run, wording):
     found = run("mutate", "weak.yaml", "--mutant", "last_of_ties", "-j", "1", code=1)
     first, _, third, *_ = lines_of(found)
-    assert first == "SURVIVED  last_of_ties: as if the last of equal maxima won"
+    assert first == wording
     assert third.startswith("  shipped  Hardmax/")
     assert third.endswith(") kills it")
     assert table(found) == ["Hardmax-13", "1", "·", "·", "·", "1", "0", "%"]
@@ -58,18 +60,18 @@ def test_all_arguments_are_told_on_request(run):
     words = ("mutate", "strong.yaml", "-j", "1")
     plain, verbose = run(*words), run(*words, "-v")
     assert verbose.stdout.endswith(plain.stdout)
-    assert "Argued to be harmless" not in plain.stdout
-    assert "Argued to be harmless" in verbose.stdout
+    assert "Argued to be" not in plain.stdout
+    assert "Argued to be" in verbose.stdout
     assert "last_of_ties" in verbose.stdout
 
 
-def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch):
+def test_an_argument_that_a_case_refutes_is_a_failure(run, monkeypatch, wording):
     monkeypatch.setattr("opcheck.execution.mutate.why_harmless", lambda *_: "there are no ties")
     words = ("--mutant", "last_of_ties", "-j", "1")
     assert run("mutate", "weak.yaml", *words).exit_code == 0
     found = run("mutate", "strong.yaml", *words, code=1)
-    assert "  argued  harmless in Hardmax-13 float32: there are no ties" in found.stdout
-    assert lines_of(found)[-1] == "exit 1: 1 not as harmless as argued"
+    assert lines_with(found.stdout, "argued  harmless in Hardmax-13 float32:") == wording
+    assert lines_of(found)[-1] == wording
 
 
 @pytest.mark.gate
@@ -85,15 +87,15 @@ def test_a_mistake_that_there_is_not_is_refused(run):
     assert "'last_of_ties'" in found.stderr
 
 
-def test_operators_without_mistakes_judge_nothing(run):
+def test_operators_without_mistakes_judge_nothing(run, wording):
     found = run("mutate", "unknown.yaml", code=5)
-    assert found.stderr == "opcheck: no case of an operator with known mutants (level core)\n"
+    assert found.stderr == wording
 
 
-def test_a_wrong_case_is_wrong_usage(run, tmp_path):
+def test_a_wrong_case_is_wrong_usage(run, tmp_path, wording):
     (tmp_path / "wrong.yaml").write_text(HEAD + TIES.replace("[[1, 0]]", "[[0, 1]]"))
     found = run("mutate", "wrong.yaml", "-j", "1", code=2)
-    assert "wrong.yaml:6:3: Hardmax/ties: the case is wrong: " in found.stderr
+    assert found.stderr == wording
 
 
 @pytest.mark.sampled(1)

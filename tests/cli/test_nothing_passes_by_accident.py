@@ -16,6 +16,7 @@ from opcheck.errors import Exit
 from opcheck.report import store
 from tests.cli.conftest import ROOT, environment
 from tests.cli.test_run import CASES
+from tests.wording import lines_with
 
 GREEN = int(Exit.CONFORMS)
 #: All but one of the cases that `right` gets right.
@@ -43,20 +44,21 @@ def last(found):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code"),
     [
-        (["cases.yaml", "-k", "nothing"], 5, "nothing was judged: no case matched"),
-        (["cases.yaml", "--level", "smoke"], 5, "(level smoke; 5 at --level deep)"),
-        (["cases.yaml", "--shard", "6/6"], 5, "nothing was judged: shard 6 of 6 has no case"),
-        (["cases.yaml", "--lf", "whole"], 5, "no case matched (level core, failed in whole)"),
-        (["cases.yaml", "--dtype", "float16"], 5, "float16, level core; 5 without --dtype"),
-        (["cases.yml"], 2, "cases.yml"),
-        (["empty"], 2, "neither case files nor test data in this folder"),
+        (["cases.yaml", "-k", "nothing"], 5),
+        (["cases.yaml", "--level", "smoke"], 5),
+        (["cases.yaml", "--shard", "6/6"], 5),
+        (["cases.yaml", "--lf", "whole"], 5),
+        (["cases.yaml", "--dtype", "float16"], 5),
+        (["cases.yml"], 2),
+        (["empty"], 2),
     ],
 )
-def test_no_case(run, tmp_path, words, code, said):
+def test_no_case(run, tmp_path, words, code, wording):
     (tmp_path / "empty").mkdir()
-    assert said in run("run", *words, "-b", "right", code=code).output
+    found = run("run", *words, "-b", "right", code=code)
+    assert (last(found) if code == 5 else found.stderr) == wording
 
 
 def test_half_of_the_cases_were_lost(run, tmp_path):
@@ -83,12 +85,12 @@ def test_half_of_the_cases_were_lost(run, tmp_path):
 )
 def test_all_is_unsupported(run, words):
     found = run("run", "cases.yaml", "-k", "not nan", *words, code=5)
-    assert re.search("exit 5: (nothing was|not all were) judged: ", last(found))
+    assert re.search("exit 5: .* judged: ", last(found))
     assert "supported no case" in last(found)
     assert run("run", "cases.yaml", "-k", "not nan", *words, "--require-supported").exit_code == 1
 
 
-def test_a_backend_that_calls_cases_not_expressible_is_not_believed(run, tmp_path):
+def test_a_backend_that_calls_cases_not_expressible_is_not_believed(run, tmp_path, wording):
     ledger = (
         "backend: claims\nknown:\n- {verdict: fail, cause: x, where: [{op: Hardmax, name: nan}]}\n"
     )
@@ -97,31 +99,28 @@ def test_a_backend_that_calls_cases_not_expressible_is_not_believed(run, tmp_pat
     assert last(run(*words, "--require-supported", code=1)).endswith(": 1 unsupported")
     assert last(run(*words, "--known", "known.yaml", code=1)).endswith(": 1 unsupported")
     # As for any other backend without a kernel, the exit code is 5 if nothing is required.
-    assert last(run(*words, code=5)).endswith("claims supported no case")
+    assert last(run(*words, code=5)) == wording
 
 
-def test_what_opcheck_itself_cannot_feed_is_red_if_support_is_required(run, tmp_path):
+def test_what_opcheck_itself_cannot_feed_is_red_if_support_is_required(run, tmp_path, wording):
     pytest.importorskip("tract", reason="not installed: tract")
     case = "{name: texts, inputs: {X: [a], Y: [b]}, expect: {Z: [ab]}}"
     (tmp_path / "texts.yaml").write_text(
         f"op: StringConcat\nopset: 20\ndtype: string\ncases:\n- {case}\n"
     )
     words = ("run", "texts.yaml", "-b", "tract")
-    assert "asked nothing that opcheck itself can judge" in last(run(*words, code=5))
-    red = last(run(*words, "--require-supported", code=1))
-    assert red.endswith(": 1 unsupported; 1 of these unsupported by opcheck, not by a backend")
+    assert last(run(*words, code=5)) == wording
+    assert last(run(*words, "--require-supported", code=1)) == wording
 
 
-def test_keywords_select_only_what_is_unsupported(run, tmp_path):
+def test_keywords_select_only_what_is_unsupported(run, tmp_path, wording):
     halves = CASES + CASES[CASES.index("- name: many_ties") :].split("- name: axis")[0].replace(
         "many_ties", "in_float64\n  dtype: float64"
     )
     (tmp_path / "cases.yaml").write_text(halves)
     words = ["run", "cases.yaml", "-b", "onnxruntime"]
     assert run(*words, "-k", "ties or float64").exit_code == GREEN
-    found = run(*words, "-k", "float64")
-    said = "exit 5: nothing was judged: onnxruntime supported no case"
-    assert (found.exit_code, last(found)) == (5, said)
+    assert last(run(*words, "-k", "float64", code=5)) == wording
 
 
 @pytest.mark.parametrize("backend", ["py:nowhere:NONE", "onnxruntime:NoSuchExecutionProvider"])
@@ -132,10 +131,10 @@ def test_one_of_two_backends_is_missing(run, backend):
     assert not Path("new").exists()
 
 
-@pytest.mark.parametrize("again", [[], ["--repeat", "2"], ["--require-supported"]])
-def test_a_backend_falls_back_to_another_device_in_silence(run, again):
+@pytest.mark.parametrize("again", [[], ["--repeat", "2"], ["--require-supported"]], ids=" ".join)
+def test_a_backend_falls_back_to_another_device_in_silence(run, again, wording):
     found = run(*WORDS, "-b", "right", "-b", "falls_back", *again, code=4)
-    assert "asked for the NPU, got the CPU" in found.stdout
+    assert lines_with(found.stdout, "asked for the NPU,") == wording
 
 
 DYING = """
@@ -176,40 +175,38 @@ def test_a_worker_ends_as_if_all_was_well(run, tmp_path, monkeypatch, backend, c
     run("run", "cases.yaml", "-k", "many_ties", "-b", f"py:{backend}", code=code)
 
 
-def test_what_is_not_asked_for_refusals_passes_by_values_alone(run, tmp_path):
+def test_what_is_not_asked_for_refusals_passes_by_values_alone(run, tmp_path, wording):
     answers = "[{as: no, rejected: x, legal: {attrs.axis: 1}}, {as: last, output: [[0, 1]]}]"
     either = f"inputs: {{input: [[1, 2]]}}, attrs: {{axis: 2}}, expect: {{any_of: {answers}}}"
     (tmp_path / "cases.yaml").write_text(f"{CASES}- {{name: either, rule: open, {either}}}\n")
     asked = "cases.yaml", "-b", "numpy?refuses=false"
     found = run("run", *asked, "-v", code=0)
-    assert "it declares that it does not refuse invalid models" in found.stdout
+    assert lines_with(found.stdout, "it declares that") == wording
     assert re.search(r"Hardmax/either +numpy\S* \S+ +1  no\n", found.stdout)
-    assert last(found).endswith("5 results, nothing unexpected; 1 unsupported")
+    assert last(found) == wording
     assert last(run("run", *asked, "--require-supported", code=1)).endswith(": 1 unsupported")
     assert "supported no case" in last(run("run", *asked, "-k", "out_of_range", code=5))
     assert "unsupported: float32" in run("support", *asked, "--require", "Hardmax", code=1).stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (["-b", "right", "-b", "right"], "backend 'right' is named twice"),
-        (
-            [
-                "-b",
-                "onnxruntime?threads=1&accumulate=float16",
-                "-b",
-                "onnxruntime?accumulate=float16&threads=1",
-            ],
-            "name the same backend",
-        ),
-        (["-b", "mine", "-b", "numpy"], "a profile cannot be called like a kind of backend"),
+        ["-b", "right", "-b", "right"],
+        [
+            "-b",
+            "onnxruntime?threads=1&accumulate=float16",
+            "-b",
+            "onnxruntime?accumulate=float16&threads=1",
+        ],
+        ["-b", "mine", "-b", "numpy"],
     ],
+    ids=" ".join,
 )
-def test_two_backends_of_one_name(run, tmp_path, words, said):
+def test_two_backends_of_one_name(run, tmp_path, words, wording):
     if "mine" in words:
         (tmp_path / "opcheck.toml").write_text('[backends.numpy]\naddress = "reference"\n')
-    assert said in run(*WORDS, *words, code=2).stderr
+    assert run(*WORDS, *words, code=2).stderr == wording
 
 
 def test_one_name_for_two_backends_in_runs_that_are_joined(run, tmp_path):
@@ -264,13 +261,15 @@ ONE = "output: [[0.1, 0.2, 0.7]]"
         ),
     ],
 )
-def test_a_tolerance_that_admits_all_that_the_operator_can_answer(run, tmp_path, more, backends):
+def test_a_tolerance_that_admits_all_that_the_operator_can_answer(
+    run, tmp_path, more, backends, wording
+):
     case = f"{{name: a, {more}inputs: {{input: [[0, 1, 2]]}}, tolerance: {{rtol: 0, atol: 1}}}}"
     head = "op: Softmax\nopset: 13\ndtype: float32\nattrs: {axis: 1}\ncases:\n"
     (tmp_path / "cases.yaml").write_text(f"{head}- {case}\n")
     found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)), code=2)
-    assert "admits 0 for every element: an answer that ignores the input passes" in found.stdout
-    assert "say that the case is wrong" in last(found).replace("says", "say")
+    assert lines_with(found.stdout, "admits 0 for every") == wording
+    assert last(found) == wording
 
 
 @pytest.mark.parametrize("option", ["--timeout", "--max-fail", "--repeat", "--expect-cases", "-j"])
@@ -335,19 +334,16 @@ def test_a_shard_of_another_day_and_another_build_is_left_over(run):
         Path("part-2").write_text("".join([json.dumps(head), "\n", *rest]))
         assert said in run("merge", "part-1", "part-2", "-o", "joined", code=code).output
         if code == 0:
-            told = "; right 1.5 was not made of the same everywhere: it\n"
-            assert run("report", "joined").output.endswith(told) is (build == "a")
+            told = run("report", "joined").output.splitlines()[-1].endswith("everywhere: it")
+            assert told is (build == "a")
 
 
-def test_the_files_of_a_comparison_are_swapped(run):
+def test_the_files_of_a_comparison_are_swapped(run, wording):
     first, *rest = Path("whole").read_text().splitlines(keepends=True)
     head = json.loads(first) | {"started": "2020-01-01T00:00:00+00:00"}
     Path("old").write_text("".join([json.dumps(head), "\n", *rest]))
     assert run("diff", "old", "whole").stderr == ""
-    assert (
-        run("diff", "whole", "old").stderr
-        == "opcheck: old began before whole: are OLD and NEW swapped?\n"
-    )
+    assert run("diff", "whole", "old").stderr == wording
 
 
 def test_a_footer_praises_what_is_not_there(run):
@@ -364,11 +360,11 @@ def test_an_exit_code_that_is_written_counts_for_nothing(run):
     assert run("report", "new").exit_code == 1
 
 
-def test_a_shard_is_missing(run):
+def test_a_shard_is_missing(run, wording):
     for number in (1, 2, 3):
         run(*WORDS, "-b", "right", "--shard", f"{number}/3", "--report", f"json=part-{number}")
     found = run("merge", "part-1", "part-3", "-o", "joined", code=4)
-    assert "shard 2 of 3 is missing" in found.stderr
+    assert found.stderr == wording
     assert run("report", "joined").exit_code == 4
     assert run("merge", "part-1", "part-1", "part-3", "-o", "joined").exit_code == 2
     assert run("diff", "whole", "part-1").exit_code == 4

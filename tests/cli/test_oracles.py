@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from tests.cli.conftest import notes
+from tests.wording import lines_with
 
 GEMM = """\
 op: Gemm
@@ -34,66 +35,58 @@ def oracle(tmp_path, address, head=HARDMAX):
     write(tmp_path, f"{head}- {{name: asked, expect: {{oracle: '{address}'}}}}\n")
 
 
-def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path):
+def test_a_run_tells_by_whose_answers_it_judged(run, tmp_path, wording):
     oracle(tmp_path, "right")
     found = run("run", "cases.yaml", "-b", "last_of_ties", "--report", "json=run.jsonl", code=1)
-    assert "found   unlike oracle right 1.5: output: 4 of 6 elements wrong" in found.stdout
-    assert "oracle  right 1.5, whose answer the case takes for right" in found.stdout
-    assert "1 result was judged by what oracle right 1.5 answers" in found.stdout
+    assert lines_with(found.stdout, "found   unlike oracle") == wording
+    assert lines_with(found.stdout, "oracle  right 1.5, whose") == wording
+    assert lines_with(found.stdout, "1 result was judged") == wording
     header, result, _ = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines())
     assert [(one["address"], one["version"]) for one in header["oracles"]] == [("right", "1.5")]
     assert result["oracle"] == "right 1.5"
     assert "oracle  right 1.5" in run("report", "run.jsonl").stdout
 
 
-def test_processes_that_died_unasked_fail_a_run_an_oracle_s_too(run, tmp_path, monkeypatch):
+def test_processes_that_died_unasked_fail_a_run_an_oracle_s_too(
+    run, tmp_path, monkeypatch, wording
+):
     oracle(tmp_path, "right")
     monkeypatch.setattr("tests.cli.conftest.InlinePool.idle_deaths", {"it died": 2})
     found = run("run", "cases.yaml", "-b", "right", code=1)
-    assert "does not conform: right: it died (×2); oracle right: it died (×2)" in found.stdout
+    assert lines_with(found.stdout, "does not conform:") == wording
 
 
 @pytest.mark.parametrize(
-    ("address", "backends", "code", "told"),
+    ("address", "backends", "code"),
     [
-        ("right", ["right"], 5, "nothing was judged: right was compared with itself only"),
-        ("refuses", ["right"], 4, "oracle refuses 1.5 gives no answer: raised Refused: no"),
-        (
-            "last_of_ties",
-            ["last_of_ties", "right"],
-            2,
-            "by oracle last_of_ties 1.5: the case and opcheck's engine contradict",
-        ),
-        (
-            "saved:nowhere",
-            ["right"],
-            4,
-            "oracle 'saved:nowhere': backend 'saved': nowhere does not exist",
-        ),
+        ("right", ["right"], 5),
+        ("refuses", ["right"], 4),
+        ("last_of_ties", ["last_of_ties", "right"], 2),
+        ("saved:nowhere", ["right"], 4),
     ],
     ids=["itself", "refuses", "wrong", "not installed"],
 )
-def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backends, code, told):
+def test_an_oracle_that_is_no_judge_passes_nobody(run, tmp_path, address, backends, code, wording):
     oracle(tmp_path, address)
     found = run("run", "cases.yaml", *(word for name in backends for word in ("-b", name)))
     assert found.exit_code == code
-    assert told in found.output
+    assert lines_with(found.output, "itself" if code == 5 else "oracle") == wording
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    "address",
     [
-        ("rigth", "cases.yaml:8:3: expect.oracle: unknown backend 'rigth'"),
-        ("right:", "expect.oracle: backend 'right:' has nothing after the colon"),
-        ("cmd:./steal {model}", "expect.oracle: 'cmd:./steal {model}' is code, which no case file"),
-        ("py:steal:Backend", "'py:steal:Backend' is code, which no case file may have run"),
-        ("onnx:steal", "'onnx:steal' is code, which no case file may have run"),
+        "rigth",
+        "right:",
+        "cmd:./steal {model}",
+        "py:steal:Backend",
+        "onnx:steal",
     ],
 )
-def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, told):
+def test_who_can_be_no_oracle_is_told_with_its_place(run, tmp_path, address, wording):
     oracle(tmp_path, address)
     for command in (("run",), ("bench", "--quick")):
-        assert told in run(*command, "cases.yaml", "-b", "right", code=2).stderr
+        assert run(*command, "cases.yaml", "-b", "right", code=2).stderr == wording
 
 
 def test_code_that_the_command_line_or_its_settings_file_names_may_be_an_oracle(run, tmp_path):
@@ -122,14 +115,12 @@ def agreeing(tmp_path):
     write(tmp_path, f"{HARDMAX}- {{name: asked, expect: {{agree: true}}}}\n")
 
 
-def test_two_that_differ_are_red_and_nobody_is_accused(run, tmp_path):
+def test_two_that_differ_are_red_and_nobody_is_accused(run, tmp_path, wording):
     agreeing(tmp_path)
     found = run("run", "cases.yaml", "-b", "right", "-b", "last_of_ties", code=1)
-    assert "exit 1: does not conform: 2 differ" in found.stdout
-    assert "differs from last_of_ties: output: 4 of 6 elements differ" in found.stdout
-    assert "repeat  opcheck run cases.yaml --case Hardmax/asked -b right -b last_of_ties" in (
-        found.stdout
-    )
+    assert lines_with(found.stdout, "exit 1: does not") == wording
+    assert lines_with(found.stdout, "differs from last_of_ties: output: 4") == wording
+    assert "cases.yaml --case Hardmax/asked -b right -b last_of_ties" in found.stdout
     assert "fail" not in found.stdout
 
 
@@ -145,25 +136,26 @@ ALONE = "cases.yaml:8:3: Hardmax/asked: backends are compared with each other"
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "told"),
+    ("command", "code"),
     [
-        ("run cases.yaml -b right", 2, ALONE),
-        ("bench --quick cases.yaml -b right", 2, ALONE),
-        ("run cases.yaml -b right -b lacks_float32", 4, "no other backend answers"),
-        ("mutate cases.yaml -j 1", 5, "1 case left out, such as Hardmax/asked"),
+        ("run cases.yaml -b right", 2),
+        ("bench --quick cases.yaml -b right", 2),
+        ("run cases.yaml -b right -b lacks_float32", 4),
+        ("mutate cases.yaml -j 1", 5),
     ],
 )
-def test_one_backend_alone_has_nobody_to_agree_with(run, tmp_path, command, code, told):
+def test_one_backend_alone_has_nobody_to_agree_with(run, tmp_path, command, code, wording):
     agreeing(tmp_path)
     found = run(*command.split(), code=code)
-    assert told in (found.stdout if code == 4 else found.stderr)
+    told = lines_with(found.stdout, "no other backend") if code == 4 else found.stderr
+    assert told == wording
 
 
-def test_a_list_says_whose_answer_it_will_be(run, tmp_path):
+def test_a_list_says_whose_answer_it_will_be(run, tmp_path, wording):
     cases = "- {name: a, expect: {oracle: reference}}\n- {name: b, expect: {agree: true}}\n"
     write(tmp_path, GEMM + cases)
     found = run("list", "cases.yaml")
-    assert "Gemm/a  Gemm-13, must, core, oracle reference" in found.stdout
+    assert lines_with(found.stdout, "Gemm/a  Gemm-13, must, core, oracle") == wording
     assert "Gemm/b  Gemm-13, must, core, agreement" in found.stdout
 
 

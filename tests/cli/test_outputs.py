@@ -51,12 +51,12 @@ def content(path):
 
 @pytest.mark.parametrize("wrong", ["--no-such-option", "no such path"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_refused_command_leaves_no_output_of_an_earlier_one(run, name, wrong):
+def test_a_refused_command_leaves_no_output_of_an_earlier_one(run, name, wrong, wording):
     out, before = earlier(run, name)
     found = run(*COMMANDS[name], wrong, code=2)
     assert not out.exists()
     assert content(Path(f"{out}.stale")) == before
-    assert f"opcheck: {out} of an earlier command is {out}.stale now" in found.stderr
+    assert found.stderr == wording
     # Once more, there is nothing to be set aside, and what was is not lost.
     run(*COMMANDS[name], wrong)
     assert content(Path(f"{out}.stale")) == before
@@ -118,19 +118,21 @@ def _busy(*_):
     raise OSError(16, "Device or resource busy")
 
 
-def test_two_commands_do_not_write_one_file(run):
+def test_two_commands_do_not_write_one_file(run, wording):
     run("run", "cases.yaml", "-b", "right", "-x", "--report", "json=out")
     before = Path("out").read_bytes()
     with Path("out").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         found = run(*COMMANDS["report"])
     assert found.exit_code == 4
-    assert "out cannot be written: another command is writing it" in found.stderr
+    assert found.stderr == wording
     assert Path("out").read_bytes() == before
 
 
 @pytest.mark.parametrize("instead", ["another", "", None])
-def test_a_report_that_is_replaced_while_it_is_written_is_no_report(run, monkeypatch, instead):
+def test_a_report_that_is_replaced_while_it_is_written_is_no_report(
+    run, monkeypatch, instead, wording
+):
     ask = InlinePool.ask
 
     def asked(self, question):
@@ -144,10 +146,12 @@ def test_a_report_that_is_replaced_while_it_is_written_is_no_report(run, monkeyp
 
     monkeypatch.setattr(InlinePool, "ask", asked)
     found = run("run", "cases.yaml", "-b", "right", "-k", "not nan", "--report", "json=out", code=4)
-    assert found.stdout.splitlines()[-1].startswith("exit 4: --report json=out cannot be written: ")
+    assert found.stdout.splitlines()[-1] == wording
 
 
-@pytest.mark.parametrize("words", [["--update-known", "no/room"], ["--report", "junit=/dev/full"]])
+@pytest.mark.parametrize(
+    "words", [["--update-known", "no/room"], ["--report", "junit=/dev/full"]], ids=" ".join
+)
 def test_what_cannot_be_written_changes_the_printed_code_too(run, monkeypatch, words):
     Path("no").mkdir()
     words = ["run", "cases.yaml", "-b", "narrow", *words, "--report", "json=kept"]
@@ -160,7 +164,7 @@ def test_what_cannot_be_written_changes_the_printed_code_too(run, monkeypatch, w
         found = run(*words, "--format", form)
         printed = re.findall(r'^exit (\d+)|"exit_code":(\d+)', found.stdout, re.MULTILINE)
         assert {int(one or other) for one, other in printed} == {found.exit_code} == {4}
-        assert "No space left on device" in found.output
+        assert "No space left" in found.output
         kept = store.read(Path("kept"))
         assert kept.complete
         assert kept.ending.exit_code == 4

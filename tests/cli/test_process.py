@@ -18,6 +18,7 @@ from opcheck.report import store
 from tests.asking import wait_until
 from tests.cli.conftest import environment
 from tests.cli.fakes import RUNNING
+from tests.wording import lines_with
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and terminals"),
@@ -304,9 +305,9 @@ def test_failures_are_printed_between_two_bars(on_terminal, cases):
     seen, _, code = on_terminal(cases(10), "-b", NARROW, "-v")
     assert code == 1
     assert len(re.findall(rf"FAIL\x1b\[0m\x1b\[1m {NARROW}", seen)) == 1
-    assert "and 9 more failures of the kinds above" in seen
+    assert "9 more failures" in seen
     assert seen.rindex("judging") > seen.index(NARROW)
-    assert "judging, looking for causes" in seen
+    assert "looking for causes" in seen
     # Whole, however narrow the terminal: the bar has nothing to do with it.
     assert len(re.findall(rf"repeat .*opcheck run .+ -b {NARROW} --no-known\r\n", seen)) == 1
 
@@ -398,19 +399,19 @@ REAL = ["--help"]
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words):
+def test_an_output_that_takes_nothing_is_told_and_is_no_verdict(command, words, wording):
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         process = command(*words, stdout=full)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 4
-    assert err == "opcheck: the output cannot be written: No space left on device\n"
+    assert err == wording
 
 
 @pytest.mark.parametrize("words", EACH_COMMAND)
-def test_a_closed_output_is_told(command, words):
+def test_a_closed_output_is_told(command, words, wording):
     out, err = finish(command(*words, closed=[1], fresh=words == REAL), 4)
     assert out == ""
-    assert err == "opcheck: the output cannot be written: standard output is closed\n"
+    assert err == wording
 
 
 @pytest.mark.sampled(4, evenly=True)
@@ -457,9 +458,9 @@ def test_a_poor_encoding_is_no_error(slow, cases, changes, words):
         assert b"?" not in out.replace(b"Gr??ter", b"")
 
 
-def test_messages_survive_a_poor_encoding(start, tmp_path):
+def test_messages_survive_a_poor_encoding(start, tmp_path, wording):
     file = tmp_path / "größe.yaml"
     file.write_text("")
     process = start("run", str(file), env=environment(PYTHONIOENCODING="ascii"), fresh=True)
     _, err = finish(process, 2)
-    assert "e.yaml:1:1: the file is empty" in err
+    assert lines_with(err, "e.yaml:1:1: the file is") == wording

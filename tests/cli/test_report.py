@@ -14,6 +14,7 @@ from tests.cli.conftest import notes
 from tests.cli.fakes import FAKES
 from tests.cli.test_run import CASES, EACH
 from tests.report.timed import stored as stored_benchmark
+from tests.wording import lines_with
 
 pytestmark = pytest.mark.usefixtures("cases")
 
@@ -71,7 +72,7 @@ def test_a_case_that_is_wrong_is_shown_once_there_too(run, tmp_path):
     assert again.stdout.count("BAD CASE") == 1
 
 
-def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
+def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run, wording):
     ran, kept = stored(run, "-b", "last_of_ties", "-x")
     assert ran.exit_code == 1
     assert kept.ending is not None
@@ -79,7 +80,7 @@ def test_an_incomplete_run_is_shown_as_such_whatever_its_verdicts(run):
     *same, last = run("report", "run.jsonl", code=4).stdout.splitlines()
     assert same == ran.stdout.splitlines()[:-1]
     assert "INCOMPLETE: 1 of 5 results" in same
-    assert last == "exit 4: incomplete: 1 of 5 results; 1 fail"
+    assert last == wording
 
 
 def test_a_run_that_lost_its_end_is_incomplete_in_every_format(run, tmp_path):
@@ -98,7 +99,7 @@ def test_the_file_is_what_is_streamed(run):
     assert run("report", "run.jsonl", "--format", "json").stdout == Path("run.jsonl").read_text()
 
 
-def test_the_header_tells_what_verdicts_depend_on(run):
+def test_the_header_tells_what_verdicts_depend_on(run, wording):
     words = ["-b", "right", "--strict", "--require-supported", "--no-known", "--timeout", "7"]
     _, kept = stored(run, *words, "--memory-limit", "2GiB", "--level", "smoke", "-k", "not nan")
     head = kept.header
@@ -106,7 +107,8 @@ def test_the_header_tells_what_verdicts_depend_on(run):
     assert flags == (True, True, False, True)
     assert head.options == {"timeout": "7 s", "memory-limit": "2GiB"}
     assert (head.level, head.paths) == ("smoke", ("cases.yaml",))
-    assert (head.selection, head.cases) == ("keywords not nan, level smoke; 4 at --level deep", 0)
+    assert head.cases == 0
+    assert head.selection == wording
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", head.started)
     assert (head.shard, head.seed) == (None, None)
 
@@ -134,13 +136,13 @@ def test_a_failure_is_kept_with_its_picture(run):
     assert comparison.picture.ulps == ((0, 2), (30, 4))
 
 
-def test_standard_input_is_a_run_too(run):
+def test_standard_input_is_a_run_too(run, wording):
     ran, _ = stored(run, "-b", "right")
     found = CliRunner().invoke(program, ["report", "-"], input=Path("run.jsonl").read_bytes())
     assert (found.exit_code, found.stdout) == (ran.exit_code, ran.stdout)
     found = CliRunner().invoke(program, ["report", "-"], input=b"nonsense")
     assert found.exit_code == 2
-    assert found.stderr.startswith("<stdin>:1:1: this is no stored run")
+    assert found.stderr == wording
 
 
 @pytest.mark.gate
@@ -169,39 +171,40 @@ def test_annotations_may_go_where_the_tables_go(run):
 
 
 @pytest.mark.parametrize(
-    ("targets", "said"),
+    "targets",
     [
-        (["xml=a"], "no format 'xml'"),
-        (["jnuit=a"], "did you mean 'junit'?"),
-        (["junit"], "no file: write junit=PATH"),
-        (["junit="], "no file: write junit=PATH"),
-        (["=a"], "no format ''"),
-        (["junit=none/a.xml"], "--report junit=none/a.xml: there is no folder none"),
-        (["junit=."], "--report junit=.: this is a folder"),
-        (["json=a", "junit=./a"], "--report junit=a: the same command names this file twice"),
-        (["json=cases.yaml"], "--report json=cases.yaml: the same command names this file twice"),
-        (["json=other.yml"], "--report json=other.yml: no report has a name in .yml"),
-        (["html=kernel.py"], "--report html=kernel.py: no report has a name in .py"),
-        (["junit=a\0b"], "null"),
-        (["junit=-"], "standard output shows the run; `opcheck report RUN --format junit` prints"),
-        (["json=-"], "standard output shows the run"),
-        (["github=-", "github=-"], "--report github=-: the same command names this file twice"),
-        (["junit=none/a", "markdown=."], "there is no folder none\n--report markdown=.: this is"),
+        ["xml=a"],
+        ["jnuit=a"],
+        ["junit"],
+        ["junit="],
+        ["=a"],
+        ["junit=none/a.xml"],
+        ["junit=."],
+        ["json=a", "junit=./a"],
+        ["json=cases.yaml"],
+        ["json=other.yml"],
+        ["html=kernel.py"],
+        ["junit=a\0b"],
+        ["junit=-"],
+        ["json=-"],
+        ["github=-", "github=-"],
+        ["junit=none/a", "markdown=."],
     ],
+    ids=" ".join,
 )
-def test_a_file_that_cannot_be_written_is_told_before_anything_runs(run, targets, said):
+def test_a_file_that_cannot_be_written_is_told_before_anything_runs(run, targets, wording):
     words = [word for target in targets for word in ("--report", target)]
     found = run("run", "cases.yaml", "-b", "no such backend either", *words, code=2)
-    assert said in found.stderr
+    assert found.stderr == wording
     assert "no such backend" not in found.stderr
     assert [path.name for path in Path().iterdir()] == ["cases.yaml"]
 
 
-def test_a_stream_on_standard_output_has_it_to_itself(run):
+def test_a_stream_on_standard_output_has_it_to_itself(run, wording):
     found = run("run", "cases.yaml", "-b", "right", "--format", "json", "--report", "github=-")
     assert found.exit_code == 2
     assert found.stdout == ""
-    assert "--format json has standard output to itself" in found.stderr
+    assert found.stderr == wording
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
@@ -220,37 +223,38 @@ def test_a_report_that_could_not_be_written_is_loud_and_the_run_goes_on(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 @pytest.mark.parametrize("form", ["pretty", *FORMATS])
-def test_a_report_of_a_stored_run_that_cannot_be_written_is_an_error(run, form):
+def test_a_report_of_a_stored_run_that_cannot_be_written_is_an_error(run, form, wording):
     stored(run, "-b", "right")
     found = run("report", "run.jsonl", "--format", form, "-o", "/dev/full")
     assert (found.exit_code, found.stdout) == (4, "")
-    assert found.stderr == "opcheck: /dev/full cannot be written: No space left on device\n"
+    assert found.stderr == wording
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read all")
-def test_a_folder_that_may_not_be_written_is_told(run, tmp_path):
+def test_a_folder_that_may_not_be_written_is_told(run, tmp_path, wording):
     (tmp_path / "locked").mkdir(mode=0o500)
     found = run("run", "cases.yaml", "--report", "junit=locked/a.xml", code=2)
-    assert "this may not be written (permission denied)" in found.stderr
+    assert found.stderr == wording
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (["report", "none.jsonl"], "none.jsonl: this file cannot be read: No such file"),
-        (["report", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
-        (["report", "."], ".: this file cannot be read: Is a directory"),
-        (["report", "run.jsonl", "-q", "--format", "junit"], "-q and -v are for --format pretty"),
-        (["report", "run.jsonl", "-o", "run.jsonl"], "the same command names this file twice"),
-        (["report", "run.jsonl", "-o", "none/x"], "-o none/x: there is no folder none"),
-        (["report", "run.jsonl", "--format", "xml"], "'xml' is not one of"),
-        (["report"], "Missing argument 'RUN'"),
+        ["report", "none.jsonl"],
+        ["report", "cases.yaml"],
+        ["report", "."],
+        ["report", "run.jsonl", "-q", "--format", "junit"],
+        ["report", "run.jsonl", "-o", "run.jsonl"],
+        ["report", "run.jsonl", "-o", "none/x"],
+        ["report", "run.jsonl", "--format", "xml"],
+        ["report"],
     ],
+    ids=" ".join,
 )
-def test_what_makes_no_sense_is_told(run, words, said):
+def test_what_makes_no_sense_is_told(run, words, wording):
     stored(run, "-b", "right")
     found = run(*words, code=2)
-    assert said in found.stderr
+    assert found.stderr == wording
     assert found.stdout == ""
 
 
@@ -265,10 +269,10 @@ def timed(tmp_path):
     return keep
 
 
-def test_a_benchmark_is_printed_as_when_it_was_measured(run, timed):
+def test_a_benchmark_is_printed_as_when_it_was_measured(run, timed, wording):
     found = run("report", timed(), code=0)
     assert "Softmax/a" in found.stdout
-    assert "other was not timed: fail: so" in found.stdout
+    assert lines_with(found.stdout, "other was not") == wording
 
 
 def test_a_packed_benchmark_is_shown_as_it_would_be_unpacked(run, timed, tmp_path):
@@ -280,10 +284,10 @@ def test_a_packed_benchmark_is_shown_as_it_would_be_unpacked(run, timed, tmp_pat
     assert "cannot be unpacked" in run("report", "cut.gz").stderr
 
 
-def test_a_benchmark_that_was_cut_short_is_shown_as_such(run, timed):
+def test_a_benchmark_that_was_cut_short_is_shown_as_such(run, timed, wording):
     found = run("report", timed(complete=False), code=4)
     assert "INCOMPLETE" in found.stdout
-    assert "bench.jsonl: the benchmark was cut short" in found.stderr
+    assert found.stderr == wording
 
 
 def test_a_benchmark_without_times_conforms_to_nothing(run, timed):

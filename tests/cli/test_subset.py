@@ -13,6 +13,7 @@ from opcheck.report.store import lines
 from tests.cli.conftest import notes
 from tests.cli.fakes import FAKES, Fake, right
 from tests.cli.test_run import CASES
+from tests.wording import lines_with
 
 pytestmark = pytest.mark.usefixtures("cases", "many")
 
@@ -43,14 +44,14 @@ def kept(name="run.jsonl"):
     return store.read(Path(name))
 
 
-def test_a_shard_knows_what_it_is_part_of(run):
+def test_a_shard_knows_what_it_is_part_of(run, wording):
     found = run("run", "many.yaml", "-b", "right", "--shard", "2/4", "--report", "json=run.jsonl")
     head = kept().header
     assert (head.shard, head.suite.cases) == ((2, 4), 19)
     assert 4 <= head.cases <= 6
     assert len(kept().records) == head.cases
     assert kept().complete
-    assert found.stdout.splitlines()[-1].endswith("nothing unexpected; shard 2 of 4 only")
+    assert found.stdout.splitlines()[-1] == wording
 
 
 @pytest.mark.parametrize(
@@ -61,24 +62,21 @@ def test_what_is_no_shard_is_told(run, shard):
     assert "Invalid value for '--shard'" in found.stderr
 
 
-def test_only_what_failed_last_is_run(run):
+def test_only_what_failed_last_is_run(run, wording):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     failed = {one.case for one in kept("last").records if one.verdict is Verdict.FAIL}
     words = ["run", "cases.yaml", "-b", "narrow", "--last-failed", "last"]
     run(*words, "--report", "json=run.jsonl")
     assert {one.case for one in kept().records} == failed
-    assert kept().header.selection == "level core, failed in last"
+    assert kept().header.selection == wording
     assert len(failed) == 4
 
 
-def test_it_is_about_the_backends_asked_for(run):
+def test_it_is_about_the_backends_asked_for(run, wording):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     run("run", "cases.yaml", "-b", "right", "--lf", "last", "--report", "json=run.jsonl")
     assert [one.name for one in kept().records] == ["nan"]
-    assert run("run", "cases.yaml", "-b", "flat", "--lf", "last", code=2).stderr.splitlines() == [
-        "opcheck: --last-failed last: it has no result of a backend of this run",
-        "  it has 'right', 'narrow'",
-    ]
+    assert run("run", "cases.yaml", "-b", "flat", "--lf", "last", code=2).stderr == wording
 
 
 def test_what_fails_only_under_strict_failed_under_strict(run):
@@ -99,7 +97,7 @@ def test_a_case_that_failed_and_is_gone_leaves_the_run_incomplete(run, tmp_path)
         assert found.stdout.splitlines()[-1].startswith(f"exit 4: incomplete: {gone}; ")
 
 
-def test_a_case_that_passes_does_not_make_up_for_one_that_is_gone(run, tmp_path):
+def test_a_case_that_passes_does_not_make_up_for_one_that_is_gone(run, tmp_path, wording):
     run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
     (tmp_path / "cases.yaml").write_text(CASES.replace("name: ties", "name: equals"))
     # The same backend, repaired.
@@ -107,9 +105,7 @@ def test_a_case_that_passes_does_not_make_up_for_one_that_is_gone(run, tmp_path)
     Path("last").write_text(stored)
     words = ["run", "cases.yaml", "-b", "right", "--lf", "last", "-k", "not nan"]
     run(*words, "--report", "json=again", code=4)
-    assert run("report", "again", code=4).stdout.splitlines()[-1] == (
-        "exit 4: incomplete: it lacks cases that it should have had"
-    )
+    assert run("report", "again", code=4).stdout.splitlines()[-1] == wording
     run("merge", "again", "-o", "whole", code=4)
 
 
@@ -128,10 +124,10 @@ def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, 
     assert "Hardmax/ties" in found.stderr
 
 
-def test_a_backend_that_took_no_part_leaves_the_run_incomplete(run):
+def test_a_backend_that_took_no_part_leaves_the_run_incomplete(run, wording):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "right", "-b", "flat", "--lf", "last", code=4)
-    assert notes(found) == "opcheck: last has no result of flat: any case may fail\n"
+    assert notes(found) == wording
 
 
 def test_what_was_not_run_is_run_again(run):
@@ -140,37 +136,35 @@ def test_what_was_not_run_is_run_again(run):
     assert "5 not run" in found.stdout
 
 
-def test_a_last_run_that_is_incomplete_leaves_the_run_incomplete(run):
+def test_a_last_run_that_is_incomplete_leaves_the_run_incomplete(run, wording):
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", code=4)
-    assert notes(found) == "opcheck: last is incomplete: more cases may fail than it has\n"
-    assert found.stdout.splitlines()[-1].endswith("than it has; 1 fail")
+    assert notes(found) == wording
+    assert found.stdout.splitlines()[-1] == wording
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    "words",
     [
-        (["--lf", "none"], "none: this file cannot be read"),
-        (["--lf", "cases.yaml"], "cases.yaml:1:1: this is no stored run"),
-        (["--lf"], "Option '--lf' requires an argument"),
-        (["--lf", "last", "--report", "json=last"], "the same command names this file twice"),
+        ["--lf", "none"],
+        ["--lf", "cases.yaml"],
+        ["--lf"],
+        ["--lf", "last", "--report", "json=last"],
     ],
+    ids=" ".join,
 )
-def test_what_is_no_last_run_is_told(run, words, said):
+def test_what_is_no_last_run_is_told(run, words, wording):
     run("run", "cases.yaml", "-b", "narrow", "--report", "json=last")
     before = Path("last").read_bytes()
-    assert said in run("run", "cases.yaml", "-b", "narrow", *words, code=2).stderr
+    assert run("run", "cases.yaml", "-b", "narrow", *words, code=2).stderr == wording
     assert Path("last").read_bytes() == before
 
 
-def test_another_number_of_cases_than_expected_is_an_error(run):
+def test_another_number_of_cases_than_expected_is_an_error(run, wording):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
     assert run(*words, "--expect-cases", "4").exit_code == 0
     found = run(*words, "--expect-cases", "5", "--report", "json=run.jsonl", code=2)
-    assert notes(found).splitlines() == [
-        "opcheck: --expect-cases 5: there are 4 cases (keywords not nan, level core)",
-        "  of cases.yaml 4",
-    ]
+    assert notes(found) == wording
     assert not Path("run.jsonl").exists()
 
 
@@ -200,18 +194,14 @@ def flaky(monkeypatch):
 
 
 @pytest.mark.usefixtures("flaky")
-def test_a_flaky_backend_is_red_and_it_is_told_how_often(run):
+def test_a_flaky_backend_is_red_and_it_is_told_how_often(run, wording):
     words = ["run", "cases.yaml", "-b", "flaky", "-k", "many_ties", "--report", "json=run.jsonl"]
     assert run(*words).exit_code == 0
     found = run(*words, "--repeat", "10", code=1)
     assert found.stdout.startswith("UNSTABLE flaky  Hardmax/many_ties\n")
-    assert re.search(
-        r"^  found   3 of 10: fail: output: \d+ of 30 elements wrong; 7 of 10: pass$",
-        found.stdout,
-        re.MULTILINE,
-    )
+    assert re.search(r"   3 of 10: .*; 7 of 10: pass$", found.stdout, re.MULTILINE)
     assert "  times   10: 7 pass, 3 fail\n" in found.stdout
-    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 unstable"
+    assert found.stdout.splitlines()[-1] == wording
     [record] = kept().records
     assert record.verdicts == {Verdict.PASS: 7, Verdict.FAIL: 3}
     assert kept().header.options == {"repeat": "10"}
@@ -241,30 +231,31 @@ def drifting() -> Fake:
     return Fake(lambda task, x: [abs(right(task, x)[0] - x.dtype.type(next(runs) / 256))], "drifts")
 
 
-def test_answers_that_differ_and_are_right_are_red_only_where_asked_for(run, tmp_path, monkeypatch):
+def test_answers_that_differ_and_are_right_are_red_only_where_asked_for(
+    run, tmp_path, monkeypatch, wording
+):
     (tmp_path / "near.yaml").write_text(NEAR)
     monkeypatch.setitem(FAKES, "drifts", drifting())
     words = ["run", "near.yaml", "-b", "drifts", "-b", "right", "--report", "json=run.jsonl"]
     found = run(*words)
-    remark = "drifts 1.5: 1 result not reproducible to the bit (red with --require-reproducible)"
-    assert (found.exit_code, remark in " ".join(found.stdout.split())) == (0, True)
-    said = "exit 0: conforms: 2 results, nothing unexpected; 1 not reproducible to the bit"
-    assert found.stdout.splitlines()[-1] == said
+    assert found.exit_code == 0
+    assert lines_with(found.stdout, "1 not reproducible") == wording
+    assert lines_with(found.stdout, "red with --require-reproducible") == wording
     assert [one.irreproducible for one in kept().records] == [True, False]
     assert run("report", "run.jsonl").stdout == found.stdout
 
     monkeypatch.setitem(FAKES, "drifts", drifting())
     found = run(*words, "--require-reproducible")
     assert found.exit_code == 1
-    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 unstable"
-    assert "  found   not reproducible to the bit: the third run, on the first" in found.stdout
+    assert found.stdout.splitlines()[-1] == wording
+    assert lines_with(found.stdout, "found   not reproducible") == wording
     assert kept().header.options == {"require-reproducible": "yes"}
     [command] = re.findall(r"^  repeat  opcheck (.*)$", found.stdout, re.MULTILINE)
     assert shlex.split(command)[-1] == "--require-reproducible"
     assert run("report", "run.jsonl").exit_code == 1
 
 
-def test_hidden_case_files_are_left_out_and_named(run, tmp_path):
+def test_hidden_case_files_are_left_out_and_named(run, tmp_path, wording):
     folder = tmp_path / "mine"
     (folder / ".hidden").mkdir(parents=True)
     inputs = "{input: {dtype: float32, value: [1]}}"
@@ -272,4 +263,4 @@ def test_hidden_case_files_are_left_out_and_named(run, tmp_path):
     (folder / "seen.yaml").write_text(text)
     (folder / ".hidden" / "b.yaml").write_text(text)
     for words in (("run", "mine", "-b", "right"), ("list", "mine")):
-        assert "1 hidden case file is left out: mine/.hidden/b.yaml" in run(*words).stderr
+        assert run(*words).stderr == wording

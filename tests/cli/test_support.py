@@ -1,10 +1,12 @@
 """`opcheck support`: backends are really asked, in processes of their own."""
 
 import json
+import re
 
 import pytest
 
 from tests.cli.test_backends import install
+from tests.wording import lines_with
 
 HARDMAX = ("-b", "npu", "--op", "Hardmax")
 
@@ -17,63 +19,51 @@ def support(run, tmp_path, monkeypatch):
     return lambda *words, code, **environment: run("support", *words, code=code, **environment)
 
 
-def test_what_a_backend_does_stands_beside_what_it_declares(support):
+def test_what_a_backend_does_stands_beside_what_it_declares(support, wording):
     found = support("-b", "npu", "--op", "Hardmax", "--op", "Softmax", code=0, COLUMNS="80")
     lines = found.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    heading = "npu 3.5-beta (declares support by its own method): "
-    assert any(line.startswith(heading) for line in lines)
-    printed = " ".join(found.stdout.split())
     # It raises for float64, and is right in 16 bits.
-    assert (
-        "Hardmax 3/10 unsupported: float16 float32 float64 (1, 11) refuses: float64 (13)" in printed
-    )
-    assert "Softmax 0/10 unsupported: float16 float32 float64 bfloat16" in printed
-    assert "+ undeclared but working: Hardmax (float16, bfloat16)" in lines
-    assert "! declared but failing: Hardmax (float32, float64)" in lines
-    assert "raised on a legal model: ValueError: no float64" in found.stdout
+    assert found.stdout == wording
     assert "Hardmax-13 only" in found.stdout
     assert "right in every" not in found.stdout
 
 
-def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_right(support):
+def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_right(
+    support, wording
+):
     found = support(*HARDMAX, "-b", "numpy", code=0)
     lines = [line.split() for line in found.stdout.splitlines()]
     assert lines[0] == ["right,", "of", "all", "cells"]
     assert lines[1] == ["operator", "npu", "numpy"]
     assert lines[3] == ["Hardmax", "3/10", "10/10"]
     assert lines[4] == ["all", "operators", "3/10", "10/10"]
-    assert "right in every version and type: Hardmax" in found.stdout
+    assert lines_with(found.stdout, "right in every") == wording
 
 
 @pytest.mark.sampled(2, evenly=True)
 @pytest.mark.parametrize(
-    ("floor", "missed"),
+    "floor",
     [
-        ("Hardmax@12:float32", "Hardmax: unsupported: float32 (130 of 130 cases)"),
+        "Hardmax@12:float32",
         # It is right in the few models that are asked where nothing is required.
-        ("hardmax@13:float32", "Hardmax: refuses: float32 (7 of 196 cases)"),
-        (
-            "*:float64",
-            "Hardmax: unsupported: float64 (1, 11), refuses: float64 (13) (258 of 261 cases)",
-        ),
+        "hardmax@13:float32",
+        "*:float64",
     ],
 )
-def test_what_is_required_and_not_right_in_a_core_case_is_named_and_fails(support, floor, missed):
+def test_what_is_required_and_not_right_in_a_core_case_is_named_and_fails(support, floor, wording):
     # Operators that floors do not name are asked of none, unless one is of all.
     words = HARDMAX if "*" in floor else HARDMAX[:2]
     found = support(*words, "--require", floor, code=1)
     assert "models in 10 cells" in found.stdout
     said, last = found.stderr.splitlines()
-    assert said == f"opcheck: npu: {floor} is required, but {missed}"
-    assert last.endswith("that are required are not right")
+    assert said == wording
+    assert last == wording
 
 
-def test_the_last_line_counts_the_cases_that_were_run(support):
+def test_the_last_line_counts_the_cases_that_were_run(support, wording):
     words = "--op", "Hardmax", "--require", "Hardmax@13:float32, *@13+:bfloat16"
-    found = support("-b", "numpy", *words, code=0)
-    last = "opcheck: all that is required is right: 251 cases of 2 cells were run"
-    assert found.stderr.splitlines() == [last]
+    assert support("-b", "numpy", *words, code=0).stderr == wording
 
 
 WARNED = """\
@@ -96,42 +86,42 @@ cases:
     ],
 )
 def test_a_warning_passes_if_its_arithmetic_is_declared_or_the_case_is_should(
-    run, tmp_path, backend, rule, words, code
+    run, tmp_path, backend, rule, words, code, wording
 ):
     (tmp_path / "cases.yaml").write_text(WARNED.replace("RULE", rule))
     found = run("support", "cases.yaml", "-b", backend, "--require", "Softmax", *words, code=code)
-    last = found.stderr.splitlines()[-1]
-    assert ("all that is required is right: 2 cases of 1 cell" in last) is (code == 0)
+    assert found.stderr.splitlines()[-1] == wording
 
 
 def test_lenience_is_about_what_is_required(support):
     assert "--lenient goes with --require" in support(*HARDMAX, "--lenient", code=2).stderr
 
 
-def test_what_is_required_of_a_device_that_is_off_is_not_run_and_no_failure(run, tmp_path):
+def test_what_is_required_of_a_device_that_is_off_is_not_run_and_no_failure(run, tmp_path, wording):
     raised = "from opcheck import BackendUnavailable\n\nclass Off:\n    def prepare(self, task):\n"
     (tmp_path / "off.py").write_text(f"{raised}        raise BackendUnavailable('no power')\n")
     words = ("support", "-b", "py:off:Off", "--op", "Hardmax", "--require", "Hardmax@13:float32")
     found = run(*words, code=4)
-    assert "Hardmax@13:float32 is required, but Hardmax: not run: float32 (" in found.stderr
+    assert found.stderr == wording
 
 
 @pytest.mark.parametrize(
-    ("floor", "said"),
+    "floor",
     [
-        ("", "'' names no cells"),
-        ("*@99", "'*@99': the newest opset that is known is "),
-        ("Hardmx", "'Hardmx': nothing is asked of operator 'Hardmx' did you mean 'Hardmax'?"),
-        ("Hardmax:flaot32", "'Hardmax:flaot32': unknown dtype 'flaot32' did you mean 'float32'"),
-        ("Hardmax@1:bfloat16", "names no cells: there is no such version with that type"),
-        ("Hardmax@0", "'Hardmax@0' names no cells write OP, OP@OPSET, OP@OPSET+ or *:DTYPE"),
-        ("Hardmax,", "'' names no cells"),
-        ("Hardmx, Hardmax:int3", "of operator 'Hardmx' did you mean 'Hardmax'? 'Hardmax:int3'"),
+        "",
+        "*@99",
+        "Hardmx",
+        "Hardmax:flaot32",
+        "Hardmax@1:bfloat16",
+        "Hardmax@0",
+        "Hardmax,",
+        "Hardmx, Hardmax:int3",
     ],
 )
-def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support, floor, said):
+def test_a_floor_that_names_no_cell_is_refused_before_anything_is_asked(support, floor, wording):
     found = support(*HARDMAX, "--require", floor, code=2)
-    assert said in " ".join(found.stderr.split())
+    # The newest opset grows with releases of onnx.
+    assert re.sub(r"known is \d+", "known is 28", found.stderr) == wording
     assert not found.stdout
 
 
@@ -150,11 +140,11 @@ def test_a_backend_that_cannot_be_used_ends_the_command(support):
     assert "npu" not in found.stdout
 
 
-def test_the_page_shows_every_cell(support):
+def test_the_page_shows_every_cell(support, wording):
     page = support(*HARDMAX, "--format", "html", code=0).stdout
     assert page.count('<th scope="row">Hardmax') == 3
     assert page.count(' title="Hardmax-') == 10
-    assert 'title="Hardmax-13 float64: refuses: raised on a legal model: ValueError' in page
+    assert lines_with(page, 'title="Hardmax-13 float64: refuses: raised on') == wording
 
 
 def test_json_has_what_the_registry_of_onnxruntime_does_not_say(support):

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import notes
 from tests.cli.fakes import RUNNING
+from tests.wording import lines_with
 
 SLOW, UNSTEADY, DIES, GREEDY = (
     f"py:tests.cli.fakes:{name}" for name in ("SLOW", "UNSTEADY", "DIES", "GREEDY")
@@ -50,47 +51,49 @@ def reports(text):
     return {lines[0].split("Hardmax/")[1]: lines for lines in found}
 
 
-def test_a_crash_is_a_verdict_with_the_last_words_and_the_run_goes_on(run):
+def test_a_crash_is_a_verdict_with_the_last_words_and_the_run_goes_on(run, wording):
     found = run("run", "cases.yaml", "-b", DIES, code=1)
     [(name, lines)] = reports(found.stdout).items()
     assert (name, lines[0].split()[0]) == ("second", "CRASH")
     assert any(line.startswith("  found   killed by SIGABRT") for line in lines)
-    assert "  printed the last words" in lines
-    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 crash"
+    assert lines_with(lines, "printed the last") == wording
+    assert found.stdout.splitlines()[-1] == wording
     assert notes(found) == ""
     again = run(*shlex.split(lines[-1].removeprefix("  repeat  "))[1:], code=1)
     assert reports(again.stdout)["second"][0] == lines[0]
 
 
-def test_a_backend_that_hangs_is_stopped_by_the_time_the_user_allows(run):
+def test_a_backend_that_hangs_is_stopped_by_the_time_the_user_allows(run, wording):
     started = time.monotonic()
     found = run("run", "cases.yaml", "-b", SLOW, "--timeout", "0.7", code=1)
     assert time.monotonic() - started < 25
     [(name, lines)] = reports(found.stdout).items()
     assert (name, lines[0].split()[0]) == ("second", "TIMEOUT")
-    assert "  found   no answer within 0.7 s" in lines
+    assert lines_with(lines, "found   no answer") == wording
     assert "  printed running" in lines
 
 
-def test_or_by_that_of_the_case_if_it_needs_more(run, tmp_path):
+def test_or_by_that_of_the_case_if_it_needs_more(run, tmp_path, wording):
     text = CASES.replace("second,", "second, timeout: 0.9,").replace("third,", "third, timeout: 9,")
     (tmp_path / "cases.yaml").write_text(text)
     found = run("run", "cases.yaml", "-b", SLOW, "--timeout", "0.7", code=1)
-    assert "no answer within 0.9 s" in found.stdout
-    assert found.stdout.splitlines()[-1] == "exit 1: does not conform: 1 timeout"
+    assert lines_with(found.stdout, "no answer within 0.9") == wording
+    assert found.stdout.splitlines()[-1] == wording
 
 
-def test_a_profile_says_how_its_backend_is_treated_unless_the_command_line_does(run, tmp_path):
+def test_a_profile_says_how_its_backend_is_treated_unless_the_command_line_does(
+    run, tmp_path, wording
+):
     mark = tmp_path / "mark"
     (tmp_path / "opcheck.toml").write_text(
         f'[backends.mine]\naddress = "{SLOW}"\ntimeout = 0.5\n'
         f'environment = {{ {RUNNING} = "{mark}" }}\n'
     )
     found = run("run", "cases.yaml", "-b", "mine", "-k", "second", code=1)
-    assert "no answer within 0.5 s" in found.stdout
+    assert lines_with(found.stdout, "no answer within 0.5") == wording
     assert mark.exists()
     found = run("run", "cases.yaml", "-b", "mine", "-k", "second", "--timeout", "0.6")
-    assert "no answer within 0.6 s" in found.stdout
+    assert lines_with(found.stdout, "no answer within 0.6") == wording
 
 
 def test_a_profile_s_pythonpath_takes_the_place_of_the_shell_s(run, tmp_path, monkeypatch):
@@ -109,11 +112,11 @@ def test_a_profile_s_pythonpath_takes_the_place_of_the_shell_s(run, tmp_path, mo
         assert run("run", "cases.yaml", "-b", "mine").exit_code == code
 
 
-def test_a_backend_that_takes_too_much_memory_is_stopped(run):
+def test_a_backend_that_takes_too_much_memory_is_stopped(run, wording):
     found = run("run", "cases.yaml", "-b", GREEDY, "--memory-limit", "400MiB", code=1)
     [(name, lines)] = reports(found.stdout).items()
     assert (name, lines[0].split()[0]) == ("second", "OOM")
-    assert "  found   took more than 400 MiB of memory" in lines
+    assert lines_with(lines, "found   took more") == wording
     assert run("run", "cases.yaml", "-b", GREEDY, "--memory-limit", "4GiB").exit_code == 0
 
 
@@ -127,19 +130,20 @@ def test_the_first_failure_is_that_of_the_first_case_though_others_come_sooner(r
 
 def test_what_a_backend_prints_is_shown_with_its_failures_and_stored(run):
     found = run("run", "cases.yaml", "-b", UNSTEADY, "-vv")
-    told = "  printed I beg your pardon"
-    assert [lines.count(told) for lines in reports(found.stdout).values()] == [1, 1, 1]
+    told = "beg your pardon"
+    for lines in reports(found.stdout).values():
+        assert sum(line.startswith("  printed I beg") for line in lines) == 1
     found = run("run", "cases.yaml", "-b", UNSTEADY, "--format", "json")
     _, *records, _ = map(json.loads, found.stdout.splitlines())
-    assert {record["printed"] for record in records} == {"I beg your pardon\n" * 3}
+    assert {record["printed"].count(told) for record in records} == {3}
 
 
-def test_a_backend_that_dies_at_start_is_told_once(run, tmp_path):
+def test_a_backend_that_dies_at_start_is_told_once(run, tmp_path, wording):
     (tmp_path / "doomed.py").write_text("import os; print('no device', flush=True); os._exit(3)")
     found = run("run", "cases.yaml", "-b", "py:doomed:Backend", "-b", SLOW, code=4)
     assert found.stdout == ""
     assert found.stderr.count("no device") == 1
-    assert found.stderr.startswith("opcheck: backend 'py:doomed:Backend' died at start")
+    assert notes(found) == wording
     assert "exited with status 3" in found.stderr
 
 

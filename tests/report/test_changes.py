@@ -44,10 +44,10 @@ def test_differences_come_first_then_rows_then_what_lacks(snapshot, width):
     snapshot(f"changes_{width}", page.text)
 
 
-def test_of_runs_alike_no_difference_is_told():
+def test_of_runs_alike_no_difference_is_told(wording):
     differences = timings.differences(OLD, replace(OLD, started="2027-01-01"), ["a"], ["a"])
     page = page_of(timings.show_changes, differences, Compared((), ()))
-    assert page.lines == ["There is nothing to compare."]
+    assert page.lines == wording
     assert differences == {}
 
 
@@ -87,10 +87,10 @@ def test_a_difference_that_may_matter_is_found_and_some_make_runs_incomparable(
     assert timings.unfair(found) == (said if is_unfair else "")
 
 
-def test_other_cases_in_between_make_runs_incomparable():
+def test_other_cases_in_between_make_runs_incomparable(wording):
     found = timings.differences(OLD, OLD, ["a", "b", "c"], ["c"])
-    assert found == {"cases of one run only": ("a and 1 more", "")}
-    assert timings.unfair(found) == "cases of one run only a and 1 more there, absent here"
+    assert [*found.values()] == [("a and 1 more", "")]
+    assert timings.unfair(found) == wording
     assert timings.differences(OLD, OLD, ["a", "b"], ["b", "a"]) == {}
 
 
@@ -99,7 +99,7 @@ def test_a_load_that_leaves_half_of_the_processors_free_is_no_difference():
     assert timings.differences(OLD, some) == {}
 
 
-def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
+def test_within_a_run_rows_that_close_a_gate_or_may_are_shown(wording):
     found = Compared(
         (
             TimingChange("x", "new", 1.1, 1.06, 1.14, verdict="slower"),
@@ -109,32 +109,13 @@ def test_within_a_run_rows_that_close_a_gate_or_may_are_shown():
         (Missing("w", "new", "fail: wrong", lost=True), Missing("v", "new", "crash")),
         (TimingChange("", "new", 1.03, 1.01, 1.04, verdict="same"),),
     )
-    assert page_of(timings.show_changes, {}, found, "old").lines == [
-        "case                backend  ratio to old  95 % interval  verdict",
-        "─────────────────────────────────────────────────────────────────",
-        "x                   new              1.10      1.06–1.14  slower",
-        "z                   new              1.00     0.900–1.20  unclear",
-        "All cases together  new              1.03      1.01–1.04  same",
-        "",
-        "Not compared",
-        "w [new]: fail: wrong",
-        "v [new]: crash",
-        "",
-        "1 slower, 1 same, 1 unclear, 2 not compared",
-    ]
+    assert page_of(timings.show_changes, {}, found, "old").lines == wording
 
 
-def test_rows_that_lack_for_the_same_reason_are_told_together():
+def test_rows_that_lack_for_the_same_reason_are_told_together(wording):
     missing = [Missing(f"x{number}", "numpy", "no such case") for number in range(7)]
     compared = Compared((), (*missing, Missing("y", "numpy", "another case")))
-    assert page_of(timings.show_changes, {}, compared).lines == [
-        "Not compared",
-        "x0 [numpy], x1 [numpy], x2 [numpy], x3 [numpy], x4 [numpy] and 2 more: no such",
-        "case",
-        "y [numpy]: another case",
-        "",
-        "8 not compared",
-    ]
+    assert page_of(timings.show_changes, {}, compared).lines == wording
 
 
 def test_nothing_from_outside_steers_the_terminal():

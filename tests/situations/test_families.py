@@ -8,7 +8,7 @@ import pytest
 from opcheck import opset
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations import broadcasting, equations, integers
+from opcheck.situations import broadcasting, equations, integers, windows
 from opcheck.suite import load
 
 Write = Callable[[str], Case]
@@ -114,13 +114,15 @@ def test_equations_of_other_letters_are_one_situation(
 
 
 @pytest.mark.parametrize("equation", ["bij,bjk->bik", "bjk,bij->bik"])
-def test_three_axes_are_told_apart_by_the_roles_of_letters(equation: str, case_of: Write) -> None:
+def test_three_axes_are_told_apart_by_the_roles_of_letters(
+    equation: str, case_of: Write, wording
+) -> None:
     case = case_of(
         f'op: Einsum, opset: 28, dtype: float32, attrs: {{equation: "{equation}"}}, inputs:'
         " {Inputs_0: {shape: [2, 2, 2], arange: [1, 1]},"
         " Inputs_1: {shape: [2, 2, 2], arange: [1, 1]}}"
     )
-    assert [*equations.found_in(case)] == ["1 batch, 1 contracted, 1 and 1 kept, 0 and 0 summed"]
+    assert [*equations.found_in(case)] == wording
 
 
 def test_integers_are_told_apart_by_sign_and_by_ends(case_of: Write) -> None:
@@ -134,11 +136,46 @@ def test_integers_are_told_apart_by_sign_and_by_ends(case_of: Write) -> None:
     }
 
 
-def test_a_scalar_is_a_situation_of_its_own(case_of: Write) -> None:
+def test_a_scalar_is_a_situation_of_its_own(case_of: Write, wording) -> None:
     case = case_of("op: Mod, opset: 28, dtype: int64, attrs: {fmod: 1}, inputs: {A: -7, B: 3}")
-    assert [*integers.found_in(case)] == ["fmod=1, int64 of rank 0: negative with positive"]
+    assert [*integers.found_in(case)] == wording
 
 
 def test_unsigned_integers_have_no_negative_ones() -> None:
     assert {*integers.situations(schema("Abs"))} >= {"uint8: zero", "uint8: greatest"}
     assert "uint8: negative" not in {*integers.situations(schema("Abs"))}
+
+
+@pytest.mark.parametrize(
+    ("attrs", "situation"),
+    [
+        ("", "one axis: no pads"),
+        ("strides: [2], pads: [0, 1]", "one axis: stride, pads at the end"),
+        ("dilations: [2], pads: [1, 2]", "one axis: dilation, unequal pads"),
+        ("strides: [3], ceil_mode: 1", "one axis: stride, no pads, ceil_mode"),
+        ("ceil_mode: 1", "one axis: no pads"),
+    ],
+)
+def test_a_window_along_one_axis(attrs: str, situation: str, case_of: Write) -> None:
+    case = case_of(
+        f"op: MaxPool, opset: 22, dtype: float32, attrs: {{kernel_shape: [3], {attrs}}},"
+        " inputs: {X: {shape: [1, 1, 9], arange: [1, 1]}}"
+    )
+    assert [*windows.found_in(case)] == [situation]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "found"),
+    [
+        ("strides: [2, 1]", ["two axes: stride of axis 0"]),
+        ("pads: [0, 0, 0, 1]", ["two axes: pad after axis 1"]),
+        ("pads: [0, 2, 1, 3]", ["two axes: four unequal pads"]),
+        ("pads: [1, 1, 1, 1]", []),
+    ],
+)
+def test_a_window_along_two_axes(attrs: str, found: list[str], case_of: Write) -> None:
+    case = case_of(
+        f"op: Conv, opset: 22, dtype: float32, attrs: {{{attrs}}}, inputs:"
+        " {X: {shape: [1, 1, 5, 5], arange: [1, 1]}, W: {shape: [1, 1, 4, 4], arange: [1, 1]}}"
+    )
+    assert [*windows.found_in(case)] == found

@@ -19,7 +19,8 @@ def sigmoid(x: Tensor) -> Tensor:
 def celu(X: Tensor, *, alpha: float) -> Tensor:
     """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))".
 
-    Of NaN, max and min are NaN or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
+    Of NaN, max and min are NaN or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. So they are
+    where `alpha` is 0 and x is 0 or more, as the product is NaN there. -infinity gives -alpha.
     """
     return maximum(X, 0) + minimum(alpha * (xp.exp(X / alpha) - 1), 0)
 
@@ -96,31 +97,40 @@ def hard_swish(X: Tensor) -> Tensor:
 
 
 def hard_swish_divided_last(X: Tensor) -> Tensor:
-    """HardSwish as x * max(0, min(6, x + 3)) / 6; infinity and NaN as in `hard_swish`."""
+    """HardSwish as x * max(0, min(6, x + 3)) / 6.
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * clipped(X + 3, 6) / 6, xp.zeros_like(X))
 
 
 def hard_swish_by_a_sixth(X: Tensor) -> Tensor:
-    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6)); infinity and NaN as in `hard_swish`."""
+    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6)).
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * (clipped(X + 3, 6) * (1 / 6)), xp.zeros_like(X))
 
 
 def hard_swish_of_a_sixth(X: Tensor) -> Tensor:
-    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5)); infinity and NaN as in `hard_swish`."""
+    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5)).
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * clipped(X * (1 / 6) + 0.5, 1), xp.zeros_like(X))
 
 
 def hard_swish_as_the_body(X: Tensor) -> Tensor:
     """HardSwish as its function body, which has 1/6 as an attribute, in float32.
 
-    Infinity and NaN are as in `hard_swish`.
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
     """
     sixth = float(np.float32(1 / 6))
     return with_limit(X, X * clipped(X * sixth + 0.5, 1), xp.zeros_like(X))
 
 
 def literal_softplus(X: Tensor) -> Tensor:
-    """Softplus: "y = ln(exp(x) + 1)", which overflows to infinity for large `x`."""
+    """Softplus: "y = ln(exp(x) + 1)"; infinity where exp(x) overflows, 0 of -infinity."""
     return xp.log(xp.exp(X) + 1)
 
 
@@ -132,20 +142,25 @@ def softplus(X: Tensor) -> Tensor:
 def mish(X: Tensor) -> Tensor:
     """Mish: "mish(x) = x * tanh(softplus(x))".
 
-    Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY.
+    Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY. Infinity and NaN stay.
     """
     return with_limit(X, X * xp.tanh(literal_softplus(X)), xp.zeros_like(X))
 
 
 def softsign(input: Tensor) -> Tensor:
-    """Softsign: "x/(1+|x|)"; of an infinity, NaN or its limit 1 or -1: LIMIT_AT_INFINITY."""
+    """Softsign: "x/(1+|x|)"; NaN stays NaN.
+
+    Of an infinity it is NaN as the formula has it, or the limit, 1 or -1 by its sign:
+    LIMIT_AT_INFINITY.
+    """
     return with_limit(input, input / (1 + xp.abs(input)), xp.sign(input))
 
 
 def swish(X: Tensor, *, alpha: float) -> Tensor:
     """Swish: "y = x * sigmoid(alpha * x)".
 
-    Of -infinity, with an `alpha` above 0, it is NaN or its limit 0: LIMIT_AT_INFINITY.
+    Of -infinity with an `alpha` above 0, of infinity with one below 0, and of both with 0, the
+    formula gives NaN: that, or 0 by the other reading of LIMIT_AT_INFINITY. NaN stays NaN.
     """
     return with_limit(X, X * sigmoid(alpha * X), xp.zeros_like(X))
 

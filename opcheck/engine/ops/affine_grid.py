@@ -106,10 +106,10 @@ def affine_grid(grid: Grid, theta: Array, size: Array, *, align_corners: int) ->
     nothing and 0 makes an empty grid. The grid: (N, H, W, 2) or (N, D, H, W, 3), in theta's type.
 
     Raises InvalidNode for a size that is not such a list or has a negative number, and for a theta
-    of another shape; for align_corners other than 0 and 1 also, or takes it for one of them:
-    FLAG_OF_ANOTHER_NUMBER. Raises NotSupported, while judging, if theta without its last column
-    holds an infinity. Raises MemoryError for a grid of more than 2^28 numbers. With align_corners,
-    CORNERS_OF_ONE_ELEMENT decides where the only element of an axis is.
+    of another shape. An align_corners other than 0 and 1 counts as either, or raises it:
+    FLAG_OF_ANOTHER_NUMBER. With align_corners, the only element of an axis is at -1, 0 or 1:
+    CORNERS_OF_ONE_ELEMENT. Raises NotSupported, while judging, if theta without its last column
+    holds an infinity; MemoryError for a grid of more than 2^28 numbers.
     """
     stated = listed("size", size)
     n = len(stated) - 2

@@ -40,7 +40,8 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
     its axes are those of A from `axis` on; None: the last ones. A itself is never stretched.
 
     Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
-    NotSupported for a negative `axis`.
+    NotSupported for a negative `axis`. Another number than 0 and 1 of `broadcast` counts as 1, as
+    0, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
     """
     if not flag("broadcast", broadcast):
         reject(A.shape != B.shape, f"shapes {list(A.shape)} and {list(B.shape)}, and no broadcast")
@@ -61,8 +62,9 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
 def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
     """Return `function` of two tensors that broadcast to each other, in their common shape.
 
-    Raises InvalidNode for shapes that do not broadcast, and what `function` raises: division raises
-    NotSupported for integers divided by 0 or out of range, the others nothing.
+    Sums, differences and products of integers wrap around. Raises InvalidNode for shapes that do
+    not broadcast, and what `function` raises: division raises NotSupported for integers divided by
+    0 and for the least one divided by -1, the others nothing.
     """
     common_shape(A.shape, B.shape)
     return function(A, B)
@@ -74,11 +76,12 @@ def of_aligned_pair(
     """Return `function` of two tensors, in the shape of A, before version 7.
 
     Without `broadcast` (0), the shapes are equal. With it, B is one element, or its axes are those
-    of A from `axis` on; None: the last ones.
+    of A from `axis` on; None: the last ones. Another number of `broadcast` counts as either or is
+    refused: FLAG_OF_ANOTHER_NUMBER. Sums and products of integers wrap around.
 
     Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
     NotSupported for a negative `axis`, and what `function` raises: division raises NotSupported for
-    integers divided by 0 or out of range.
+    integers divided by 0 and for the least one divided by -1.
     """
     return function(A, aligned(A, B, broadcast, axis))
 
@@ -117,9 +120,10 @@ def divided(a: Array, b: Array) -> Array:
 
 
 def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
-    """Return `function` rounded to either neighbor, as where it is not the last operation.
+    """Return `function` of a and b, of which floats may be rounded to either neighbor.
 
-    Integers are exact.
+    So they are where a kernel goes on to compute with the result. Integers are exact. Raises what
+    `function` does.
     """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)
@@ -195,7 +199,7 @@ def mean_in_order(*data: Tensor) -> Tensor:
 def mean_in_any_order(*data: Tensor) -> Tensor:
     """Mean: the sum in any order, divided by the number of tensors.
 
-    Raises InvalidNode for shapes that do not broadcast.
+    Infinities of both signs give NaN. Raises InvalidNode for shapes that do not broadcast.
     """
     return divided_by(sum_in_any_order(*data), len(data))
 

@@ -291,8 +291,8 @@ def computed(heads: Heads, steps: Steps = Steps()) -> tuple[Array, Array]:
 
     `steps` is what alternatives and mutants do otherwise. What the mode asks for is [batch, head,
     query, key]: by mode 0 the scores, 1 the capped ones, 2 with mask and -inf for keys that the
-    query does not attend, 3 the shares. Both have the type of Q. A query without a key has zeros in
-    Y and in the shares.
+    query does not attend, 3 the shares. Both have the type of Q; the softmax is computed in that of
+    softmax_precision, if it names one. A query without a key has zeros in Y and in the shares.
 
     Raises NotSupported, while judging, if a key is hidden and Q, K or V holds NaN or infinity.
     """
@@ -361,11 +361,14 @@ def run(
     - a mode other than 0 to 3, a softmax_precision that is none of `PRECISIONS`.
 
     Raises NotSupported for no keys at all, a head of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, a window below -1, is_causal other than 0 and 1, lengths
-    that no keys have, and a mask that adds NaN or infinity. While judging, also where past comes
-    without present or the reverse, and for NaN or infinity next to hidden keys.
+    scale or softcap that is negative, infinite or NaN, a window below -1, lengths below 0 or beyond
+    the keys, and a mask that adds NaN or +infinity; while judging, also for NaN or infinity in Q, K
+    or V where a key is hidden.
 
-    Rulings answer or refuse: INTEGER_MASK, NUMBERS_OF_HEADS, MASK_OF_ONE_KEY.
+    Or raises InvalidNode by a ruling: masks of integers are added or refused, INTEGER_MASK; numbers
+    of heads with four axes ignored or refused, NUMBERS_OF_HEADS; past without present, or the
+    reverse, taken or refused, PAST_AND_PRESENT. MASK_OF_ONE_KEY pads a mask of one key or stretches
+    it.
     """
     Q = tensors.Q
     check_use(tensors, attributes, used)
@@ -531,13 +534,13 @@ def attention_23(
 
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, a mask that does not broadcast, a mode other than 0 to 3, and a
-    softmax_precision that is none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS and
-    PAST_AND_PRESENT may refuse too.
+    softmax_precision that is none of `PRECISIONS`. A mask of integers, numbers of heads with four
+    axes, past without present or the reverse, and an is_causal other than 0 and 1 are taken or
+    refused so: INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT, FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, and a mask that adds NaN or +infinity; while judging,
-    also where past comes without present or the reverse, and for NaN or infinity where keys are
-    hidden.
+    also for NaN or infinity where keys are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
     attributes = Attributes(
@@ -586,13 +589,15 @@ def attention_24(
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, nonpad_kv_seqlen together with past or present, a mask that does not
     broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision that is
-    none of `PRECISIONS`. INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT and MASK_OF_ONE_KEY may
-    refuse or decide too.
+    none of `PRECISIONS`. A mask of integers, numbers of heads with four axes, past without present
+    or the reverse, and an is_causal other than 0 and 1 are taken or refused so: INTEGER_MASK,
+    NUMBERS_OF_HEADS, PAST_AND_PRESENT, FLAG_OF_ANOTHER_NUMBER. A mask of one key is padded or
+    stretched: MASK_OF_ONE_KEY.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, windows below -1, lengths below 0 or beyond the keys, and
-    a mask that adds NaN or +infinity; while judging, also where past comes without present or the
-    reverse, and for NaN or infinity where keys are hidden.
+    a mask that adds NaN or +infinity; while judging, also for NaN or infinity where keys are
+    hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(

@@ -195,7 +195,7 @@ def normalized(steps: Steps, batch: Batch, statistics: Statistics, epsilon: floa
     """Return Y, in the shape and type of X.
 
     The statistics broadcast to X; `steps` make the root and scale. A variance below -epsilon gives
-    NaN.
+    NaN, and one of -epsilon an infinity, or NaN where X is the mean.
     """
     y = steps.scaling(
         batch.X,
@@ -266,7 +266,8 @@ def before_14(
     X: (N, C, D1, …, Dn), since version 9 also (N); scale, B, mean and var, and outputs with
     statistics: (C), or (1) for (N). With `spatial` 0 since version 7 they are (C, D1, …, Dn): each
     element has its own statistics. The node is in training with more than one of its `outputs`, and
-    up to version 6 also unless `is_test` is set.
+    up to version 6 also if `is_test` is 0. Another number than 0 and 1 of `spatial` counts as
+    either, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
 
     Raises InvalidNode for other shapes, and for a rank of X that the version does not have: 4 in
     version 1, 2 or more in 6 and 7, 1 or more in 9.
@@ -312,7 +313,8 @@ def since_14(
     (N).
 
     Raises InvalidNode for other shapes, for an X of rank 0, and: "When training_mode=False, extra
-    outputs are invalid."
+    outputs are invalid." A training_mode other than 0 and 1 counts as either, or raises it:
+    FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for float64 mixed with other types, and for an X without elements in
     training.

@@ -65,9 +65,10 @@ def beyond(x: Tensor, *, below: bool, above: bool, largest: float) -> Any:
 def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Return `input` within [min, max]; "When 'min' is greater than 'max'", all is `max`.
 
-    min, max: tensors of rank 0; None for no bound, where infinities are kept or cut off:
-    DEFAULT_BOUNDS. Of NaN, in the input or as a bound, either number results: NAN_IN_MAXIMUM,
-    NAN_IN_MINIMUM. Raises InvalidNode for a bound of rank 1 or more.
+    min, max: tensors of rank 0; None for no bound, where an infinity stays, or becomes the largest
+    number of its type or of float32, with its sign: DEFAULT_BOUNDS. Where the input or a bound is
+    NaN, the result is NaN, or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. Raises InvalidNode
+    for a bound of rank 1 or more.
     """
     for bound in (min, max):
         if bound is not None and bound.ndim:
@@ -88,7 +89,8 @@ def finite_limit(x: Tensor) -> float:
 def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
     """Return `x` within [low, high], where None is no bound; a `low` above `high` gives `high`.
 
-    Of NaN and a bound either one results: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
+    Where `x` or a bound is NaN, the result is NaN, or the other number: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM.
     """
     if low is not None:
         x = maximum(x, low)
@@ -98,9 +100,10 @@ def between(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
 
 
 def of_crossed_bounds(x: Tensor, low: Operand, high: Operand) -> Tensor:
-    """Return what bounds of which `low` is above `high` make of `x`: MIN_ABOVE_MAX.
+    """Return `x` within bounds of which `low` is above `high`: `high` everywhere, or `low`.
 
-    Raises InvalidNode by the reading that refuses them.
+    MIN_ABOVE_MAX decides which bound is applied last. By its reading "refused", raises InvalidNode.
+    NaN in `x` stays, or gives way to a bound: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
     """
     reading = MIN_ABOVE_MAX.reading()
     reject(reading == "refused", "min above max")
@@ -113,12 +116,13 @@ def of_crossed_bounds(x: Tensor, low: Operand, high: Operand) -> Tensor:
 def clip_11(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """Return `input` within [min, max], in versions 11 and 12.
 
-    min, max: tensors of rank 0; None for no bound, where infinities are kept or cut off:
-    DEFAULT_BOUNDS. Of NaN, in the input or as a bound, either number results: NAN_IN_MAXIMUM,
-    NAN_IN_MINIMUM.
+    min, max: tensors of rank 0; None for no bound, where an infinity stays, or becomes the largest
+    number of its type or of float32, with its sign: DEFAULT_BOUNDS. Where the input or a bound is
+    NaN, the result is NaN, or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
 
-    With a `min` above `max` each element is either of them: MIN_ABOVE_MAX, which may refuse it.
-    Raises InvalidNode for a bound of rank 1 or more.
+    A `min` above `max` makes every element `max`, or `min`, or raises InvalidNode: MIN_ABOVE_MAX.
+    So does one that rounding may have brought above. Raises InvalidNode for a bound of rank 1 or
+    more.
     """
     clipped = clip(input, min, max)
     if min is not None and max is not None and bare(min) > bare(max):
@@ -131,9 +135,10 @@ def clip_1(input: Tensor, *, min: float | None, max: float | None) -> Tensor:
     """Return `input` within [min, max], which are attributes in versions 1 and 6.
 
     None is no bound, nor is the default of version 6, the lowest or largest number of float32.
-    There, elements beyond float32's numbers may be cut off: DEFAULT_BOUNDS. Of NaN either number
-    results: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. With a `min` above `max` each element is either of
-    them, or they are refused: MIN_ABOVE_MAX.
+    There, elements beyond float32's numbers stay, or become the largest number of their type or of
+    float32: DEFAULT_BOUNDS. Where the input or a bound is NaN, the result is NaN, or the other
+    number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. A `min` above `max` makes every element `max`, or `min`,
+    or raises InvalidNode: MIN_ABOVE_MAX.
     """
     low = None if min in (None, -LARGEST_FLOAT32) else min
     high = None if max in (None, LARGEST_FLOAT32) else max

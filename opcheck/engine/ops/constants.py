@@ -78,10 +78,11 @@ CONSTANT_OF_SHAPE = operator("ConstantOfShape", exact=True)
 def constant_of_shape(input: Array, *, value: Array) -> Array:
     """Return a tensor of the shape `input` filled with `value`, by default with 0.0 of float32.
 
-    input: a list of sizes; empty for a scalar. value: "a one-element tensor" of any rank.
+    input: a list of sizes; empty for a scalar. value: "a one-element tensor" of any rank, or None.
 
-    Raises InvalidNode for other ones, and for a negative size; NotSupported for more than 64 axes,
-    MemoryError for more than 2^28 elements.
+    Raises InvalidNode for an `input` of another rank than 1, for a `value` of no or several
+    elements, and for a negative size; NotSupported for more than 64 axes, MemoryError for more than
+    2^28 elements.
     """
     sizes = listed("input", input)
     reject(any(size < 0 for size in sizes), f"shape {sizes} has negative sizes")
@@ -110,9 +111,9 @@ EYE_LIKE = operator("EyeLike", exact=True, of_shapes=True)
 def eye_like(input: Array, *, dtype: int | None, k: int) -> Array:
     """Return a matrix of the shape of `input` with ones where the column is the row plus `k`.
 
-    Without such places it is all zeros. dtype: an ONNX code; "If 'dtype' is not specified, then the
-    type of input tensor is used." Raises InvalidNode unless the input is a matrix: "input T1 must
-    be of rank 2".
+    A `k` below 0 is a diagonal below the main one. Without such places it is all zeros. dtype: an
+    ONNX code; None: "If 'dtype' is not specified, then the type of input tensor is used." Raises
+    InvalidNode unless the input is a matrix: "input T1 must be of rank 2".
     """
     reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     named = dtypes.of(np.empty(0, input.dtype)) if dtype is None else dtypes.named(dtype)

@@ -143,10 +143,12 @@ def conv(
     """Return Y, N×M×O1×…×On, by a convolution of the windows that the attributes describe.
 
     X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], None for zeros; attributes: None for the defaults.
+    An infinite weight or NaN on padding makes NaN, or nothing: INFINITE_WEIGHT_ON_PADDING.
 
     Raises InvalidNode for shapes and attributes that do not fit each other. Where no window fits
-    the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 SIZE_UNDER_SAME
-    decides sizes too. Raises MemoryError for an output of more than 2^28 elements.
+    the output is empty, or raises it: NO_WINDOW_FITS, SIZE_BELOW_0. In version 1 an output under
+    SAME has a window for each stride, or the input's size: SIZE_UNDER_SAME. Raises MemoryError for
+    an output of more than 2^28 elements.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -172,8 +174,9 @@ def of_channels(B: Array, axes: int) -> Array:
 def by_windows(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
     """Return for each window and filter the sum of their products, and B: N×M×O1×…×On.
 
-    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], or None. What an infinite weight, or NaN, makes of
-    padding is open: INFINITE_WEIGHT_ON_PADDING.
+    X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], or None for no addend. A weight that is infinite
+    or NaN makes NaN of padding, its product with 0, or adds nothing there:
+    INFINITE_WEIGHT_ON_PADDING.
     """
     bias = of_channels(B, len(windows.axes))
     terms = prod(W.shape[1:])
@@ -280,8 +283,8 @@ def by_tiles(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Arra
 
     X: N×C×D1×…×Dn; W: M×C/group×k1×…×kn; B: [M], or None. Filters of 3×3, with strides and
     dilations of 1, are computed in tiles of 4×4 outputs, from transforms of 6×6 elements: an
-    infinity or NaN may reach all outputs of its tile. Others are computed by `by_windows`, where
-    the ruling INFINITE_WEIGHT_ON_PADDING counts.
+    infinity or NaN may reach all outputs of its tile. Others are computed window by window, where
+    an infinite weight makes NaN of padding, or adds nothing: INFINITE_WEIGHT_ON_PADDING.
     """
     axes = windows.axes
     if len(axes) != 2 or not all(map(is_of_3, axes)):
@@ -518,7 +521,8 @@ def causal_conv_with_state(
     """Return the output, of the input's shape, and the next state, [batch_size, channels, k - 1].
 
     input: [batch_size, channels, L]; weight: [channels, 1, k]; bias: [channels], None for zeros;
-    past_state as the next one, zeros if it is None. L may be 0: the state then stays.
+    past_state as the next one, zeros if it is None. L may be 0: the state then stays. silu and
+    swish are one activation, y * sigmoid(y).
 
     Raises InvalidNode for other shapes, a k of 0, and an activation other than silu, swish and
     none; MemoryError for an output of more than 2^28 elements.

@@ -160,8 +160,9 @@ def conv_transpose(
 ) -> Array:
     """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, C×M/group×k1×…×kn.
 
-    B: [M], None for zeros; attributes: None for the defaults. `since` is 1 or 11. Where an infinite
-    weight meets no element of X, outputs are NaN or not: INFINITE_WEIGHT_BETWEEN_ELEMENTS.
+    B: [M], None for zeros; attributes: None for the defaults. `since` is 1, or 11 for later
+    versions too. Where an infinite weight, or NaN, meets no element of X, it adds nothing, or makes
+    NaN: INFINITE_WEIGHT_BETWEEN_ELEMENTS.
 
     Raises InvalidNode for shapes, kernel_shape or group that do not fit each other; an unknown
     auto_pad, and pads beside it; lists of another length; strides and dilations below 1, other
@@ -227,10 +228,11 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     """Return the windows over the output along spatial axis `n`, one for each element of X.
 
     `since` is 1, or 11 for later versions. Raises InvalidNode for an output of a size below 0, an
-    empty kernel, and an output_padding that is too large; PADDING_BELOW_0 and EMPTY_IMAGE may
-    refuse a size so too. Raises NotSupported while judging for auto_pad VALID beside output_shape.
-    OUTPUT_PADDING_BELOW_THE_DILATION decides what is too large. In version 1, SIZE_UNDER_SAME,
-    SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING decide sizes and places.
+    empty kernel, and since version 11 an output_padding as large as stride and dilation, or as the
+    stride alone by a reading of OUTPUT_PADDING_BELOW_THE_DILATION. PADDING_BELOW_0 may refuse a
+    size beyond all products so too, EMPTY_IMAGE one of 0. Raises NotSupported while judging for
+    auto_pad VALID beside output_shape. In version 1, SIZE_UNDER_SAME decides the size,
+    SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING the end of output_padding.
     """
     length = placement.lengths[n]
     kernel = placement.kernel[n]
@@ -288,9 +290,10 @@ def size_under_same(since: int, length: int, stride: int) -> int:
 def padding_before(since: int, placement: Placement, total: int) -> int:
     """Return how much of the `total` padding is before the image; below 0 it is added there.
 
-    Of an odd padding one more is before, but under SAME_UPPER; where a size is stated, version 1
-    has it the other way round, and contradicts itself beside SAME: SPLIT_BESIDE_SAME. Where a
-    `total` below 0 is added is PADDING_BELOW_0's, which may raise InvalidNode instead.
+    It is half of it. Of an odd padding one more is before, but behind under SAME_UPPER, and in
+    version 1 where a size is stated; if that is beside SAME, either: SPLIT_BESIDE_SAME. A `total`
+    below 0 is split so, with the odd one at the other end, added all behind (0 is returned), or
+    raises InvalidNode: PADDING_BELOW_0.
     """
     is_first = since == 1 and placement.output_shape is not None
     more_before = placement.auto_pad != "SAME_UPPER" and not is_first
@@ -555,7 +558,7 @@ def col2im(
     """Return the image, [N, C, *image_shape], of an input [N, C * the block's size, blocks].
 
     image_shape, block_shape: lists of one length, 2 or more. Overlapping elements are added up by
-    `join`, and places that no block holds are 0.
+    `join`, and places that no block holds are 0. strides, dilations: None for 1; pads: None for 0.
 
     Raises InvalidNode for other ranks or lengths; sizes, strides, dilations or pads out of range; a
     block larger than the padded image by more than a stride; and where there are more blocks, or

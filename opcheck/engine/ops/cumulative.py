@@ -60,10 +60,11 @@ class Accumulation:
 def scanned(scan: Scan, x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
     """Return `scan` along an axis in [-rank(x), rank(x)-1], of x's shape.
 
-    axis: a tensor of one element. Raises InvalidNode for an axis out of range, as any is for an `x`
-    of rank 0, and for more elements or none. One element of rank 1 or more is taken or refused:
-    ONE_ELEMENT_AS_A_SCALAR. A flag other than 0 and 1 counts as either or is refused:
-    FLAG_OF_ANOTHER_NUMBER.
+    axis: a tensor of one element. exclusive: 1 leaves each element out of its own; reverse: 1
+    counts from the last element on. Raises InvalidNode for an axis out of range, as any is for an
+    `x` of rank 0, and for more elements or none; NotSupported for an axis that rounding decides.
+    One element of rank 1 or more is taken, or refused so: ONE_ELEMENT_AS_A_SCALAR. A flag other
+    than 0 and 1 counts as either, or is refused so: FLAG_OF_ANOTHER_NUMBER.
     """
     counted = from_either_end(scalar("axis", axis), x.ndim)
     return scan(x, counted, flag("exclusive", exclusive), flag("reverse", reverse))

@@ -90,7 +90,8 @@ def sampled(
 
     X: [N, C, *lengths]; places: for each axis [N, groups, …], of finite numbers; pads: for each
     axis the padding at both ends; the result: [N, groups, channels of each, places]. `reach`
-    elements on either side of a place have a share. What is half outside is open: HALF_OUTSIDE.
+    elements on either side of a place have a share. Less than one element outside, on a side
+    without padding, a sample is interpolated with 0, or is 0: HALF_OUTSIDE.
     """
     batch, channels, *lengths = X.shape
     groups = places[0].shape[1]
@@ -187,9 +188,9 @@ def deform_conv(
 ) -> Array:
     """Return Y, N×M×O1×…×On, of X, N×C×D1×…×Dn, and W, M×C/group×k1×…×kn, in X's type.
 
-    HALF_OUTSIDE decides about samples half outside of X. offset:
-    N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
-    N×(offset_group*k1*…*kn)×O1×…×On, None for ones.
+    offset: N×(offset_group*k1*…*kn*n)×O1×…×On; B: [M], None for zeros; mask:
+    N×(offset_group*k1*…*kn)×O1×…×On, None for ones. A sample less than one element outside of X, on
+    a side without padding, is interpolated with 0, or is 0: HALF_OUTSIDE.
 
     Raises InvalidNode for shapes and attributes that do not fit each other, for attributes out of
     range, and for a kernel larger than the padded X by more than a stride; if it is larger by less,

@@ -192,11 +192,14 @@ def check_output(term: Labels, operands: Sequence[Labels], terms: Sequence[Label
 
 
 def summation(equation: str, shapes: Sequence[Shape]) -> Summation:
-    """Return an equation next to operands of these shapes; see steps 1 to 4 at the head.
+    """Return the labels of each axis by an equation, and their lengths by operands of these shapes.
 
+    Without "->" the output has the axes of the ellipsis, then the letters that occur once, sorted.
     Raises InvalidNode for a string that is no equation, terms that do not fit the shapes, and a
     letter of the output that no operand has; NotSupported for a letter that is twice in the output.
-    Rulings may refuse: LETTER_OF_ONE_AND_MORE, ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
+    A letter of lengths 1 and n is stretched, an ellipsis that the output lacks summed over, and one
+    that it alone has left out, or each of them is refused so: LETTER_OF_ONE_AND_MORE,
+    ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
     """
     terms, output = split(equation)
     reject(len(terms) != len(shapes), f"{len(terms)} terms for {len(shapes)} operands")
@@ -273,7 +276,10 @@ def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
 
 @formula_builder(12, 28)
 def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
-    """Return Output of the equation that `read` makes of the attribute; see the head.
+    """Return the Inputs' products, summed over the labels that the output's term is without.
+
+    `read` makes the equation of the attribute. A sum of nothing is 0; integers wrap around. A
+    letter that an operand has twice is its diagonal.
 
     Raises InvalidNode for a string that is no equation, terms that do not fit the Inputs, and a
     letter of the output that no operand has; NotSupported for a letter that is twice in the output.

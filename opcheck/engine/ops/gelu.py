@@ -20,8 +20,8 @@ def versions(gate: Callable[[Tensor, str], Tensor], X: Tensor, *, approximate: s
     """Return 0.5 * X * (1 + gate(X)), in the shape of X: version 20.
 
     "y = 0.5 * x * (1 + erf(x/sqrt(2)))", or "(1 + Tanh(sqrt(2/π) * (x + 0.044715 * x^3)))" with
-    `approximate` tanh. Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY. Raises
-    InvalidNode for an `approximate` other than none and tanh.
+    `approximate` tanh. Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY. Infinity and NaN
+    stay. Raises InvalidNode for an `approximate` other than none and tanh.
     """
     check_one_of("approximate", approximate, "none", "tanh")
     return with_limit(X, 0.5 * X * (1 + gate(X, approximate)), xp.zeros_like(X))

@@ -35,7 +35,8 @@ def local_response_normalization(
     """Return Y = X / (bias + alpha / size * square_sum) ^ beta, in the shape of X.
 
     X: (N, C, D1, …, Dk), where k may be 0. square_sum: sums X² over `size` channels around each
-    one.
+    one. A fractional power of a negative number, which an `alpha` or `bias` below 0 can make, is
+    NaN.
 
     Raises InvalidNode if X has no axis of channels; NotSupported for a `size` below 1: the text
     does not define regions of no channels.

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
 from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
 from opcheck.engine.ops.linear_models import (
     FROM_EITHER_SIDE,
@@ -248,10 +249,11 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
 
     at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
     count as often: v is the number of votes, as often. Raises InvalidNode for a target that does
-    not exist.
+    not exist, MemoryError for more than 2^28 targets.
     """
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
+    check_size((votes.count,))
     times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
     most = max(1, times.max(initial=0))
     is_cast = np.concatenate([times > one for one in range(most)], axis=1)

@@ -284,16 +284,28 @@ WAYS: dict[Failure | None, str] = {
 RAISED = "your backend raised"
 
 
+#: opcheck's words in front of why a model must be refused.
+_ACCEPTED = re.compile(r"^(unlike oracle .*?: )?accepts an invalid model: ")
+#: Ends the cause of accepted invalid models.
+_NOT_VALIDATING = "?refuses=false in its address is for a library that does not validate models"
+
+
 class Cause(NamedTuple):
-    """Failures with one diagnosis; not `explained` if it only says how they fail."""
+    """Failures with one diagnosis; not `explained` if it only says how they fail.
+
+    `folded`: they are of several diagnoses, which the text sums up.
+    """
 
     diagnosis: Diagnosis
     results: tuple[Record, ...]
     explained: bool = True
+    folded: bool = False
 
     @property
     def looks(self) -> str:
         """The diagnosis with the mutant's name and its evidence."""
+        if self.folded:
+            return self.diagnosis.text
         return str(replace(self.diagnosis, counts=_counts(self.results)))
 
     @property
@@ -313,14 +325,24 @@ def number_of(causes: Iterable[Cause]) -> int:
     return len(single) + len(parts - {*single})
 
 
-def causes(results: Iterable[Record]) -> list[Cause]:
+def without_numbers(reason: str) -> str:
+    """Return why a model must be refused, with `#` for each number and list of them."""
+    return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", reason)
+
+
+def causes(results: Iterable[Record], *, folded: bool = False) -> list[Cause]:
     """Group the failures of one backend by their first diagnosis, the most frequent first.
 
-    Those without a diagnosis come last, grouped by how they fail, or by the exception.
+    Those without a diagnosis come later, grouped by how they fail, or by the exception. If
+    `folded`, all invalid models that were accepted are one group, which comes last.
     """
     explained: dict[Diagnosis, list[Record]] = defaultdict(list)
     unexplained: dict[Diagnosis, list[Record]] = defaultdict(list)
+    accepted: list[Record] = []
     for result in results:
+        if folded and result.failure == "accepted":
+            accepted.append(result)
+            continue
         first = result.diagnoses[0] if result.diagnoses else None
         if first and (first.mistake or first.counts):
             explained[first].append(result)
@@ -329,7 +351,21 @@ def causes(results: Iterable[Record]) -> list[Cause]:
         else:
             way = WAYS.get(result.failure, str(result.verdict))
             unexplained[Diagnosis(None, f"not explained: {way}")].append(result)
-    return [*_by_frequency(explained, True), *_by_frequency(unexplained, False)]
+    found = [*_by_frequency(explained, True), *_by_frequency(unexplained, False)]
+    if accepted:
+        found.append(_accepting(accepted))
+    return found
+
+
+def _accepting(accepted: Sequence[Record]) -> Cause:
+    """Return the one cause of all invalid models that were accepted."""
+    rules = {without_numbers(_ACCEPTED.sub("", result.reason)) for result in accepted}
+    cases = plural(len(accepted), "case")
+    text = f"accepts invalid models: {cases} of {plural(len(rules), 'rule')}"
+    if len(rules) == 1:
+        text += f" ({rules.pop()})"
+    diagnosis = Diagnosis(None, f"{text}; {_NOT_VALIDATING}")
+    return Cause(diagnosis, tuple(accepted), folded=True)
 
 
 def _by_frequency(

@@ -389,7 +389,7 @@ class LiveRun:
         )
         if stopped and has_all and code:
             meaning += "; interrupted before all causes were found"
-        elif self._judging.untried and code:
+        elif self._judging.untried and code and not stopped:
             meaning += f"; {self._untried()}"
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, records, ending), [revised[number] for number in sorted(revised)]

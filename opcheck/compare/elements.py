@@ -97,13 +97,13 @@ def stepped(array: Array, steps: int) -> Array:
 def same(a: Array, b: Array) -> Mask:
     """Mask the elements of two arrays of one dtype that are equal; they broadcast.
 
-    NaN equals NaN. In floating dtypes of 16 bits or more the signs of zeros and of NaN count too.
+    NaN equals NaN of either sign. In floating dtypes of 16 bits or more the signs of zeros count.
     """
-    equal = (a == b) | ((a != a) & (b != b))
+    equal = a == b
     dtype = of(a)
     if dtype is not None and dtype.kind == "float":
         equal &= np.signbit(wide(a)) == np.signbit(wide(b))
-    return np.asarray(equal)
+    return np.asarray(equal | ((a != a) & (b != b)))
 
 
 def native(array: Array) -> Array:

@@ -13,7 +13,15 @@ from functools import cached_property
 from opcheck import interrupt
 from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose.allowance import NoTimeLeft
-from opcheck.diagnose.rules import FEWEST, Condition, Feature, features, invalid, rule
+from opcheck.diagnose.rules import (
+    FEWEST,
+    Condition,
+    Feature,
+    features,
+    invalid,
+    necessary,
+    rule,
+)
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
@@ -21,6 +29,8 @@ from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
 
 #: Failures without an answer.
 _WITHOUT_ANSWER = ("raised", *LOSSES)
+#: Failures of what an output holds: a model that is refused shows nothing about them.
+_OF_VALUES = ("values", "other_data", "distribution", "precision")
 #: Failures without values.
 _WITHOUT_VALUES = (*_WITHOUT_ANSWER, "count")
 #: Failures whose messages, the backend's own, distinguish causes.
@@ -45,6 +55,8 @@ _LONGEST = 4000
 #: Length to which a message is shown, and that of an exception.
 _SHOWN = 60
 _SHOWN_EXCEPTION = 160
+#: So many exact conditions may share the failures of a kind, each with less than half of them.
+_MOST_CONDITIONS = 3
 #: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
 _LEAST_PART = 4
 
@@ -108,6 +120,8 @@ class DiagnosedResult:
         answered = not passed and own_failure not in (failure, *_WITHOUT_ANSWER)
         if failure == "accepted":
             return passed and refused and invalid(self.case) == message
+        if refused and failure in _OF_VALUES:
+            return False
         if failure == "raised":
             return (passed and not refused) or answered
         return passed or (answered and failure in _WITHOUT_VALUES)
@@ -239,9 +253,12 @@ class _OperatorFailures:
         cells = [cell_of(result.case)]
         if result.record.failure == "raised" and everywhere:
             cells = [*self.cells]
+        of_legal = result.record.failure != "accepted"
         names = []
         for name, mutant in self.fitting[result.case.id].items():
-            if not any(self.suspects.is_contradicted(mutant, cell) for cell in cells):
+            if not any(
+                self.suspects.is_contradicted(mutant, cell, of_legal=of_legal) for cell in cells
+            ):
                 names.append(name)
         return names
 
@@ -282,7 +299,9 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
-            self._choose_mutants_under_conditions(group)
+            self._choose_one_property_for_all(group)
+            for alike in self._with_one_exception(group):
+                self._choose_mutants_under_conditions(alike)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
@@ -301,15 +320,16 @@ class _OperatorFailures:
         """Return the chosen cause of a case, other mutants, and remarks, without repeats.
 
         Other mutants are those that fit, and that no passed case contradicts. A case without a
-        cause has remarks only, the first of which is its exception if it raised.
+        cause has remarks only; one that raised has its exception in place of the cause.
         """
         case = result.case.id
         remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
-        if case not in self.chosen:
-            if result.record.failure == "raised":
-                remarks.insert(0, Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}"))
+        if case in self.chosen:
+            cause = self.chosen[case]
+        elif result.record.failure == "raised":
+            cause = Diagnosis(None, f"{RAISED} {self.exceptions[result.message]}")
+        else:
             return tuple(dict.fromkeys(remarks))
-        cause = self.chosen[case]
         others = [name for name in self.uncontradicted[case] if name != cause.mistake]
         fitting = [as_diagnosis(self.fitting[case][name]) for name in others]
         return tuple(dict.fromkeys([cause, *fitting, *remarks]))
@@ -406,6 +426,10 @@ class _OperatorFailures:
         best = max(places, key=weight, default="")
         explained = [result for result in left if best in self.uncontradicted[result.case.id]]
         questions = {self.questions[self.numbers[id(result.subject)]] for result in explained}
+        # An exception says more than a mutant that may fit it by chance.
+        is_raised = bool(explained) and explained[0].record.failure == "raised"
+        if is_raised and len(explained) < FEWEST:
+            return best, []
         # A mutant can fit a few of many failures by chance.
         if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
             return best, []
@@ -431,6 +455,56 @@ class _OperatorFailures:
             self.fitting[result.case.id].update(fits)
             self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
+    def _with_one_exception(
+        self, group: Sequence[DiagnosedResult]
+    ) -> Iterator[list[DiagnosedResult]]:
+        """Yield the failures of a kind, those with exceptions by their messages."""
+        by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
+        for result in group:
+            is_raised = result.record.failure == "raised"
+            by_exception[result.message if is_raised else ""].append(result)
+        yield from by_exception.values()
+
+    def _choose_one_property_for_all(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose the one property that all failures of a kind have, if no exact cause has all.
+
+        Several exact conditions for parts of them are incidental then.
+        """
+        left = self._without_cause(group)
+        others = self._others(left, group)
+        if len(left) < FEWEST or not others:
+            return
+        common = set.intersection(*({*self.fitting[result.case.id]} for result in left))
+        exact = self._condition(left, others, group)
+        if common or (exact and len(self._under(exact, left)) == len(left)):
+            return
+        condition = necessary(
+            self.features,
+            failing=self._bits(result.subject for result in left),
+            others=others,
+            alike=self._bits(result.subject for result in group),
+            questions=self.questions,
+        )
+        if condition:
+            way = self._way(left, self._shared_message(group))
+            self._choose(Diagnosis(None, f"{way}{_where(condition)}", condition.counts), left)
+
+    def _shared_message(self, group: Sequence[DiagnosedResult]) -> str:
+        """Return the message that all of a group have, "" where they differ."""
+        messages = {result.message for result in group}
+        return messages.pop() if len(messages) == 1 else ""
+
+    def _others(self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]) -> int:
+        """Return the cases that do not fail as those left of a group do; none if none are left."""
+        if not left:
+            return 0
+        failure = left[0].record.failure
+        message = self._shared_message(group)
+        others = self._bits(
+            result.subject for result in self.results if result.rules_out(failure, message)
+        )
+        return others | self.also_accepted if failure in _WITHOUT_VALUES else others
+
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
 
@@ -447,6 +521,7 @@ class _OperatorFailures:
         def most_first(name: str) -> int:
             return -len(by_mutant[name])
 
+        of_legal = any(result.record.failure != "accepted" for result in group)
         for name in sorted(by_mutant, key=most_first):
             results = self._without_cause(by_mutant[name])
             if not results:
@@ -454,7 +529,9 @@ class _OperatorFailures:
             mutant = self.fitting[results[0].case.id][name]
             try:
                 contradicting = [
-                    case for cell in self.cells for case in self.suspects.against(mutant, cell)
+                    case
+                    for cell in self.cells
+                    for case in self.suspects.against(mutant, cell, of_legal=of_legal)
                 ]
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
@@ -488,25 +565,45 @@ class _OperatorFailures:
         """Return the rule that covers the most of those left, and these; None if there is none.
 
         A rule says under which condition cases of the `group`, which fail in one way, do so. It
-        holds for no case that does not.
+        holds for no case that does not. None, too, if it explains less than half of those left.
         """
-        failure = left[0].record.failure
-        message = left[0].message
-        if any(result.message != message for result in group):
-            message = ""
-        others = self._bits(
-            result.subject for result in self.results if result.rules_out(failure, message)
-        )
-        if failure in _WITHOUT_VALUES:
-            others |= self.also_accepted
-        if failure == "accepted":
+        message = self._shared_message(group)
+        others = self._others(left, group)
+        if left[0].record.failure == "accepted":
             return self._rule_of_accepted(message, left, group, others)
         condition = self._condition(left, others, group)
         if condition is None:
             return None
         explained = self._under(condition, left)
+        if not self._is_typical(explained, left, others, group):
+            return None
         text = f"{self._way(explained, message)}{_where(condition)}"
         return Diagnosis(None, text, condition.counts), explained
+
+    def _is_typical(
+        self,
+        explained: Sequence[DiagnosedResult],
+        left: Sequence[DiagnosedResult],
+        others: int,
+        group: Sequence[DiagnosedResult],
+    ) -> bool:
+        """Return True if a condition explains half of those left, or a few such explain them all.
+
+        A property of less than half of the failures is most often incidental: large tensors show
+        more of any mistake.
+        """
+        rest = [result for result in left if result not in explained]
+        if len(rest) <= len(explained):
+            return True
+        for _ in range(_MOST_CONDITIONS - 1):
+            condition = self._condition(rest, others, group)
+            if condition is None:
+                return False
+            under = self._under(condition, rest)
+            rest = [result for result in rest if result not in under]
+            if not rest:
+                return True
+        return False
 
     def _rule_of_accepted(
         self,

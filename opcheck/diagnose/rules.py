@@ -3,7 +3,6 @@
 A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
@@ -13,8 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opcheck.analysis import without_numbers
 from opcheck.model import Case
-from opcheck.model.case import Given, Rejected, TensorSpec
+from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
 #: The fewest failures that a rule needs; and the fewest different questions, whatever their type
 #: and opset, if kernels do not branch on its facts.
@@ -29,6 +29,8 @@ _CHANCE = 0.1
 _SHORT_LOOP = 1
 #: Axes before the spatial ones: batch and channel.
 _NOT_SPATIAL = 2
+#: So many inputs are compared in pairs.
+_PAIRED = 3
 #: The range of integers of 32 bits.
 _INT32 = range(-(1 << 31), 1 << 31)
 #: A fact in words, its rank, and the number if it is a size.
@@ -49,7 +51,7 @@ def invalid(case: Case) -> str:
     Integers, and lists of them, are "#" in it, so that equal reasons have one text.
     """
     expect = case.expect
-    return re.sub(r"\[[-\d, ]*\]|-?\d+", "#", expect.reason) if isinstance(expect, Rejected) else ""
+    return without_numbers(expect.reason) if isinstance(expect, Rejected) else ""
 
 
 def features(cases: Sequence[Case]) -> list[Feature]:
@@ -64,6 +66,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
         facts = [
             *_of_model(case, attrs),
             *_of_inputs(case),
+            *_of_pairs(case),
             *_of_values(case),
             *_of_outputs(case),
         ]
@@ -141,6 +144,8 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         shape = spec.shape
         for fact in _of_tensor(spec):
             yield f"{label} {fact}", PLAIN, None
+        for fact, rank in _of_integers(spec):
+            yield f"{label} {fact}", rank, None
         yield f"the rank of {label}", PLAIN, len(shape)
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
@@ -183,6 +188,40 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
         yield "has an infinity"
 
 
+def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
+    """Yield facts about an input of integers, or of what may index, with their ranks."""
+    content = spec.content
+    if isinstance(content, Given):
+        values = {*content.values.ravel().tolist()}
+    elif isinstance(content, Fill) and content.kind in ("integers", "choice"):
+        values = {*content.args}  # the ends of what is drawn, or all of it
+    else:
+        return
+    values.update(put.value for put in spec.put)
+    if not all(isinstance(value, int | float) and value % 1 == 0 for value in values):
+        return
+    if any(value < 0 for value in values):
+        yield "has a negative value", PLAIN
+    if len(values) > 1:
+        yield "has unequal values", VALUE
+
+
+def _of_pairs(case: Case) -> Iterator[_Fact]:
+    """Yield facts about two inputs of equal rank: where one is shorter, or broadcast by a 1."""
+    for one, other in combinations(case.inputs[:_PAIRED], 2):
+        if len(one.shape) != len(other.shape):
+            continue
+        sizes = [*zip(one.shape, other.shape, strict=True)]
+        if any(1 in pair and len({*pair}) > 1 for pair in sizes):
+            text = f"inputs {one.name} and {other.name} are of equal rank, with a 1 in one alone"
+            yield text, PLAIN, None
+        for first, second in ((one, other), (other, one)):
+            for axis, (mine, its) in enumerate(zip(first.shape, second.shape, strict=True)):
+                if mine < its:
+                    text = f"input {first.name} is shorter than {second.name} along axis {axis}"
+                    yield text, VALUE, None
+
+
 def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
@@ -202,6 +241,9 @@ def _of_values(case: Case) -> Iterator[_Fact]:
                 yield f"the largest of `{name}`", LIMIT, max(integers)
         elif integers:
             yield f"`{name}`", VALUE, integers[0]
+        half = len(integers) // 2
+        if name == "pads" and integers[:half] != integers[half:]:
+            yield "`pads` differ at the ends of an axis", VALUE, None
         if case.inputs and name.lower() in ("axis", "axes"):
             yield from _of_axes(name, integers, case.inputs[0].shape)
 
@@ -306,6 +348,54 @@ def rule(
     return Condition(" and ".join(feature.text for feature in best), holds, counts)
 
 
+def necessary(
+    features: Sequence[Feature],
+    failing: int,
+    others: int,
+    alike: int,
+    questions: Sequence[Hashable],
+) -> Condition | None:
+    """Return the property that all `failing` cases have and the fewest `others`, None for none.
+
+    Cases are bits; all that are `alike` fail in this way. It is no size, and the others that have
+    it are fewer than the failures. None, too, if it may be there by chance.
+    """
+    tried = [feature for feature in features if feature.rank < LIMIT]
+    candidates = [
+        feature
+        for feature in tried
+        if not failing & ~feature.holds
+        and (feature.holds & others).bit_count() < failing.bit_count()
+    ]
+
+    def order(feature: Feature) -> tuple[int, int]:
+        return (feature.holds & others).bit_count(), feature.rank
+
+    for feature in sorted(candidates, key=order):
+        if not _is_everywhere(feature, failing, others, len(tried), questions):
+            holds = feature.holds & (alike | others)
+            here = (holds & alike).bit_count()
+            elsewhere = (alike & ~holds).bit_count()
+            beside = elsewhere + (others & ~holds).bit_count()
+            return Condition(feature.text, holds, (here, holds.bit_count(), elsewhere, beside))
+    return None
+
+
+def _is_everywhere(
+    feature: Feature, failing: int, others: int, tried: int, questions: Sequence[Hashable]
+) -> bool:
+    """Return True if all failures may have a feature, of `tried` ones, just as others have it."""
+    failed = _count(failing, questions)
+    asked = _count(failing | others, questions)
+    having = _count(feature.holds & (failing | others), questions)
+    return failed < FEWEST or tried * comb(having, failed) > _CHANCE * comb(asked, failed)
+
+
+def _count(cases: int, questions: Sequence[Hashable]) -> int:
+    """Return the number of different questions of these cases, which are bits."""
+    return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
+
+
 def _best_terms(
     features: Sequence[Feature],
     *,
@@ -390,13 +480,8 @@ def _may_be_chance(
     So it does with fewer than three, or if one of all such rules would hold by chance with a
     probability above 1/10.
     """
-
-    def count(cases: int) -> int:
-        """Count the different questions of these cases."""
-        return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
-
-    explained = count(_holds(terms, failing))
-    failed = count(failing)
+    explained = _count(_holds(terms, failing), questions)
+    failed = _count(failing, questions)
     chances = comb(tried, len(terms)) * comb(failed, explained)
-    limit = _CHANCE * comb(failed + count(others), explained)
+    limit = _CHANCE * comb(failed + _count(others, questions), explained)
     return explained < FEWEST or chances > limit

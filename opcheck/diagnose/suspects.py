@@ -25,7 +25,17 @@ from opcheck.engine.mutants.mutant import AnswerFunction
 from opcheck.engine.node import of_legality
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.grouping import not_none
-from opcheck.model import Array, Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
+from opcheck.model import (
+    Array,
+    Case,
+    Cell,
+    Comparison,
+    Diagnosis,
+    Foreign,
+    OpVersion,
+    Rejected,
+    Tolerance,
+)
 from opcheck.numbers import setting
 
 #: All mutants are tried on so many failures of a dtype. Later those that explained one before are
@@ -298,7 +308,10 @@ class Suspects:
         # Those that a pass in the same version and dtype contradicts are left out. First comes the
         # mutant that explains the most failures up to now.
         explained = self._explained[op.domain, op.name]
-        uncontradicted = [mutant for mutant in fits if not self.is_contradicted(mutant, cell)]
+        of_legal = bool(evidence.admitted)
+        uncontradicted = [
+            mutant for mutant in fits if not self.is_contradicted(mutant, cell, of_legal=of_legal)
+        ]
         explained.update(mutant.name for mutant in uncontradicted)
         uncontradicted.sort(key=lambda mutant: -explained[mutant.name])
         diagnoses = [as_diagnosis(mutant) for mutant in uncontradicted]
@@ -376,30 +389,39 @@ class Suspects:
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
-    def is_contradicted(self, mutant: Mutant, cell: Cell) -> bool:
-        """Return True if a pass of a version and dtype contradicts a mutant.
+    def is_contradicted(self, mutant: Mutant, cell: Cell, *, of_legal: bool) -> bool:
+        """Return True if a pass of a version and dtype contradicts a mutant; see `against`.
 
         A pass does so if the mutant would have failed there. True, too, without time to find that
         out: what was not checked is not named.
         """
         try:
-            return bool(self.against(mutant, cell, enough=1))
+            return bool(self.against(mutant, cell, enough=1, of_legal=of_legal))
         except NoTimeLeft:
             return True
 
-    def against(self, mutant: Mutant, cell: Cell, enough: int | None = None) -> list[Case]:
+    def against(
+        self, mutant: Mutant, cell: Cell, enough: int | None = None, *, of_legal: bool = False
+    ) -> list[Case]:
         """Return the passes of a version and dtype that contradict a mutant.
 
         All of them if `enough` is None; else the search ends at that number. Each pass is tried
-        once for each mutant; those with large data are not. The list is this object's own, and
-        grows. Raises NoTimeLeft.
+        once for each mutant; those with large data are not. If it is to explain failures `of_legal`
+        models, refusals of invalid ones do not count: a backend may check a model before it makes
+        the mistake. Raises NoTimeLeft.
         """
+
+        def counts(case: Case) -> bool:
+            """Return True if a case that contradicts the mutant is evidence."""
+            return not (of_legal and isinstance(case.expect, Rejected))
+
         for test, cases in self._new.items():
             for case in cases:
                 self._cells[cell_of(case)].passes.append((case, test))
             cases.clear()
         history = self._cells[cell]
-        against = history.against[mutant.name]
+        known = history.against[mutant.name]
+        against = [*filter(counts, known)]
         for case, test in history.passes[history.tried[mutant.name] :]:
             if enough is not None and len(against) >= enough:
                 break
@@ -407,6 +429,8 @@ class Suspects:
             contradicts_it = evidence is not None and self._trials.holds(test, mutant, evidence)
             history.tried[mutant.name] += 1
             if contradicts_it:
+                known.append(case)
+            if contradicts_it and counts(case):
                 against.append(case)
         return against
 

@@ -15,6 +15,7 @@ from opcheck.engine.evaluate import evaluate
 from opcheck.errors import decline
 from opcheck.model import Array
 from opcheck.numbers.arithmetic import LIBRARY, PLAIN
+from opcheck.numbers.plain import axes_of
 
 if TYPE_CHECKING:
     from opcheck.engine.node import Node
@@ -86,14 +87,6 @@ def _check_terms(count: int) -> None:
     decline(count > MOST_TERMS, f"adding up {count} terms one by one takes too long")
 
 
-def _axes_of(x: Array, axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """Return the axes that `axis` names, counted from the front; all for None."""
-    if axis is None:
-        return tuple(range(x.ndim))
-    axes = (axis,) if isinstance(axis, int) else axis
-    return tuple(place % x.ndim for place in axes)
-
-
 def _sum(
     backwards: bool,
     original: Fault,
@@ -109,7 +102,7 @@ def _sum(
     if not _is_float(x) or not x.size:
         return original(x, axis=axis, keepdims=keepdims)
     _check_terms(x.size)
-    places = _axes_of(x, axis)
+    places = axes_of(axis, x.ndim)
     moved = np.moveaxis(x, places, range(len(places)))
     terms = moved.reshape(prod(moved.shape[: len(places)]), *moved.shape[len(places) :])
     total = np.asarray(_total(terms[n] for n in _ordered(len(terms), backwards)), x.dtype)

@@ -206,6 +206,10 @@ class Kind:
         """The shape of the array."""
         return self.v.shape
 
+    def __bool__(self) -> bool:
+        """Raise TypeError: an array is neither true nor false, whatever its size."""
+        raise TypeError("an array of numbers is neither true nor false; use xp.where")
+
     @classmethod
     def kind(cls) -> Any:
         """Return the module with this kind's functions; raises KeyError if it is not imported."""
@@ -291,7 +295,3 @@ class Number(Kind):
 
     def __ne__(self, other: object) -> Any:
         return self.kind().not_equal(self, other)
-
-    def __bool__(self) -> bool:
-        """Raise TypeError: an array of numbers is neither true nor false, whatever its size."""
-        raise TypeError("an array of numbers is neither true nor false; use xp.where")

@@ -414,10 +414,10 @@ def minimum(a: Operand, b: Operand) -> Tensor:
     return dispatch("minimum", a, b)
 
 
-def clip(x: Tensor, low: Operand, high: Operand) -> Tensor:
+def clip(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
     """Return min(max(x, low), high): `high` where it is below `low`, NaN where one of the three is.
 
-    Neither limit may be None. Raises ValueError for shapes that do not broadcast.
+    None is no limit. Raises ValueError for shapes that do not broadcast.
     """
     return dispatch("clip", x, low, high)
 
@@ -441,8 +441,8 @@ def sum(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis`, in the type of a floating `x`; 0 of no elements.
 
     Plain integers and booleans are added up in 64 bits, and wrap around. `keepdims` leaves the axes
-    in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an
-    axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
+    in, with length 1. Raises AxisError for an axis that `x` lacks, ValueError for one that is
+    repeated.
     """
     return dispatch("sum", x, axis=axis, keepdims=keepdims)
 
@@ -451,8 +451,8 @@ def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis` divided by the number of its elements; NaN of none.
 
     It has the type of a floating `x`; of plain integers it loses the fraction. `keepdims` leaves
-    the axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded
-    numbers an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
+    the axes in, with length 1. Raises AxisError for an axis that `x` lacks, ValueError for
+    one that is repeated.
     """
     return dispatch("mean", x, axis=axis, keepdims=keepdims)
 
@@ -461,8 +461,8 @@ def prod(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the product over `axis`, in the type of a floating `x`; 1 of no elements.
 
     Plain integers and booleans are multiplied in 64 bits, and wrap around. `keepdims` leaves the
-    axes in, with length 1. Raises AxisError for an axis that a plain `x` lacks. For bounded numbers
-    an axis counts modulo the rank; at rank 0 it raises ZeroDivisionError.
+    axes in, with length 1. Raises AxisError for an axis that `x` lacks, ValueError for one
+    that is repeated.
     """
     return dispatch("prod", x, axis=axis, keepdims=keepdims)
 
@@ -471,8 +471,7 @@ def max(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the largest element over `axis`; NaN if there is one.
 
     `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
-    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
-    modulo the rank; at rank 0 it raises ZeroDivisionError.
+    from or an axis is repeated, and AxisError for an axis that `x` lacks.
     """
     return dispatch("max", x, axis=axis, keepdims=keepdims)
 
@@ -481,8 +480,7 @@ def min(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the smallest element over `axis`; NaN if there is one.
 
     `keepdims` leaves the axes in, with length 1. Raises ValueError if there is no element to choose
-    from, and AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts
-    modulo the rank; at rank 0 it raises ZeroDivisionError.
+    from or an axis is repeated, and AxisError for an axis that `x` lacks.
     """
     return dispatch("min", x, axis=axis, keepdims=keepdims)
 
@@ -611,8 +609,7 @@ def expand_dims(x: Tensor, axis: int | Integers) -> Tensor:
 def flip(x: Tensor, axis: Axes = None) -> Tensor:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    Raises AxisError for an axis that a plain `x` lacks. For bounded numbers an axis counts modulo
-    the rank; at rank 0 it raises ZeroDivisionError.
+    Raises AxisError for an axis that `x` lacks, ValueError for one that is repeated.
     """
     return dispatch("flip", x, axis=axis)
 

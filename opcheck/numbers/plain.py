@@ -5,14 +5,17 @@ Integers wrap around, as NumPy's do. NumPy's warnings are left to the caller's `
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import NDArray
 
 from opcheck.dtypes import widened
 
 Array = NDArray[Any]
+#: An axis or several; None means all.
+Axes: TypeAlias = int | Sequence[int] | None
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -35,6 +38,19 @@ def astype(x: Any, dtype: Any, *, computes: bool = False) -> Array:
     no effect.
     """
     return np.asarray(x).astype(dtype, copy=False)
+
+
+def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
+    """Return the axes that `axis` means to a reduction, counted from the front; None means all.
+
+    At rank 0, the axes 0 and −1 mean none, as NumPy's reductions have it. Raises AxisError, which
+    is a ValueError, for an axis that is out of range, and ValueError for one that is repeated.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    if not rank and isinstance(axis, int) and axis in (0, -1):
+        return ()
+    return normalize_axis_tuple(axis, rank)
 
 
 def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
@@ -67,14 +83,7 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     Raises AxisError, which is a ValueError, for an axis that `x` lacks.
     """
     total = np.sum(x, axis=axis, keepdims=keepdims)
-    axes: Sequence[int]
-    if axis is None:
-        axes = range(x.ndim)
-    elif isinstance(axis, int):
-        axes = [axis]
-    else:
-        axes = axis
-    count = math.prod(x.shape[a] for a in axes)
+    count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return np.asarray(np.divide(total, count), total.dtype)
 
 

@@ -448,7 +448,9 @@ class Pretty:
         return [(self.names[address], mine) for address, mine in by_address.items()]
 
     def _causes(self) -> Iterator[Table]:
-        for address, count, causes in totals.wrong(self.header, self.results):
+        for address, count, causes in totals.wrong(
+            self.header, self.results, folded=not self.verbose
+        ):
             title = f"What is wrong with {self.names[address]}: {count}"
             table = new_table(Numbers("cases"), "likely cause", "where", title=title)
             for cause in causes:

@@ -190,8 +190,13 @@ def oracles(results: Results) -> Iterator[str]:
         yield f"{plain_text.plural(count, 'result')} {verb} judged by what oracle {oracle} answers"
 
 
-def wrong(header: Header, results: Results) -> Iterator[tuple[str, str, list[Cause]]]:
-    """Yield each backend with red results, their number in words, and their causes."""
+def wrong(
+    header: Header, results: Results, *, folded: bool = True
+) -> Iterator[tuple[str, str, list[Cause]]]:
+    """Yield each backend with red results, their number in words, and their causes.
+
+    If `folded`, all invalid models that it accepts are one cause.
+    """
     red = reds_of(header)
     # Answers that differ do not show which backend is wrong.
     wrong_verdicts = {*WRONG, Verdict.WARN} - {Verdict.DIFFER}
@@ -199,7 +204,7 @@ def wrong(header: Header, results: Results) -> Iterator[tuple[str, str, list[Cau
         result for result in results if is_red(result, red) and result.verdict in wrong_verdicts
     ]
     for address, mine in of_backends(header.backends, failures).items():
-        its_causes = causes(mine)
+        its_causes = causes(mine, folded=folded)
         explained = sum(len(cause.results) for cause in its_causes if cause.explained)
         unexplained = len(mine) - explained
         count = plain_text.plural(len(mine), "failure")

@@ -252,6 +252,36 @@ def test_what_is_left_over_comes_last_by_the_way_it_fails(wording: Wording) -> N
     ]
 
 
+def test_exceptions_that_nothing_explains_are_left_over_by_their_message() -> None:
+    fields = {"failure": "raised", "diagnoses": (Diagnosis(None, "your backend raised X: no"),)}
+    found = causes([record(Verdict.ERROR, **fields), record(Verdict.ERROR, **fields)])
+    assert [(one.looks, len(one.results), one.explained) for one in found] == [
+        ("your backend raised X: no", 2, False)
+    ]
+
+
+def accepting(reason: str, *diagnoses: Diagnosis) -> Record:
+    text = f"accepts an invalid model: {reason}"
+    return record(Verdict.FAIL, failure="accepted", reason=text, diagnoses=diagnoses)
+
+
+def test_accepted_invalid_models_are_one_folded_cause_below_all_others() -> None:
+    named = Diagnosis("axis_wraps", "an axis out of range was taken modulo the rank")
+    reasons = ["axis 7 is outside [-2, 1]", "axis 9 is outside [-3, 2]", "X is empty"]
+    accepted = [accepting(reason, named) for reason in reasons]
+    wrong = record(Verdict.FAIL, failure="values")
+    found = causes([*accepted, wrong], folded=True)
+    assert [(cause.folded, len(cause.results)) for cause in found] == [(False, 1), (True, 3)]
+    text = found[-1].looks
+    assert text.startswith("accepts invalid models: 3 cases of 2 rules; ")
+    assert "?refuses=false" in text
+    assert "does not validate" in text
+    # A single rule is named; unfolded, each has its cause.
+    (only,) = causes(accepted[:2], folded=True)
+    assert "2 cases of 1 rule (axis # is outside #)" in only.looks
+    assert [cause.diagnosis for cause in causes(accepted)] == [named]
+
+
 def test_two_mistakes_made_at_once_are_two_causes() -> None:
     several = [failure("a+b"), failure("b"), failure("c"), record(Verdict.FAIL)]
     assert number_of(causes(several)) == 3

@@ -16,6 +16,7 @@ from opcheck.compare.elements import (
     check,
     chunks,
     distance,
+    same as are_same,
     stepped,
 )
 from opcheck.dtypes import BASIC, DTYPES
@@ -454,3 +455,12 @@ def test_chunks_visit_every_element_once_in_index_order() -> None:
         assert all(piece.dtype.isnative and piece.ndim == 1 for _, (piece, _) in pieces)
         joined = np.concatenate([piece for _, (piece, _) in pieces])
         np.testing.assert_array_equal(joined, array.ravel())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_numbers_are_the_same_with_the_signs_of_zeros_and_nan_of_any_sign(dtype):
+    nan = dtype(np.nan)
+    left = np.array([0.0, 0.0, nan, nan, 1.0, np.inf], dtype)
+    right = np.array([0.0, -0.0, -nan, 1.0, 1.0, -np.inf], dtype)
+    assert np.signbit(right[2]) != np.signbit(left[2])
+    assert are_same(left, right).tolist() == [True, False, True, False, True, False]

@@ -37,7 +37,9 @@ class Contradicted(Suspects):
     def accepted(self, case: Case) -> None:
         self.taken.append(case)
 
-    def against(self, mutant: Any, cell: Any, enough: int | None = None) -> list[Case]:
+    def against(
+        self, mutant: Any, cell: Any, enough: int | None = None, *, of_legal: bool = False
+    ) -> list[Case]:
         those = self.by_name.get(mutant.name, [])
         return [case for case in those if cell_of(case) == cell][:enough]
 

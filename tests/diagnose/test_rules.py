@@ -84,6 +84,43 @@ def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, 
     assert (seen.text if seen else "nothing") == found
 
 
+def test_what_all_failures_have_is_named_with_the_passes_that_have_it_too() -> None:
+    exceptions = Feature("it is dark", PLAIN, FAILING | bits(6, 7, 8))
+    found = rules.necessary([exceptions], FAILING, OTHERS, FAILING, range(40))
+    assert found == Condition("it is dark", exceptions.holds, (6, 9, 0, 31))
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        Feature("more passes than failures have it", PLAIN, FAILING | bits(*range(10, 16))),
+        Feature("a failure lacks it", PLAIN, bits(*range(5))),
+        Feature("it is a size", LIMIT, FAILING),
+    ],
+)
+def test_what_all_failures_have_may_be_nothing(feature: Feature) -> None:
+    assert rules.necessary([feature], FAILING, OTHERS, FAILING, range(40)) is None
+
+
+def test_a_property_of_a_single_question_may_be_chance() -> None:
+    assert rules.necessary([DARK], FAILING, OTHERS, FAILING, [0] * 6 + [1] * 34) is None
+
+
+def test_facts_of_integers_and_of_two_inputs() -> None:
+    int64 = DTYPES["int64"]
+    drawn = TensorSpec("A", int64, (2, 3), Fill("integers", (-5, 4)))
+    given = TensorSpec("B", int64, (1, 3), Given(np.array([[2.0, 2.0, 2.0]])))
+    case = replace(CASE, inputs=(drawn, given), attrs={"pads": (0, 1)})
+    plain = replace(case, inputs=(given, given), attrs={"pads": (1, 1)})
+    facts = {text for text, _, _ in (*rules._of_inputs(case), *rules._of_pairs(case))}
+    assert "inputs A and B are of equal rank, with a 1 in one alone" in facts
+    assert "input B is shorter than A along axis 0" in facts
+    assert "input A has a negative value" in facts
+    assert "input B has a negative value" not in facts
+    assert "`pads` differ at the ends of an axis" in {fact[0] for fact in rules._of_values(case)}
+    assert not any("ends of an axis" in fact[0] for fact in rules._of_values(plain))
+
+
 def test_where_everything_fails_there_is_no_condition() -> None:
     assert learned(DARK, others=0) == ""
     assert learned(DARK, failing=bits(0, 1), others=0) == "nothing"

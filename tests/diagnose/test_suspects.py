@@ -24,7 +24,7 @@ from opcheck.diagnose.suspects import (
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
-from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Tolerance
+from opcheck.model import Case, Cell, Comparison, Diagnosis, Foreign, OpVersion, Rejected, Tolerance
 from tests.asking import cases_in
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 from tests.report.made import CASE
@@ -472,3 +472,17 @@ def test_passes_are_asked_once_and_only_if_small() -> None:
     assert len(held.against(DOUBLED, cell)) == len(held.against(DOUBLED, cell)) == 3
     assert held.against(mutant(lambda one: one.right), cell) == []
     assert asked == [4096, 3, 2]
+
+
+def test_a_refusal_contradicts_no_mistake_that_is_to_explain_answers_to_legal_models() -> None:
+    invalid = node(HARDMAX, [[3, 1]], {"axis": 7})
+    accepting = mutant(lambda one: [np.zeros((1, 2), np.float32)])
+    held = Suspects(lambda case: wrong(invalid, None))
+    held.passed(replace(CASE, expect=Rejected("axis 7", CASE)))
+    cell = cell_of(CASE)
+    # In any order, and as often as it is asked.
+    for _ in range(2):
+        assert held.against(accepting, cell, of_legal=True) == []
+        assert len(held.against(accepting, cell)) == 1
+    assert held.is_contradicted(accepting, cell, of_legal=False)
+    assert not held.is_contradicted(accepting, cell, of_legal=True)

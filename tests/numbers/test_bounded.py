@@ -445,6 +445,33 @@ def test_indices_are_among_those_admitted() -> None:
             assert (got[..., None] == admitted).any(-1).all()
 
 
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean"])
+@pytest.mark.parametrize("axis", [4, -2, 1, (0, 1), (0, 0), (), -1, 0, None])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_an_axis_means_what_it_means_to_plain_numbers(
+    name: str, axis: Any, shape: tuple[int, ...]
+) -> None:
+    x = np.full(shape, 2.0, np.float32)
+    function = getattr(xp, name)
+    try:
+        plain = function(x, axis=axis)
+    except ValueError as error:
+        with pytest.raises(type(error)):
+            function(bounded(x, FLOAT32), axis=axis)
+    else:
+        np.testing.assert_array_equal(function(bounded(x, FLOAT32), axis=axis).v, plain)
+
+
+@pytest.mark.parametrize("axis", [4, -2, (0, 0), 0])
+def test_a_flip_along_an_axis_that_is_missing_or_twice_is_an_error(axis: Any) -> None:
+    for x in (np.array(2.0), np.array([1.0, 2.0])):
+        if x.ndim and axis == 0:
+            continue
+        for kind in (x, bounded(x, FLOAT32)):
+            with pytest.raises(ValueError, match="axis"):
+                xp.flip(kind, axis)
+
+
 @pytest.mark.parametrize("name", ["max", "min"])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_an_extreme_of_a_row_is_numpy_s(name: str, keepdims: bool) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from opcheck import numbers as xp
 from opcheck.numbers.arithmetic import FLOAT32
-from opcheck.numbers.bounded import Bounded
+from opcheck.numbers.bounded import Bounded, bounded
 from opcheck.numbers.bounded.array import Errors
 from opcheck.numbers.bounded.choice import Indices, Truth, truth_parts
 from opcheck.numbers.bounded.movement import cast_to_half
@@ -108,6 +109,45 @@ def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     with pytest.raises(TypeError) as raised:
         xp.astype(about([1.0], 0.1), np.str_)
     assert raised.value == wording
+
+
+UNSURE = Truth(np.array([[True, False, True]]), np.array([[False, False, True]]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+def test_an_unsure_truth_is_0_or_1_in_floating_types(dtype: Any) -> None:
+    with xp.lifting(partial(bounded, arithmetic=FLOAT32)):
+        cast = xp.astype(UNSURE, dtype)
+    assert cast.dtype == dtype
+    (sure, no, unsure) = hull(cast)
+    assert (sure, no) == ((1, 1), (0, 0))
+    assert unsure[0] <= 0 < 1 <= unsure[1]
+
+
+def test_an_unsure_truth_is_0_or_1_in_integer_types_and_itself_as_boolean() -> None:
+    cast = xp.astype(UNSURE, np.int8)
+    assert (cast.v.dtype, cast.v.tolist()) == (np.int8, [[1, 0, 1]])
+    assert [sorted(possible) for possible in cast.admitted[0]] == [[1, 1], [0, 0], [0, 1]]
+    assert xp.astype(UNSURE, np.bool_) is UNSURE
+
+
+def test_a_truth_of_plain_numbers_in_force_is_no_float() -> None:
+    with pytest.raises(TypeError):
+        xp.astype(UNSURE, np.float32)
+
+
+@pytest.mark.parametrize("array", [UNSURE, Indices(np.array([1]), np.array([[0, 1]]))])
+def test_what_is_unsure_decides_no_branch(array: Any) -> None:
+    with pytest.raises(TypeError):
+        bool(array)
+
+
+@pytest.mark.parametrize("limits", [(None, None), (None, 1.0), (-1.0, None), (-1.0, 1.0)])
+def test_a_limit_of_none_is_no_limit(limits: tuple[float | None, float | None]) -> None:
+    x = np.array([-3.0, 0.5, 3.0, np.nan])
+    clipped = xp.clip(about(x, 0.0), *limits)
+    np.testing.assert_array_equal(clipped.v, np.clip(x, *limits))
+    np.testing.assert_array_equal(xp.clip(x, *limits), np.clip(x, *limits))
 
 
 def test_a_cast_to_16_bits_gives_a_number_of_the_type() -> None:

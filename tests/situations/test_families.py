@@ -8,7 +8,7 @@ import pytest
 from opcheck import opset
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations import broadcasting, equations, integers
+from opcheck.situations import broadcasting, equations, integers, windows
 from opcheck.suite import load
 
 Write = Callable[[str], Case]
@@ -144,3 +144,38 @@ def test_a_scalar_is_a_situation_of_its_own(case_of: Write, wording) -> None:
 def test_unsigned_integers_have_no_negative_ones() -> None:
     assert {*integers.situations(schema("Abs"))} >= {"uint8: zero", "uint8: greatest"}
     assert "uint8: negative" not in {*integers.situations(schema("Abs"))}
+
+
+@pytest.mark.parametrize(
+    ("attrs", "situation"),
+    [
+        ("", "one axis: no pads"),
+        ("strides: [2], pads: [0, 1]", "one axis: stride, pads at the end"),
+        ("dilations: [2], pads: [1, 2]", "one axis: dilation, unequal pads"),
+        ("strides: [3], ceil_mode: 1", "one axis: stride, no pads, ceil_mode"),
+        ("ceil_mode: 1", "one axis: no pads"),
+    ],
+)
+def test_a_window_along_one_axis(attrs: str, situation: str, case_of: Write) -> None:
+    case = case_of(
+        f"op: MaxPool, opset: 22, dtype: float32, attrs: {{kernel_shape: [3], {attrs}}},"
+        " inputs: {X: {shape: [1, 1, 9], arange: [1, 1]}}"
+    )
+    assert [*windows.found_in(case)] == [situation]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "found"),
+    [
+        ("strides: [2, 1]", ["two axes: stride of axis 0"]),
+        ("pads: [0, 0, 0, 1]", ["two axes: pad after axis 1"]),
+        ("pads: [0, 2, 1, 3]", ["two axes: four unequal pads"]),
+        ("pads: [1, 1, 1, 1]", []),
+    ],
+)
+def test_a_window_along_two_axes(attrs: str, found: list[str], case_of: Write) -> None:
+    case = case_of(
+        f"op: Conv, opset: 22, dtype: float32, attrs: {{{attrs}}}, inputs:"
+        " {X: {shape: [1, 1, 5, 5], arange: [1, 1]}, W: {shape: [1, 1, 4, 4], arange: [1, 1]}}"
+    )
+    assert [*windows.found_in(case)] == found

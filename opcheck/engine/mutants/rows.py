@@ -18,7 +18,7 @@ from opcheck.engine.mutants import elements as el
 from opcheck.engine.mutants.elements import DOUBLE, FLOATS, SIGNED, whole_vectors
 from opcheck.engine.mutants.mutant import Mutant, faults, faulty
 from opcheck.numbers import Array
-from opcheck.numbers.bounded.reductions import axes_of
+from opcheck.numbers.plain import axes_of
 
 #: Rows of one length, (n, N) with N ≥ 1.
 Matrix: TypeAlias = Array

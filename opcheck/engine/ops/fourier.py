@@ -223,7 +223,8 @@ def dft_along_attribute(
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and a dft_length of no or several elements; NotSupported for a
     length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real signal
-    lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    lacks; MemoryError for more than 2^28 factors. ONE_ELEMENT_AS_A_SCALAR, and
+    FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
     """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
@@ -246,7 +247,8 @@ def dft_along_input(
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and an axis or dft_length of no or several elements; NotSupported
     for a length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real
-    signal lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    signal lacks; MemoryError for more than 2^28 factors. ONE_ELEMENT_AS_A_SCALAR, and
+    FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
     """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
@@ -324,7 +326,8 @@ def stft(
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
     other than 0 and 1, and one side of a complex signal; ONE_ELEMENT_AS_A_SCALAR may refuse too.
     Raises NotSupported for a step below 1, and for frames that are empty or longer than the signal
-    by more than a step; while judging, also for infinity and NaN in the signal.
+    by more than a step; while judging, also for infinity and NaN in the signal. Raises MemoryError
+    for a transform of more than 2^28 factors.
     """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     check_signal(signal, onesided)
@@ -354,7 +357,10 @@ STFT.formula(build=stft_by)(transformed)
 
 
 def scaled_by_length(x: Array, request: Request, power: float) -> Array:
-    """Return the transform times a power of its length, for mutants."""
+    """Return the transform times a power of its length, for mutants.
+
+    Raises MemoryError for a transform of more than 2^28 factors.
+    """
     return transformed(x, request) * request.length**power
 
 
@@ -486,7 +492,8 @@ def all_but_the_first_twice(x: Array, request: Request) -> Array:
 def spectra(signal: Array, framing: Framing) -> Array:
     """Return the transform of each frame that lies within the signal, [batch, frames, bins, 2].
 
-    Raises NotSupported for frames without elements or longer than the signal by more than a step.
+    Raises NotSupported for frames without elements or longer than the signal by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
     """
     return spectra_of_frames(transformed, signal, framing)
 
@@ -494,7 +501,8 @@ def spectra(signal: Array, framing: Framing) -> Array:
 def spectra_with_zeros(signal: Array, framing: Framing, before: int, behind: int) -> Array:
     """Return the spectra of a signal with so many zeros before and behind it.
 
-    Raises NotSupported for frames without elements or longer than that by more than a step.
+    Raises NotSupported for frames without elements or longer than that by more than a step,
+    MemoryError for a transform of more than 2^28 factors.
     """
     return spectra(np.pad(signal, [(0, 0), (before, behind), (0, 0)]), framing)
 

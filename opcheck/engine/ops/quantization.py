@@ -417,12 +417,12 @@ def cast(input: Array, target: Target) -> Array:
         # Function bodies cast numbers with bounds too.
         return xp.astype(x, dtype.numpy)
     own = dtypes.of(x)
+    check_castable(own)
     x = by_the_readings(x, own, target)
     if not np.all(is_decided(x, target)):
         leave_open(f"nothing is said of what some of these numbers become as {dtype}")
     if dtype.kind != "minifloat" or own == dtype:
         return xp.astype(cast_to(x, dtype), dtype.numpy)
-    check_castable(own)
     if own == DTYPES["string"]:
         x = numbers_of_texts(x, dtype)
     return by_the_table(as_float64(x), target)

@@ -89,7 +89,8 @@ def class_of(u: Floats, logarithms: Floats) -> Integers:
     u: [batch_size, sample_size], draws from [0, 1); logarithms: [batch_size, class_size], where -∞
     is impossible, and one of each batch is finite. Returns numbers of classes in the shape of u.
     """
-    weights = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    most_likely = logarithms.max(axis=1, keepdims=True, initial=-np.inf)
+    weights = np.exp(logarithms - most_likely)
     return class_by_weights(u, weights)
 
 

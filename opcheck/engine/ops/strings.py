@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck.engine.axes import broadcast, check_size
+from opcheck.engine.axes import broadcast, check_axes, check_size
 from opcheck.engine.operators import formula_builder, leave_open, operator
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import flag
@@ -125,9 +125,10 @@ def string_split(
     `delimiter` of None or "" is whitespace; a `maxsplit` of None is as many splits as there are.
 
     A negative `maxsplit` means all splits, none, or InvalidNode: NEGATIVE_MAXSPLIT. Raises
-    MemoryError for an output that is too large.
+    MemoryError for an output that is too large, NotSupported for more axes than NumPy has.
     """
     most_splits = splits_allowed(maxsplit)
+    check_axes(X.ndim + 1)
     if not X.size:
         return empty_texts(shape_of_no_texts(X.shape)), np.zeros(X.shape, np.int64)
     substrings = [split(text, delimiter, most_splits) for text in X.flat]

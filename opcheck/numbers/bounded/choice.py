@@ -370,9 +370,13 @@ def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
 def clip(x: Bounded, low: Any, high: Any) -> Bounded:
     """Return min(max(x, low), high): `high` where it is below `low`, NaN where one of them is.
 
-    The limits may be plain numbers or arrays, but not None. Raises ValueError for shapes that do
-    not broadcast.
+    The limits may be plain numbers or arrays; None is no limit. Raises ValueError for shapes that
+    do not broadcast.
     """
+    if low is None:
+        return x if high is None else minimum(x, high)
+    if high is None:
+        return maximum(x, low)
     low, _ = pair(low, x)
     high, _ = pair(high, x)
 

@@ -11,9 +11,10 @@ from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
 from opcheck.numbers.bounded.array import Bounded, Errors, Floats, magnitude_of, pair
-from opcheck.numbers.bounded.choice import Indices, trunc, truth
+from opcheck.numbers.bounded.choice import Indices, Truth, trunc, truth, where
 from opcheck.numbers.bounded.elementwise import union
-from opcheck.numbers.bounded.reductions import Axes, axes_of
+from opcheck.numbers.context import lifted
+from opcheck.numbers.plain import Axes
 
 #: Bytes of a 16-bit type.
 _HALF = 2
@@ -40,11 +41,9 @@ def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
 def flip(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` with the order of its elements reversed along `axis`; None means all axes.
 
-    An axis counts modulo the rank. Raises ZeroDivisionError for one at rank 0, ValueError for one
-    that is repeated.
+    Raises AxisError for an axis that `x` lacks, ValueError for one that is repeated.
     """
-    axes = axes_of(axis, x.ndim)
-    return x.moved(np.flip, axes)
+    return x.moved(np.flip, axis)
 
 
 def permute_dims(x: Bounded, axes: Sequence[int]) -> Bounded:
@@ -237,7 +236,7 @@ def zeros_like(x: Bounded) -> Bounded:
 # Casts.
 
 
-def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
+def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     """Return `x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
     Booleans are x ≠ 0, a `Truth` if some are unsure. What follows is computed as expected of a
@@ -245,9 +244,14 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     that an integer type cannot hold, NaN included, is lost: any may come, as no specification
     defines it.
 
-    Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat.
+    Of a `Truth`, true is 1; what is unsure is 0 or 1, `Indices` in an integer type.
+
+    Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat,
+    and for a `Truth` in a floating type where the kind in force is not that of bounded numbers.
     """
     wanted = np.dtype(dtype)
+    if isinstance(x, Truth):
+        return _of_truth(x, wanted, computes=computes)
     if wanted.kind == "b":
         return _to_boolean(x)
     kind = dtypes.of(np.empty(0, wanted))
@@ -256,6 +260,17 @@ def astype(x: Bounded, dtype: Any, *, computes: bool = False) -> Any:
     if kind.kind == "int":
         return _to_integer(x, kind)
     return _to_float(x, kind, _arithmetic_after_cast(x.arithmetic, kind, computes))
+
+
+def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
+    """Return a `Truth` in another type; see `astype`, also for what is raised."""
+    if dtype.kind == "b":
+        return x
+    if dtype.kind in "iu":
+        both = np.stack([x.v, x.v ^ x.unsure], axis=-1)
+        return Indices(x.v.astype(dtype), both.astype(dtype))
+    zero, one = map(lifted, np.array([0, 1], dtype))
+    return astype(where(x, one, zero), dtype, computes=computes)
 
 
 def _to_boolean(x: Bounded) -> Any:

@@ -6,7 +6,7 @@ not. The bounds hold for each of them; docs/bounds.md derives them.
 
 import builtins
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -26,8 +26,8 @@ from opcheck.numbers.bounded.array import (
 )
 from opcheck.numbers.bounded.choice import extreme
 from opcheck.numbers.bounded.elementwise import Bound, add_present, divide, result, union
+from opcheck.numbers.plain import Axes, axes_of
 
-Axes: TypeAlias = int | Sequence[int] | None
 #: A linear function of arrays, such as a sum over axes.
 Linear: TypeAlias = Callable[[Any], Any]
 #: The rounding error of sums, from the magnitudes of terms, their totals, and u.
@@ -38,19 +38,6 @@ VarianceRule: TypeAlias = Callable[[Bounded, Floats, float], Floats]
 _SECOND_ORDER = 1.01
 #: A step may double a product that is flushed; 2 to more than so many steps is infinite anyway.
 _MOST_DOUBLINGS = 1000
-
-
-def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
-    """Return the axes that `axis` means, counted from the front; None means all.
-
-    An axis counts modulo `rank`: one that is out of range is not an error. Raises ZeroDivisionError
-    for an axis of an array of rank 0.
-    """
-    if axis is None:
-        return tuple(range(rank))
-    if isinstance(axis, int):
-        return (axis % rank,)
-    return tuple(a % rank for a in axis)
 
 
 def _count_before(x: Bounded, axis: int) -> Any:
@@ -73,9 +60,9 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     an addition lose more than the smaller of its operands, so that no order loses more than Σ
     min(u·S, w) over all terms but the largest.
 
-    0 of no elements, without error; a single term is not rounded. None means all axes, which count
-    modulo the rank; `keepdims` leaves them in, with length 1, and makes `x` the result's `addends`.
-    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
+    0 of no elements, without error; a single term is not rounded. None means all axes; `keepdims`
+    leaves them in, with length 1, and makes `x` the result's `addends`. Raises AxisError for an
+    axis that `x` lacks, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
@@ -108,8 +95,8 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the sum over `axis`, divided by the number of its elements; NaN of none.
 
-    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
+    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
+    `x` lacks, ValueError for one that is repeated.
     """
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
@@ -269,8 +256,8 @@ def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
 def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the product over `axis`, each multiplication rounded, in any order; 1 of no elements.
 
-    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ZeroDivisionError for an axis at rank 0, ValueError for one that is repeated.
+    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
+    `x` lacks, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
@@ -366,9 +353,8 @@ def _error_of_flushed_products(
 def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the largest element over `axis`; NaN if one is.
 
-    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from or an axis is repeated,
-    ZeroDivisionError for an axis at rank 0.
+    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
+    `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
     return _extreme(np.maximum, x, axis, keepdims)
 
@@ -376,9 +362,8 @@ def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the smallest element over `axis`; NaN if one is.
 
-    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from or an axis is repeated,
-    ZeroDivisionError for an axis at rank 0.
+    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
+    `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
     return _extreme(np.minimum, x, axis, keepdims)
 
@@ -386,9 +371,8 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    None means all axes, which count modulo the rank; `keepdims` leaves them in, with length 1.
-    Raises ValueError if there is no element to choose from or an axis is repeated,
-    ZeroDivisionError for an axis at rank 0.
+    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
+    `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1

@@ -7,6 +7,7 @@ import pytest
 
 from opcheck.dtypes import DTYPES
 from opcheck.engine.operators import judging
+from opcheck.engine.ops import quantization
 from opcheck.errors import InvalidNode, NotSupported
 from opcheck.model import OpVersion
 from tests.computed import evaluate
@@ -111,3 +112,10 @@ def test_version_1_takes_words():
     for word in ("float", "FLOAT32", "STRING", "BFLOAT16"):
         with pytest.raises(InvalidNode, match="names no type"):
             evaluate(first, x, {"to": word})
+
+
+@pytest.mark.parametrize("to", ["float32", "float8e4m3fn", "int64", "int4", "bool", "string"])
+def test_complex_numbers_are_declined_without_a_warning(to):
+    for own in (np.complex64, np.complex128):
+        with pytest.raises(NotSupported, match="casts of complex"):
+            quantization.cast(np.array([1 + 2j], own), quantization.Target(DTYPES[to]))

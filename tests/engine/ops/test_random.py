@@ -34,3 +34,10 @@ def test_a_ratio_beyond_its_range_is_refused_in_training(ratio, wording):
 def test_a_ratio_in_its_range_is_ignored_without_training():
     (found,) = each_answer(dropout(0.75))
     np.testing.assert_array_equal(found.answer[0], DATA)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_a_multinomial_of_no_batch_has_no_samples(classes):
+    node = Node(OpVersion("", "Multinomial", 7), (np.empty((0, classes), np.float32),), {})
+    (outcomes,) = evaluate(node)
+    assert outcomes.shape == (0, 1)

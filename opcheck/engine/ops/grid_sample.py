@@ -311,7 +311,7 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
     X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
-    nearest index is not sure, real numbers admit either pixel, and others have the nearest or the
+    nearest index is not sure, floats admit either pixel, and others have the nearest or the
     other one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
     judging, for texts outside.
     """
@@ -548,10 +548,12 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     """Return the values of X at locations along all axes, [N, C, count].
 
     X: [N, C, *lengths]; axes: [N, count] locations along each. Less than a pixel outside of X a
-    value is interpolated with 0, is 0, or the last pixel's: HALF_OUTSIDE. Averages of integers are
-    cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises NotSupported for
-    booleans, complex numbers and texts, and, while judging, for integers whose averages depend on
-    roundings, and for NaN or infinity near a location; in nearest while judging for texts outside.
+    value is interpolated with 0, is 0, or the last pixel's: HALF_OUTSIDE. In nearest, what is no
+    float has the nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
+    of integers are cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises
+    NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
+    averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
+    for texts outside.
     """
     is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
     is_zero = np.zeros_like(is_half_outside)

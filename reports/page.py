@@ -24,8 +24,9 @@ from opcheck.model.timing import Bench, Timed
 from opcheck.report import plain_text, timings
 from opcheck.report.markdown import block, table
 from opcheck.timing import means, ratio, spread, words as verdict_on
-from reports import counts, score
+from reports import counts, nodes, score
 from reports.counts import Harm, Mark
+from reports.nodes import Nodes
 from reports.published import UNJUDGED, Defect, Group, Published, State
 from reports.results import Result
 from reports.weights import Cell, Model, shares
@@ -34,13 +35,14 @@ from reports.weights import Cell, Model, shares
 _MARKUP = re.compile(r"[\\`*_<>|\[\]~]")
 _MADE = "<!-- Made by `python reports/regenerate.py`; edits are lost. -->"
 _COLUMNS = (
-    "id",
     "defect",
     "operators",
     "beside",
     "reproduced without opcheck on",
     "acknowledged upstream",
 )
+#: What the names of DirectML's operators begin with.
+_DIRECT_ML = "DML_"
 #: So many operators of a defect are named in a line of it.
 _FEW = 4
 _EMBEDDING = """\
@@ -64,7 +66,9 @@ Every engine's folder has two files for others to read:
 | `engine`, `release`, `date` | the engine, its version, and the day when it was run |
 | `opcheck`, `suite` | opcheck's version; the digest of the suite, and its number of cases |
 | `cells` | the number of cells in each state |
-| `weights` | the number of models and of their nodes, and the share of the nodes in each state |
+| `weights` | the number of models and of their nodes, and the share of the nodes whose cell is in \
+each state |
+| `nodes` | the number of nodes of these models that were run, and the share of them in each state |
 | `right` | the share of cases that are right, each sentence of the specification weighing alike |
 | `harm` | how many defects do what, and what stands beside each count |
 | `distinct_defects` | how many are on legal models, and on invalid models alone |
@@ -89,6 +93,8 @@ class Site:
     more: Sequence[Published] = ()
     #: Runs of engines with options, which have a row and no pages.
     variants: Sequence[Published] = ()
+    #: What came of the nodes of the models.
+    nodes: Sequence[Nodes] = ()
 
     @property
     def rows(self) -> Sequence[Published]:
@@ -116,7 +122,9 @@ class Site:
             at = engine.one.address
             found[f"{at}/README.md"] = _text(engine.lines())
             found[f"{at}/badge.json"] = score.badge(engine.one)
-            found[f"{at}/score.json"] = score.score(engine.one, self.models, engine.listed())
+            found[f"{at}/score.json"] = score.score(
+                engine.one, self.models, self.nodes, engine.listed()
+            )
             for name in engine.pages:
                 found[f"{at}/{name}.md"] = _text(engine.page(name))
         return found
@@ -172,16 +180,16 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "*Cases right*: each sentence of the specification weighs alike, however many cases test "
         "it; a warning is not a failure. What an engine calls not implemented is not judged, and "
-        "neither is what its documentation says it lacks. Known defects count as what they are, "
-        "failures."
+        "neither is what its documentation says it lacks, or computes in fewer bits by default. "
+        "Known defects count as what they are, failures."
     )
     yield ""
     yield (
         "The next column is the worst beside: a *cell* is a version of an operator with a type of "
         "the input that its kernels differ by, as in `opcheck support`, and one case that fails, "
         "however rare, makes it wrong. *Right on what models use*: the share of the nodes of "
-        "[public models](#what-models-use) whose cell is right on legal models, since a model in "
-        "use is legal. The rest is wrong, not implemented, or not judged."
+        "[public models](#what-models-use) that are answered rightly, each node alone. The rest is "
+        "wrong, refused, not implemented, or not judged."
     )
     yield ""
     yield from ("### Defects by what they do", "")
@@ -191,9 +199,9 @@ def _scoreboard(site: Site) -> Iterator[str]:
     yield (
         "*Wrong answers* are also deaths and wrong shapes, all on legal models. In brackets is how "
         "many rest *on a ruling* of opcheck, since two readers may read the text differently; are "
-        "*documented* by the engine as unsupported; show only in versions *outside its opsets*, as "
-        "it states them; or are caused *by an erratum of ONNX* itself. A defect may have several "
-        "of these."
+        "*documented* by the engine, as unsupported or as its default precision; show only in "
+        "versions *outside its opsets*, as it states them; or are caused *by an erratum of ONNX* "
+        "itself. A defect may have several of these."
     )
     yield ""
     verdicts = ("right", "warned", "wrong", "refused or raised", "died or unstable", "unsupported")
@@ -207,12 +215,12 @@ def _scoreboard(site: Site) -> Iterator[str]:
 
 
 def _score_of(one: Published, site: Site) -> list[str]:
-    used = one.use(site.shares)
+    used = nodes.used(site.nodes, one.full_address)
     return [
         _linked(one),
         _right(score.share_right(one)),
         _of(score.counts(one), percent=True),
-        _share(used[State.RIGHT] + used[State.LEGAL]),
+        _right(used.get(nodes.State.RIGHT)),
     ]
 
 
@@ -271,7 +279,7 @@ def _operators(site: Site) -> Iterator[str]:
         if name in judged or share:
             cells = [engine.cell(name) if name in judged else "·" for engine in site.engines]
             rows.append([name, _share(float(share)), *cells])
-    engines = (f"[{one.address}]({one.address}/README.md)" for one in site.runs)
+    engines = [f"[{one.address}]({one.address}/README.md)" for one in site.runs]
     yield from ("## Operators", "")
     yield (
         "The share of the nodes of models that are of the operator; the share of cases that are "
@@ -281,8 +289,15 @@ def _operators(site: Site) -> Iterator[str]:
         "Links lead to what is wrong, and to each version."
     )
     yield ""
-    yield from table(["operator", "in models", *engines], rows, numbers=1 + len(site.runs))
-    yield ""
+    # Their long names would push columns of the others out of a narrow window.
+    of_direct_ml = [[name, *cells] for name, _, *cells in rows if name.startswith(_DIRECT_ML)]
+    of_onnx = [
+        [name.replace("_", " "), *cells] for name, *cells in rows if not name.startswith(_DIRECT_ML)
+    ]
+    columns = ["operator", "in models", *engines]
+    yield from (*table(columns, of_onnx, numbers=1 + len(site.runs)), "")
+    yield from ("### Operators of DirectML", "", "Each engine runs the ONNX graph of them.", "")
+    yield from (*table(["operator", *engines], of_direct_ml, numbers=len(site.runs)), "")
 
 
 def _more(site: Site) -> Iterator[str]:
@@ -318,32 +333,53 @@ def _whole(one: Published, operator: str) -> str:
 
 
 def _used(site: Site) -> Iterator[str]:
-    nodes = sum(model.size for model in site.models)
+    size = sum(model.size for model in site.models)
+    run = sum(sum(model.counts) for model in site.nodes)
     yield from ("## What models use", "")
     yield (
-        f"[weights.json](weights.json) counts the {nodes:,} nodes of the {len(site.models)} models "
+        f"[weights.json](weights.json) counts the {size:,} nodes of the {len(site.models)} models "
         "below, which Python packages ship ([weights.py](weights.py)): by operator, by the version "
         "in force at the model's opset, and by type. Nodes of subgraphs count, and those of a "
         "model-local function once for each call. Every model has the same weight, whatever its "
         "size; a file that two packages ship counts once."
     )
     yield ""
-    rows = [
-        [str(one), *(_share(part) for part in used.values())]
-        for one in site.runs
-        for used in [one.use(site.shares)]
-    ]
-    yield from (*table(["nodes whose cell is", *State], rows, numbers=len(State)), "")
     yield (
-        "*Right on legal models*: some invalid model is accepted, or ends the process. *Not "
-        "judged*: the shipped suites have no case of the cell."
+        f"{run:,} nodes of {len(site.nodes)} of these models were run, each alone, as "
+        "`opcheck extract` writes them ([nodes.py](nodes.py)). Left out are constants, and "
+        "branches that a model did not take. What other nodes compute is fed to a node: an "
+        "engine that needs a shape to be constant refuses some that it takes in the model."
+    )
+    yield ""
+    rows = [
+        [label, *(_share(part) for part in shares.values())]
+        for address, label in _engines_of_nodes(site)
+        for shares in [nodes.used(site.nodes, address)]
+    ]
+    yield from (*table(["nodes that are", *nodes.State], rows, numbers=len(nodes.State)), "")
+    yield (
+        "By default OpenVINO computes float32 in bfloat16 on a processor that can; "
+        "`precision=f32` keeps float32."
     )
     yield ""
     models = []
+    ran = {model.sha256: sum(model.counts) for model in site.nodes}
     for model in site.models:
         shipped = f"{model.package} {model.version}", Path(model.file).name
-        models.append([*map(text, shipped), str(model.opset), f"{model.size:,}"])
-    yield from (*table(["package", "model", "opset", "nodes"], models, numbers=2), "")
+        sizes = f"{model.size:,}", f"{ran.get(model.sha256, 0):,}"
+        models.append([*map(text, shipped), str(model.opset), *sizes])
+    yield from (*table(["package", "model", "opset", "nodes", "run"], models, numbers=3), "")
+
+
+def _engines_of_nodes(site: Site) -> list[tuple[str, str]]:
+    """Return the address of each engine that ran the nodes, and its name and release."""
+    names = {one.address: str(one) for one in site.runs}
+    addresses = dict.fromkeys(address for model in site.nodes for address in model.found)
+    return [
+        (address, ", ".join([names[engine], *filter(None, [options])]))
+        for address in addresses
+        for engine, _, options in [address.partition("?")]
+    ]
 
 
 def _environment(runs: Sequence[Published]) -> Iterator[str]:
@@ -443,6 +479,7 @@ class Engine:
         cells = _of(score.counts(self.one, name))
         share = self.shares.get(name)
         said = cells if share in (None, 1) or cells == "–" else f"{_right(share)} · {cells}"
+        said = said.replace(" of ", "\u00a0of\u00a0")
         return f"[{said}]({self.one.address}/{name}.md)" if name in self.pages else said
 
     def listed(self) -> list[dict[str, Any]]:
@@ -467,14 +504,14 @@ class Engine:
         """Return the engine's page: a line a defect."""
         one = self.one
         states = score.counts(one)
-        used = one.use(self.site.shares)
+        used = nodes.used(self.site.nodes, one.full_address)
         yield from (f"# {one}: {plain_text.plural(len(one.real), 'defect')}", "", _MADE, "")
         yield (
             f"{_right(score.share_right(one))} of the cases are right, each sentence weighing "
             "alike. "
             f"{_of(states, percent=True)} cells are right, and {states[State.LEGAL]:,} more on "
-            f"legal models alone; {states[State.ABSENT]:,} are not implemented. That is right on "
-            f"{_share(used[State.RIGHT] + used[State.LEGAL])} of what models use. "
+            f"legal models alone; {states[State.ABSENT]:,} are not implemented. "
+            f"{_right(used.get(nodes.State.RIGHT))} of the nodes that models use are right. "
             "[What this means](../README.md#engines), [every cell](score.json), "
             "[the badge](badge.json)."
         )
@@ -495,12 +532,12 @@ class Engine:
             few += f" and {len(names) - _FEW} more"
         seen = self.one.processors(group)
         reported = f" ([thread]({line.link}))" if line.link else ""
-        linked = f"[{text(line.cause)}]({self.links[group[0].id]}){reported}"
-        kinds = ", ".join(sorted(kind.partition(" (")[0] for kind in seen))
+        linked = f"[{group[0].id}: {text(line.cause)}]({self.links[group[0].id]}){reported}"
+        kinds = ", ".join(sorted({kind.partition(" (")[0] for kind in seen}))
         beside = ", ".join(mark for mark in Mark if mark in counts.marks(self.one, group))
         by_hand = text(kinds) if seen else "**not reproduced**"
         acknowledged = "yes" if counts.is_acknowledged(group) else ""
-        return [group[0].id, linked, few, beside, by_hand, acknowledged]
+        return [linked, few, beside, by_hand, acknowledged]
 
     def page(self, name: str) -> Iterator[str]:
         """Return the page of an operator: its versions, and its defects in full."""

@@ -104,6 +104,11 @@ class Published:
         """The version that was run."""
         return self.head.version
 
+    @property
+    def full_address(self) -> str:
+        """As `-b` takes it, with the options."""
+        return f"{self.address}?{self.options}" if self.options else self.address
+
     def __str__(self) -> str:
         return f"{self.address} {self.version}" + (f", {self.options}" if self.options else "")
 
@@ -121,12 +126,18 @@ class Published:
 
     @cached_property
     def real(self) -> tuple[Group, ...]:
-        """The defects that contradict what the text decides, each once."""
+        """The defects that contradict what the text decides, each once.
+
+        First of each comes the line that the others lead to, if it shows in the run.
+        """
         groups: dict[str, list[Defect]] = {}
         for defect in self.defects:
             if defect.wrong or defect.line.clause:
                 groups.setdefault(defect.line.same_as or defect.id, []).append(defect)
-        return tuple(map(tuple, groups.values()))
+        return tuple(
+            tuple(sorted(group, key=lambda defect: defect.line.same_as is not None))
+            for group in groups.values()
+        )
 
     @property
     def deviations(self) -> list[Defect]:

@@ -4,6 +4,7 @@
     python reports/regenerate.py -b torch      the run of one backend, and the pages
     python reports/regenerate.py --resume      only cases that today's runs do not have yet
     python reports/regenerate.py --only-run tract    the whole run of one backend, and nothing else
+    python reports/regenerate.py --only-run tract --shards 16    the same in parts, which are kept
     python reports/regenerate.py --take DIR    the pages, of the whole runs in a folder
     python reports/regenerate.py --page        the pages only, of what is published
     python reports/regenerate.py --more tvm    the run of examples/backends/of_tvm.py, and the pages
@@ -12,6 +13,7 @@ Whole runs go to `runs/`, which git ignores: a release of opcheck has them as fi
 `.github/workflows/runs.yml` makes them. What the pages need of them goes to `results/`, what
 `confirm.py` sees to `shown/`, timings to `bench.jsonl.gz`, and the pages of it all to
 `README.md`, `timings.md` and a folder for each engine; pages that no longer belong are deleted.
+With `--shards`, an interrupted run takes up where it stopped: its parts are in `runs/parts`.
 Ledgers are checked first. A run that fails, or that is incomplete, is not published: its last lines
 are printed, the published results stay, and the exit status is 1.
 """
@@ -40,7 +42,7 @@ from opcheck.analysis import RunPart  # noqa: E402
 from opcheck.errors import CaseFileError, UsageError  # noqa: E402
 from opcheck.model import Case, Run, Suite  # noqa: E402
 from opcheck.report import store, timings  # noqa: E402
-from reports import results, weights  # noqa: E402
+from reports import nodes, results, weights  # noqa: E402
 from reports.checks import all_checks  # noqa: E402
 from reports.page import Site  # noqa: E402
 from reports.published import (  # noqa: E402
@@ -73,7 +75,8 @@ def main() -> int:
         print("\n".join(error.lines()), file=sys.stderr)
         return 2
     if args.only_run:
-        return _exit_status([f"{one} failed" for one in args.only_run if not _run(one, args.jobs)])
+        made = [one for one in args.only_run if _run(one, args.jobs, shards=args.shards)]
+        return _exit_status([f"{one} failed" for one in args.only_run if one not in made])
     if args.take:
         taken = [name for name in (*RUNNABLE, *OTHERS) if _path(name, args.take)]
         failed = _publish(taken, args.take)
@@ -99,6 +102,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--page", action="store_true", help="only the pages, of what is published")
     parser.add_argument("--resume", action="store_true", help="keep results of the same cases")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="processes a backend")
+    parser.add_argument("--shards", type=int, default=1, help="with --only-run: parts of a run")
     return parser.parse_args()
 
 
@@ -150,7 +154,13 @@ def stored() -> Site:
     models = weights.read(HERE / "weights.json")
     old_links = json.loads((HERE / "anchors.json").read_text("utf-8"))
     return Site(
-        published(HERE), timings.read(BENCH), models, old_links, others(HERE), variants(HERE)
+        published(HERE),
+        timings.read(BENCH),
+        models,
+        old_links,
+        others(HERE),
+        variants(HERE),
+        nodes.read(HERE / "nodes.json.gz"),
     )
 
 
@@ -171,27 +181,56 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
             path.parent.rmdir()
 
 
-def _run(engine: str, jobs: int, *, resume: bool = False) -> bool:
+def _run(engine: str, jobs: int, *, resume: bool = False, shards: int = 1) -> bool:
+    """Make the whole run of an engine; return False if that was impossible.
+
+    `resume` keeps the results of today's cases, and `shards` parts of an interrupted run.
+    """
     path = RUNS / f"{engine}.jsonl.gz"
     command = ["run", "-q", "-b", VARIANTS.get(engine, engine), "-j", str(jobs)]
+    if shards > 1:
+        return _run_in_shards(path, command, shards, fine=_fine(engine))
     if not (resume and path.exists()):
-        return _stored(path, command, "--report", "json=")
+        return _stored(path, command, "--report", "json=", fine=_fine(engine))
     old = _of_today(store.read(path))
     there = {record.case for record in old.records}
     missing = [case for case, _ in _asked() if case not in there]
     print(f"         {len(there):,} of {len(_asked()):,} cases are in the stored run")
     if not missing:
-        return _join(path, [("the stored run", old)])
+        return _join(path, [("the stored run", old)], fine=_fine(engine))
     if len(missing) > MANY:
         return _run(engine, jobs)
     command += [word for case in missing for word in ("--case", case)]
     with tempfile.TemporaryDirectory() as made:
         new = Path(made) / path.name
         # Of some cases alone, a backend may have none: what the whole says counts.
-        if not _stored(new, command, "--report", "json=", fine=(0, 5)):
+        if not _stored(new, command, "--report", "json=", fine=(*_fine(engine), 5)):
             return False
         others = "that of the others", _of_today(store.read(new))
-        return _join(path, [("the stored run", old), others])
+        return _join(path, [("the stored run", old), others], fine=_fine(engine))
+
+
+def _fine(engine: str) -> Sequence[int]:
+    """Return the exit codes of a run to publish: ledgers are about engines by their defaults."""
+    return (0, 1) if engine in VARIANTS else (0,)
+
+
+def _run_in_shards(path: Path, command: Sequence[str], shards: int, *, fine: Sequence[int]) -> bool:
+    """Make a run in parts, less those that are there, and join them; return False if one fails."""
+    stem = path.name.partition(".")[0]
+    parts = [
+        path.parent / "parts" / f"{stem}-{number}-of-{shards}.jsonl.gz"
+        for number in range(1, shards + 1)
+    ]
+    for number, part in enumerate(parts, 1):
+        words = [*command, "--shard", f"{number}/{shards}"]
+        if not part.exists() and not _stored(part, words, "--report", "json=", fine=fine):
+            return False
+    if not _join(path, [(part.name, store.read(part)) for part in parts], fine=fine):
+        return False
+    for part in parts:
+        part.unlink()
+    return True
 
 
 def _more(engine: str) -> bool:
@@ -221,15 +260,18 @@ def _of_today(run: Run) -> Run:
     return replace(run, header=header, records=tuple(records))
 
 
-def _join(path: Path, parts: Sequence[RunPart]) -> bool:
-    """Store parts of a run as one, but of different releases; failures look as they do in each."""
+def _join(path: Path, parts: Sequence[RunPart], *, fine: Sequence[int] = (0,)) -> bool:
+    """Store parts of a run as one, but of different releases; failures look as they do in each.
+
+    The whole may end with one of the exit codes in `fine`.
+    """
     try:
         whole, lacks = analysis.merge(parts)
     except UsageError as error:
         whole = parts[0][1]
         lacks = tuple(error.lines())
     ending = whole.ending
-    if lacks or ending is None or ending.exit_code:
+    if lacks or ending is None or ending.exit_code not in fine:
         print("\n".join(f"         {line}" for line in lacks or [ending and ending.meaning]))
         return False
     _pack(path, "".join(f"{line}\n" for line in store.lines(whole)).encode())
@@ -274,7 +316,7 @@ def _stored(
 
 
 def _pack(path: Path, data: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     # Without a time or a name, so that equal runs are equal files.
     path.write_bytes(gzip.compress(data, mtime=0))
 

@@ -12,6 +12,7 @@ import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
+from itertools import pairwise, takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,11 @@ from opcheck.model import Failure, OpVersion, Record, Run, Suite, Verdict
 FOLDER = Path(__file__).parent / "results"
 CASES = "cases"
 FORMAT = 1
+#: Of the cases' files: 2 has each id without what it shares with the one before, and one text of
+#: all digests.
+CASES_FORMAT = 2
 #: So many digits tell an edited case from the one that was run.
-DIGITS = 8
+DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def read(path: Path) -> Results:
     """Return the results of an engine's file."""
     told = _read(path)
     about = head(path)
-    cases = _read(path.parent / CASES / f"{about.level}.json.gz")
+    cases = suite_of(about.level, path.parent)
     if cases["digest"] != about.suite.digest:
         raise UsageError(f"{path.name} is not of the suite of {about.level}.json.gz")
     cells = [
@@ -124,9 +128,10 @@ def read(path: Path) -> Results:
     ]
     kinds = [_kind(*fields) for fields in told["kinds"]]
     words = {place: _words(**fields) for place, fields in told["examples"]}
-    sentences = cases.get("clauses", [""])
-    clause = cases.get("clause", [0] * len(cases["ids"]))
-    columns = zip(cases["ids"], cases["digests"], cases["cell"], clause, told["kind"], strict=True)
+    sentences = cases["clauses"]
+    columns = zip(
+        cases["ids"], cases["digests"], cases["cell"], cases["clause"], told["kind"], strict=True
+    )
     return Results(
         about,
         tuple(
@@ -142,6 +147,21 @@ def read(path: Path) -> Results:
             for place, (case, digest, cell, sentence, kind) in enumerate(columns)
         ),
     )
+
+
+def suite_of(level: str, folder: Path = FOLDER) -> dict[str, Any]:
+    """Return the columns of a suite's cases: `ids`, `digests`, and numbers of cells and clauses."""
+    path = folder / CASES / f"{level}.json.gz"
+    cases = _read(path)
+    if cases["format"] != CASES_FORMAT:
+        raise UsageError(f"{path.name} has format {cases['format']}, not {CASES_FORMAT}")
+    digests = cases["digests"]
+    places = range(0, len(digests), DIGITS)
+    return {
+        **cases,
+        "ids": _whole(cases["ids"]),
+        "digests": [digests[place : place + DIGITS] for place in places],
+    }
 
 
 def head(path: Path) -> Head:
@@ -164,14 +184,41 @@ def _cases(run: Run) -> dict[str, Any]:
     distinct, column = _numbered(cells)
     clauses, clause = _numbered([record.clause for record in records])
     return {
+        "format": CASES_FORMAT,
         "digest": run.header.suite.digest,
         "cells": distinct,
         "cell": column,
         "clauses": clauses,
         "clause": clause,
-        "ids": [record.case for record in records],
-        "digests": [record.digest[:DIGITS] for record in records],
+        "ids": _shortened([record.case for record in records]),
+        "digests": "".join(record.digest[:DIGITS] for record in records),
     }
+
+
+def _shortened(ids: Sequence[str]) -> list[str]:
+    """Return each id as a number, of the characters that it has of the one before, and the rest."""
+    return [
+        f"{shared} {id[shared:]}"
+        for before, id in pairwise(["", *ids])
+        for shared in [_common_prefix(before, id)]
+    ]
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _whole(shortened: Sequence[str]) -> list[str]:
+    """Return the ids that `_shortened` made shorter."""
+    ids: list[str] = []
+    before = ""
+    for text in shortened:
+        shared, _, rest = text.partition(" ")
+        before = before[: int(shared)] + rest
+        ids.append(before)
+    return ids
 
 
 def _columns(run: Run) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from opcheck.analysis import reds
 from opcheck.grouping import group_by
 from reports import counts as count_of
 from reports.counts import Harm, Mark
+from reports.nodes import Nodes, used as share_of_nodes
 from reports.published import UNJUDGED, Published, State
 from reports.weights import Cell, Model, shares
 
@@ -86,11 +87,17 @@ def badge(one: Published) -> str:
     return json.dumps(said, indent=1) + "\n"
 
 
-def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str, Any]]) -> str:
+def score(
+    one: Published,
+    models: Sequence[Model],
+    nodes: Sequence[Nodes],
+    defects: Sequence[Mapping[str, Any]],
+) -> str:
     """Return all numbers of an engine, an operator a line, in the form of `score.schema.json`."""
     head = one.head
     states = counts(one)
     used = one.use(shares(models))
+    ran = share_of_nodes(nodes, one.full_address)
     operators: dict[str, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for (op, dtype), state in one.cells.items():
         name = f"{op.domain}:{op.name}" if op.domain else op.name
@@ -107,6 +114,10 @@ def score(one: Published, models: Sequence[Model], defects: Sequence[Mapping[str
             "models": len(models),
             "nodes": sum(model.size for model in models),
             "shares": {state: round(share, 4) for state, share in used.items()},
+        },
+        "nodes": {
+            "nodes": sum(sum(model.counts) for model in nodes),
+            "shares": {state: round(share, 4) for state, share in ran.items()},
         },
         "right": round(share_right(one) or 0, 4),
         "harm": {harm: _harm(one, harm) for harm in Harm},

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ import yaml
 from opcheck.errors import CaseFileError
 from opcheck.known import SHIPPED_LEDGERS, load_ledgers
 from opcheck.model import OpVersion, Suite, Verdict
+from opcheck.report import store
 from reports import checks, confirm, counts, page, published, regenerate, results, score, weights
 from reports.checks import Check, Dies, Gives, Leftovers, Model, Raises, all_checks
 from reports.counts import Harm, Mark
@@ -64,7 +65,7 @@ def kinds_of(path: Path) -> list[tuple[Any, ...]]:
 
 def cells_of(level: str) -> list[tuple[Any, ...]]:
     """The domain, operator, version and type of each case."""
-    cases = columns_of(REPORTS / "results" / "cases" / f"{level}.json.gz")
+    cases = results.suite_of(level)
     return [tuple(cases["cells"][number]) for number in cases["cell"]]
 
 
@@ -134,7 +135,7 @@ def test_all_engines_are_published_of_one_suite_and_one_version():
     heads = [results.head(path) for path in RESULTS]
     assert [head.address for head in heads] == [*published.ENGINES]
     assert len({(head.suite, head.opcheck, head.level) for head in heads}) == 1
-    suite = columns_of(REPORTS / "results" / "cases" / "core.json.gz")
+    suite = results.suite_of("core")
     assert (suite["digest"], len(suite["ids"])) == (heads[0].suite.digest, heads[0].suite.cases)
 
 
@@ -160,7 +161,7 @@ def test_the_scoreboard_counts_cells_without_a_case_that_fails(op):
         types = {where for where, _, failure in plain if failure not in ("accepted", "raised")}
         types |= {where for where, _, failure in plain if failure == "raised" and silent[where] < 0}
         right = types - {where for where, verdict, _ in plain if verdict not in ("pass", "warn")}
-        told = f"{len(right)} of {len(types)}" if types else "–"
+        told = f"{len(right)}\u00a0of\u00a0{len(types)}" if types else "–"
         assert cell.strip(" [").partition("]")[0].rpartition(" · ")[2] == told, path
 
 
@@ -379,6 +380,40 @@ def test_a_run_with_options_is_a_row_after_that_of_its_engine(tmp_path):
     ]
 
 
+def test_an_interrupted_run_in_parts_takes_up_where_it_stopped(tmp_path, monkeypatch):
+    path = tmp_path / "numpy.jsonl.gz"
+    command = ("run", "-q", "-b", "numpy", "--op", "Hardmax", "--level", "smoke")
+    store_part = regenerate._stored
+    asked = []
+
+    def interrupted(part: Path, words: Sequence[str], *others: str, **options: Any) -> bool:
+        asked.append(words[-1])
+        if asked == ["1/2", "2/2"]:
+            return False
+        return store_part(part, words, *others, **options)
+
+    monkeypatch.setattr(regenerate, "_stored", interrupted)
+    assert not regenerate._run_in_shards(path, command, 2, fine=(0,))
+    assert regenerate._run_in_shards(path, command, 2, fine=(0,))
+    assert asked == ["1/2", "2/2", "2/2"]
+    run = store.read(path)
+    assert run.complete
+    assert {record.op.name for record in run.records} == {"Hardmax"}
+    assert [*path.parent.rglob("*.gz")] == [path]
+
+
+def test_a_row_by_options_may_show_failures_that_no_ledger_lists():
+    assert regenerate._fine("openvino") == (0,)
+    assert regenerate._fine("openvino-f32") == (0, 1)
+
+
+def test_what_cases_ids_share_is_stored_once():
+    ids = ["Add/one@opset=7", "Add/one@opset=13", "Add/two", "Add/two", "Sub/1 2"]
+    short = results._shortened(ids)
+    assert short == ["0 Add/one@opset=7", "14 13", "4 two", "7 ", "0 Sub/1 2"]
+    assert results._whole(short) == ids
+
+
 def test_a_result_of_a_defect_that_turned_out_to_be_none_is_not_judged(tmp_path):
     old = result("error", "raised")
     old = replace(old, kind=replace(old.kind, defect="ACME-0009"))
@@ -459,7 +494,7 @@ def test_a_defect_that_one_kind_of_processor_shows_is_published_as_such():
         assert len(alone.processors((defect,))) == kinds
         assert ("**Seen on one kind" in "".join(page._by_hand(alone, defect))) is (kinds == 1)
     wrong = replace(one, by_hand=({**hand, "outcome": confirm.CONTROL},))
-    assert "Not confirmed" in "".join(page._by_hand(wrong, defect))
+    assert "Not reproduced" in "".join(page._by_hand(wrong, defect))
 
 
 def test_a_broken_ledger_is_reported_before_anything_runs(tmp_path, monkeypatch, capsys):

@@ -103,6 +103,7 @@ def of_crossed_bounds(x: Tensor, low: Operand, high: Operand) -> Tensor:
     """Return `x` within bounds of which `low` is above `high`: `high` everywhere, or `low`.
 
     MIN_ABOVE_MAX decides which bound is applied last. By its reading "refused", raises InvalidNode.
+    NaN in `x` stays, or gives way to a bound: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
     """
     reading = MIN_ABOVE_MAX.reading()
     reject(reading == "refused", "min above max")

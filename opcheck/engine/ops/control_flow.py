@@ -183,7 +183,8 @@ def loop_versions(
 ) -> Values:
     """Return the final loop-carried values, then the scan outputs.
 
-    M and cond: scalars, or None; an M below 1 runs no iteration. The body has the inputs
+    M and cond: scalars; None is no limit, and no condition. An M below 1, or a false cond, runs no
+    iteration. The body has the inputs
     (iteration_num, condition, loop carried dependencies...) and the outputs (condition, loop
     carried dependencies..., scan_outputs...).
 
@@ -406,11 +407,12 @@ def scan_8(
     of which 1 scans from the end; None for 0. sequence_lens: [batch_size], None for full lengths;
     states: [batch_size, …]; scan inputs: [batch_size, max_sequence_length, …].
 
-    Raises InvalidNode for other shapes, lengths, num_scan_inputs and directions; a body of another
-    number of inputs, or of fewer outputs than states; and scan outputs or final states whose shape
-    changes between iterations or batches. Raises NotSupported for no batches, for scan outputs of
-    no iteration, and for scan outputs behind the end of a sequence: "The remaining values have an
-    undefined value." The body raises what its nodes do.
+    Raises InvalidNode for other shapes; lengths below 0 or above max_sequence_length; a
+    num_scan_inputs below 1 or above the inputs; directions other than 0 and 1, or not one for each;
+    a body of another number of inputs, or of fewer outputs than states; and scan outputs or final
+    states whose shape changes between iterations or batches. Raises NotSupported for no batches,
+    for scan outputs of no iteration or that are sequences, and for those behind the end of a
+    sequence: "The remaining values have an undefined value." The body raises what its nodes do.
     """
     first, tensors = states_and_scan_inputs(initial_state_and_scan_inputs, num_scan_inputs)
     is_reverse = flags_of("directions", directions, len(tensors))

@@ -171,8 +171,9 @@ def of_each_matrix(
 ) -> Array:
     """Return what a function of matrices gives for each of stacks of them.
 
-    inputs: [..., rows, columns], all with the same leading axes as the first, which are not empty,
-    or None. attributes: keywords of the function. Raises what the function raises.
+    inputs: [..., rows, columns], all with the leading axes of the first, none of which is of length
+    0; one after the first may be None, which the function is then given. attributes: keywords of
+    the function. Raises what the function raises.
     """
     stack = inputs[0].shape[:-2]  # type: ignore[union-attr]
     results = [

@@ -223,7 +223,8 @@ def dft_along_attribute(
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and a dft_length of no or several elements; NotSupported for a
     length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real signal
-    lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    lacks; MemoryError for more than 2^28 factors. ONE_ELEMENT_AS_A_SCALAR, and
+    FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
     """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
@@ -246,7 +247,8 @@ def dft_along_input(
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and an axis or dft_length of no or several elements; NotSupported
     for a length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real
-    signal lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    signal lacks; MemoryError for more than 2^28 factors. ONE_ELEMENT_AS_A_SCALAR, and
+    FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
     """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)

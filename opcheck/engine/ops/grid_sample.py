@@ -191,7 +191,8 @@ def locations_along(
     """Return the locations `g`, [N, count], along axis `number`, which has this length.
 
     since: 16, or 20 for later versions; `denormalize` returns the terms of coordinates, and `g` is
-    finite. UNSTATED_TIES decides ties of nearest pixels, in version 16 and of reflections.
+    finite. Halfway between two pixels, in version 16 or where a location is reflected, the even one
+    is the nearest, or the other: UNSTATED_TIES.
 
     Raises NotSupported, while judging, in the mode cubic, if some of a location's four pixels lie
     outside.
@@ -310,9 +311,9 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
     X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
-    nearest index is not sure, a number that has an error is either pixel's, and of others it is
-    NEARER_NEIGHBOR's. Texts are empty outside. Raises NotSupported, while judging, for texts
-    outside.
+    nearest index is not sure, floats admit either pixel, and others have the nearest or the
+    other one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
+    judging, for texts outside.
     """
     batch, channels, *lengths = X.shape
     for number, neighbors in enumerate(axes):
@@ -364,8 +365,9 @@ def is_within(distance: float, place: FloatArray, at: FloatArray) -> Mask:
 def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return averages of the pixels around each location, [N, 1, C, count]; 0 of those outside.
 
-    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
-    locations along each; sampling: its mode is linear or cubic. Raises NotSupported for booleans,
+    X: [N, C, *lengths]; axes: [N, count] locations along each; sampling: its mode is linear or
+    cubic. Averages of integers are cut off, or rounded, halves to even or away from 0:
+    CAST_OF_AVERAGES. Raises NotSupported for booleans,
     complex numbers and texts. Raises it while judging too, where an average of integers depends on
     roundings, and for NaN or infinity near a location, where the text does not say what a weight of
     0 makes of them; else an average with a NaN or infinite pixel is NaN.
@@ -388,11 +390,11 @@ def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Arr
 
 
 def cast_averages(X: Array, Y: Array, values: Sequence[FloatArray], reach: int) -> Array:
-    """Return averages Y of integers X "cast to integer at the end", in X's type: CAST_OF_AVERAGES.
+    """Return averages Y of integers X "cast to integer at the end", in X's type.
 
-    values: the coordinates along each axis; reach: 1 of linear averages, 2 of cubic ones. Raises
-    NotSupported, while judging, where float32 does not compute averages exactly, as a rounding
-    decides.
+    They are cut off, or rounded, halves to even or away from 0: CAST_OF_AVERAGES. values: the
+    coordinates along each axis; reach: 1 of linear averages, 2 of cubic ones. Raises NotSupported,
+    while judging, where float32 does not compute averages exactly, as a rounding decides.
     """
     # Of small elements and such coordinates, averages are exact in float32.
     steps = 16 if reach == 1 else 2
@@ -498,11 +500,13 @@ def grid_sample(
     """Return Y, [N, C, D1_out, …, Dr_out], in the type of X.
 
     X: [N, C, D1, …, Dr]; grid: [N, D1_out, …, Dr_out, r], whose coordinates "are listed from the
-    innermost tensor dimension to the outermost". r is 2 in version 16. The open points are those of
-    HALF_OUTSIDE, UNSTATED_TIES, NEARER_NEIGHBOR and CAST_OF_AVERAGES.
+    innermost tensor dimension to the outermost". r is 2 in version 16. Less than a pixel outside of
+    X a location is interpolated with 0, is 0, or the last pixel: HALF_OUTSIDE. Of ties, and where
+    float32 cannot tell, either pixel is the nearest: UNSTATED_TIES, NEARER_NEIGHBOR. Averages of
+    integers are cut off or rounded: CAST_OF_AVERAGES.
 
-    Raises InvalidNode for an unknown mode or padding_mode, and for other shapes; for align_corners
-    other than 0 and 1 also, or takes it for one of them: FLAG_OF_ANOTHER_NUMBER.
+    Raises InvalidNode for an unknown mode or padding_mode, and for other shapes. An align_corners
+    other than 0 and 1 counts as either, or raises it: FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for a grid with infinity or NaN, an X without spatial axes or pixels, unless
     nothing is sampled, and averages of booleans, complex numbers and texts. While judging, also for
@@ -543,8 +547,10 @@ def grid_sample(
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return the values of X at locations along all axes, [N, C, count].
 
-    Averages of integers are cast as CAST_OF_AVERAGES has it. X: [N, C, *lengths]; axes: [N, count]
-    locations along each. What is half outside is HALF_OUTSIDE's. Unless the mode is nearest, raises
+    X: [N, C, *lengths]; axes: [N, count] locations along each. Less than a pixel outside of X a
+    value is interpolated with 0, is 0, or the last pixel's: HALF_OUTSIDE. In nearest, what is no
+    float has the nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
+    of integers are cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises
     NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
     averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
     for texts outside.

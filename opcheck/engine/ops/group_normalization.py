@@ -67,8 +67,8 @@ def group_normalization(
     computed in the type of X, also of 16 bits.
 
     Raises InvalidNode for other shapes, for a num_groups below 1 or that does not divide C, and for
-    a `stash_type` of no floating type. For an empty X the output is empty, or raises it:
-    EMPTY_GROUPS.
+    a `stash_type` other than float (1), float16 (10), double (11) and bfloat16 (16). For an empty X
+    the output is empty, or it is raised: EMPTY_GROUPS.
     """
     has_groups = X.ndim >= 2 and num_groups >= 1 and X.shape[1] % num_groups == 0
     reject(not has_groups, f"X {list(X.shape)} has no {num_groups} equal groups of channels")
@@ -90,7 +90,7 @@ def normalized_rows(rows: Tensor, epsilon: float, inv_std_dev: InvStdDevOf = two
     """Return rows, (N, groups, elements), each with mean 0 and variance 1.
 
     inv_std_dev: makes 1 over the standard deviation, with `epsilon`. Equal elements give 0 if that
-    is above 0.
+    is above 0, and NaN if it is 0.
     """
     deviations = rows - xp.mean(rows, axis=(2,), keepdims=True)
     return deviations * inv_std_dev(rows, (2,), epsilon)

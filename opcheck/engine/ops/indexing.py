@@ -213,8 +213,9 @@ def index_of_slices(data: Array, indices: Array, batch_dims: int) -> Index:
 def gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
     """Return an element of `data` for each index: out[i][j] = input[index[i][j]][j] if axis = 0.
 
-    The result has the shape of `indices`. Raises InvalidNode for indices of another rank than
-    `data`, or longer than it on another axis, for rank 0, and for an axis or an index out of range.
+    The result has the shape of `indices`, of which negative ones count from the back. Raises
+    InvalidNode for indices of another rank than `data`, or longer than it on another axis, for rank
+    0, and for an axis or an index out of range.
     """
     return data[index_of_elements(data, indices, from_either_end(axis, data.ndim))]
 
@@ -223,8 +224,9 @@ def gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
 def gather_nd_11(data: Array, indices: Array) -> Array:
     """Return a slice of `data` for each tuple of indices, along the last axis of `indices`.
 
-    Raises InvalidNode for data or indices of rank 0, for tuples of no index or of more than data
-    has axes, and for an index out of range.
+    The result has the shape of `indices` but for that axis, then that of a slice. Negative indices
+    count from the back. Raises InvalidNode for data or indices of rank 0, for tuples of no index or
+    of more than data has axes, and for an index out of range.
     """
     return data[index_of_slices(data, indices, 0)]
 
@@ -234,8 +236,10 @@ def gather_nd(data: Array, indices: Array, *, batch_dims: int) -> Array:
     """Return a slice of `data` for each tuple of indices, batch by batch.
 
     The first `batch_dims` axes of both are batches; tuples are along the last axis of `indices`.
-    Raises InvalidNode for rank 0, a batch_dims out of range, batches that differ, tuples of no
-    index or of more than there are axes left, and an index out of range.
+    The result has the shape of `indices` but for that axis, then that of a slice. Negative indices
+    count from the back. Raises InvalidNode for rank 0, a batch_dims below 0 or not below both
+    ranks, batches that differ, tuples of no index or of more than there are axes left, and an index
+    out of range.
     """
     return data[index_of_slices(data, indices, batch_dims)]
 
@@ -253,10 +257,11 @@ def compress(
 
     input: of rank 1 or more, "flattened before elements being selected" without an axis. condition:
     a list, whose "length can be less than the input length along the axis". `counted` counts the
-    axis from the front; in version 9 a negative one is refused or from the back: NEGATIVE_AXIS.
+    axis from the front; in version 9 a negative one is refused, or counts from the back:
+    NEGATIVE_AXIS.
 
-    Raises InvalidNode for other ranks and an axis out of range; NotSupported for a condition that
-    is true beyond the axis.
+    Raises InvalidNode for other ranks and an axis out of range or refused; NotSupported for a
+    condition that is true beyond the axis.
     """
     if not input.ndim or condition.ndim != 1:
         raise InvalidNode(f"ranks {input.ndim} and {condition.ndim}; allowed: 1 or more, and 1")
@@ -350,14 +355,15 @@ def classes_from_either_end(places: NDArray[np.int64], count: int) -> NDArray[np
 
 @ONE_HOT.formula(9)
 def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
-    """Return `one_hot`, where a negative index is off, counts from the back or is refused.
+    """Return output[input[i, j, k], i, j, k] = on_value when axis = 0, and off_value elsewhere.
 
-    That is NEGATIVE_CLASS. Of negative axes this version mentions -1 alone; others count from the
-    back or are refused: NEGATIVE_AXIS_BUT_THE_LAST.
+    indices: of any type and shape, cast to int64. One of depth or more is off; a negative one
+    raises InvalidNode, is off, or counts from the back: NEGATIVE_CLASS. depth: one number, 0 or
+    more; values: [off_value, on_value]. axis: where the classes are in the output; another negative
+    one than -1 counts from the back or is refused: NEGATIVE_AXIS_BUT_THE_LAST.
 
-    Raises InvalidNode for a depth or values of another shape, a negative depth and an axis out of
-    range; NotSupported for floats that int64 does not hold; MemoryError for more than 2^28
-    elements.
+    Raises InvalidNode for others; NotSupported for floats that int64 does not hold; MemoryError for
+    more than 2^28 elements.
     """
     check_one_hot_shapes(depth, values)
     places = in_int64(indices)
@@ -403,11 +409,13 @@ def unique(X: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Ar
     """Return Y, indices, inverse_indices and counts of the unique slices along `axis`.
 
     Without an axis "the input tensor is flattened". Slices are in ascending order if `sorted` is 1,
-    else in the order in which they occur first. The last three are lists of int64. Whether NaN
-    equals itself is EQUAL_NAN, which may refuse it.
+    else in the order in which they occur first. Of equal ones Y has the first; -0 equals 0. The
+    last three are lists of int64. If not `sorted`, NaN equals itself, or nothing, or raises
+    InvalidNode: EQUAL_NAN.
 
     Raises InvalidNode for an axis out of range, as any is for rank 0, and a `sorted` other than 0
-    and 1. Raises NotSupported, if `sorted`, for NaN and for complex numbers, which have no order.
+    and 1. Raises NotSupported, if `sorted`, for NaN, and for complex numbers that differ, which
+    have no order.
     """
     check_one_of("sorted", sorted, 0, 1)
     x = xp.reshape(X, (-1,)) if axis is None else X

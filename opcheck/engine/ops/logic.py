@@ -51,7 +51,8 @@ def each_version(name: str, function: OfPair) -> Mapping[int, Formula]:
 
     function: of two tensors that broadcast. Before version 7, B alone is stretched, with the
     attributes `broadcast` and `axis`; the formulas raise InvalidNode for shapes that do not fit,
-    and those before version 7 raise NotSupported for a negative axis.
+    and those before version 7 raise NotSupported for a negative axis, and InvalidNode for a
+    `broadcast` other than 0 and 1 by a reading of FLAG_OF_ANOTHER_NUMBER.
     """
     return each_version_of_pair(name, function, of_pair)
 
@@ -168,10 +169,12 @@ BIT_SHIFT = operator("BitShift", exact=True)
 
 @BIT_SHIFT.formula(11)
 def shifted_11(X: Array, Y: Array, *, direction: str) -> Array:
-    """Return X shifted by Y bits in `direction`, LEFT or RIGHT; see `shifted`.
+    """Return X shifted by Y bits in `direction`, LEFT or RIGHT, in the type of X.
 
-    Raises InvalidNode for shapes that do not broadcast and for other directions. Raises
-    NotSupported for shifts by the width of the type or more, which version 11 does not define.
+    X and Y: unsigned integers of one type, which broadcast to each other. Bits that leave are lost,
+    and zeros follow. Raises InvalidNode for shapes that do not broadcast and for other directions.
+    Raises NotSupported for shifts by the width of the type or more, which version 11 does not
+    define.
     """
     if (8 * X.dtype.itemsize <= Y).any():
         raise_unspecified("shifts by the width or more")

@@ -102,8 +102,9 @@ def lp_pool(
     Raises InvalidNode for p below 1 (version 1: below 1 by P_BELOW_1, 0 or less, infinite or NaN),
     for later versions without kernel_shape, for X of rank below 3, for lists of another length than
     its spatial axes need, for kernels, strides and dilations below 1, pads below 0, pads beside an
-    auto_pad, an unknown auto_pad or ceil_mode, and where no window fits. Raises MemoryError for an
-    output that is too large.
+    auto_pad, an unknown auto_pad, and where no window fits. A ceil_mode other than 0 and 1 counts
+    as either, or raises it: FLAG_OF_ANOTHER_NUMBER. Raises MemoryError for an output of more than
+    2^28 elements.
     """
     if text.is_first:
         reject(not 0 < p < inf, f"p {p}; allowed: numbers that are above 0 in float32")
@@ -132,7 +133,10 @@ def lp_pool(
 
 @LP_POOL.formula(build=lp_pool)
 def norms_of(X: Array, p: float, windows: Windows) -> Array:
-    """Return (Σ |x|^p)^(1/p) of each window: 0 of padding alone, NaN of one with NaN."""
+    """Return (Σ |x|^p)^(1/p) of each window: 0 of padding alone, NaN of one with NaN.
+
+    It is infinite with an infinity, or where a power or the sum overflows.
+    """
     total = xp.sums(xp.pow(xp.abs(X), p), windows.sums, windows.terms)
     return xp.pow(total, xp.real(1) / p)
 

@@ -40,6 +40,7 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
 
     A: […, M, K] or a row [K]; B: […, K, N] or a column [K]. The axis of 1 that a vector gets is
     taken away again, and the axes before the matrices broadcast. product: is called with matrices.
+    A K of 0 gives zeros, and integers wrap around.
 
     Raises InvalidNode if A or B is a scalar, if their K differ, or if the stacks do not broadcast.
     """
@@ -55,9 +56,11 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
 
 @formula_builder(1, 9, 13)
 def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
-    """Return Y of all versions: the product of two matrices, vectors, or stacks that broadcast.
+    """Return Y of all versions, as numpy.matmul does: of matrices, vectors, or stacks of matrices.
 
-    Raises InvalidNode for scalars, and for shapes that do not fit; see `matrix_product`.
+    `product` multiplies matrices, to which vectors are made. A K of 0 gives zeros; integers wrap
+    around. Raises InvalidNode for a scalar, where rows of A are not as long as columns of B, and
+    for stacks that do not broadcast.
     """
     return matrix_product(product, A, B)
 
@@ -153,8 +156,9 @@ def scaled(scale: float, x: Tensor) -> Tensor:
 def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return alpha * A' * B' + beta * C, as the text writes it; C None adds nothing.
 
-    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. Raises NotSupported for integers times an
-    alpha or a beta that is not whole: see `scaled`, which also has 0 times infinity.
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. Integers wrap around. A factor of 0 makes
+    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers
+    times an alpha or a beta that is not whole, or not below 2^31.
     """
     Y = scaled(alpha, xp.matmul(a, b))
     if C is None:
@@ -165,9 +169,9 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
 def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return (alpha * A') * B', added to beta * C product by product, as BLAS does.
 
-    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. Raises NotSupported
-    for integers times an alpha or a beta that is not whole: see `scaled`, which also has 0 times
-    infinity.
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. Integers wrap around.
+    A factor of 0 makes NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises
+    NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31.
     """
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.

@@ -109,11 +109,11 @@ def max_unpool(
     Without it the spatial sizes are (D - 1) * stride + kernel less the pads. unpool: fills the
     output. Indices are of the stated shape or of the usual one: SHAPE_OF_INDICES.
 
-    Raises InvalidNode where X, I and the attributes do not fit each other (see `attributes_of`),
-    unless output_shape is a list of a size for each axis of X, for a size below 0, and for an index
-    outside of the output. Raises NotSupported, while judging, where the text does not decide what
-    the indices are of, or which of several values a place has. Raises MemoryError for an output
-    that is too large.
+    Raises InvalidNode for an X of rank below 3, an I of another shape, lists of another length,
+    kernels or strides below 1 and pads below 0; unless output_shape is a list of a size for each
+    axis of X; for a size below 0; and for an index outside of the output. Raises NotSupported,
+    while judging, where the text does not decide what the indices are of, or which of several
+    values a place has. Raises MemoryError for an output of more than 2^28 elements.
     """
     attributes = attributes_of(X, I, kernel_shape, strides, pads)
     sizes = attributes.usual_sizes(X.shape[2:])

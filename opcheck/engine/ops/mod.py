@@ -23,13 +23,14 @@ FMOD_OF_INTEGERS = Ruling(
 def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
     """Return the remainder of A / B, of the sign of B, or with fmod 1 of the sign of A.
 
-    A, B: of one type, integers or floats, which broadcast to each other. since: the version. A
-    float divided by 0 gives NaN.
+    A, B: of one type, integers or floats, which broadcast to each other. since: the version. Of
+    floats an infinite A, or a B of 0, gives NaN.
 
-    Raises InvalidNode for shapes that do not broadcast, for fmod other than 0 and 1 since version
-    13, for fmod 0 of floats before version 28, and in version 13 for fmod 1 of integers, unless
-    FMOD_OF_INTEGERS makes it a remainder. Raises NotSupported for integers divided by 0, and in
-    version 10 for integers with a 0 in A: the result depends on the platform.
+    Raises InvalidNode for shapes that do not broadcast, for fmod other than 0 and 1 (of integers in
+    version 10 by a reading of FLAG_OF_ANOTHER_NUMBER alone), for fmod 0 of floats before version
+    28, and in version 13 for fmod 1 of integers, unless FMOD_OF_INTEGERS makes it a remainder.
+    Raises NotSupported for integers divided by 0, and in version 10 for integers with a 0 in A: the
+    result depends on the platform.
     """
     is_integer = A.dtype.kind in "iu"
     # Floating numbers are 0 in the evaluation of infinities and NaN too.
@@ -52,7 +53,11 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
 
 @formula_builder(each={10: 10, 13: 13, 28: 28})
 def versions(function: Any, since: int, A: Array, B: Array, *, fmod: int) -> Array:
-    """Return what `function` gives in the version `since`; it raises as `modulo` does."""
+    """Return what `function` makes of the version `since`, A, B and fmod: a remainder of A / B.
+
+    It raises what `function` does: InvalidNode for shapes and an fmod that are not legal,
+    NotSupported for integers divided by 0.
+    """
     return function(since, A, B, fmod=fmod)
 
 
@@ -63,8 +68,9 @@ OP.formula(build=versions)(modulo)
 def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
     """Return A less the rounded quotient times B, which is as right for floating numbers.
 
-    The quotient is rounded down, with fmod 1 towards 0. Of integers it is what `modulo` gives,
-    which raises InvalidNode for a wrong `fmod` or shapes, and NotSupported for a division by 0.
+    The quotient is rounded down, with fmod 1 towards 0. Of floats nothing is checked, and an
+    infinite quotient gives NaN. Integers have their exact remainder; of those, raises InvalidNode
+    for a wrong `fmod` or shapes that do not broadcast, NotSupported for a division by 0.
     """
     if A.dtype.kind in "iu":
         return modulo(28, A, B, fmod=fmod)

@@ -178,8 +178,8 @@ def parts_of_split(
     """Return one part for each of the node's `outputs`, along `axis`.
 
     split: the size of each part, an attribute's or a tensor's, or None: "Otherwise, the tensor is
-    split to equal sized parts". counted: counts the axis from the front; see `from_the_front` for
-    versions without negative axes.
+    split to equal sized parts". counted: counts the axis from the front; `from_the_front`
+    in versions that mention no negative axis, which it refuses or takes: NEGATIVE_AXIS.
 
     Raises InvalidNode for an axis out of range, if there are no equal parts, unless `split` is a
     list of one size for each output, for a negative size, and unless the sizes add up to the axis.
@@ -207,9 +207,10 @@ def split_1(
     """Return one part for each output, by attributes; without `split` they are equal.
 
     A negative axis is refused, or counts from the back: NEGATIVE_AXIS. Raises InvalidNode for an
-    axis out of range, and for sizes that do not fit the outputs or the axis. Raises NotSupported
-    without an axis, which has no default, and for lengths that are an input, `split_`: the text has
-    them as an attribute too.
+    axis out of range, without `split` for an axis that has no equal parts, and unless `split` has a
+    size of 0 or more for each output, which add up to the axis. Raises NotSupported without an
+    axis, which has no default, and for lengths that are an input, `split_`: the text has them as an
+    attribute too.
     """
     if axis is None or split_ is not None:
         raise NotSupported("the text says neither which axis is meant, nor which lengths")
@@ -223,8 +224,8 @@ def split_2(
     """Return one part for each output, by attributes; without `split` they are equal.
 
     This version documents no negative axis: it is refused, or counts from the back, NEGATIVE_AXIS.
-    Raises InvalidNode for an axis out of range, and for sizes that do not fit the outputs or the
-    axis.
+    Raises InvalidNode for an axis out of range, without `split` for an axis that has no equal
+    parts, and unless `split` has a size of 0 or more for each output, which add up to the axis.
     """
     return parts_of_split(input, axis, split, outputs, from_the_front)
 
@@ -235,8 +236,9 @@ def split_11(
 ) -> list[Array]:
     """Return one part for each output, by attributes; without `split` they are equal.
 
-    The axis may be negative. Raises InvalidNode for an axis out of range, and for sizes that do not
-    fit the outputs or the axis.
+    The axis may be negative. Raises InvalidNode for an axis out of range, without `split` for an
+    axis that has no equal parts, and unless `split` has a size of 0 or more for each output, which
+    add up to the axis.
     """
     return parts_of_split(input, axis, split, outputs)
 
@@ -247,8 +249,9 @@ def split_13(
 ) -> list[Array]:
     """Return one part for each output, of lengths that are an input.
 
-    split: [outputs]; without it they are equal. The axis may be negative. Raises InvalidNode for an
-    axis out of range, and for sizes that do not fit the outputs or the axis.
+    split: [outputs]; without it (None) they are equal. The axis may be negative. Raises InvalidNode
+    for an axis out of range; without `split` for an axis that has no equal parts; and unless
+    `split` is a list of a size of 0 or more for each output, which add up to the axis.
     """
     return parts_of_split(input, axis, split, outputs)
 
@@ -268,8 +271,9 @@ def split_18(
     Parts of an axis of length 0 are all empty.
 
     Raises InvalidNode if both are given, if num_outputs is not the number of outputs, for an axis
-    out of range, and for sizes that do not fit the outputs or the axis. Raises NotSupported for
-    neither, and where a part would be empty by num_outputs, or less than empty.
+    out of range, and unless `split` is a list of a size of 0 or more for each output, which add up
+    to the axis. Raises NotSupported for neither, and where chunks of equal size leave the last one
+    nothing, or less, of an axis that is not empty.
     """
     if split is None and num_outputs is None:
         raise_unspecified("neither split nor num_outputs")
@@ -333,11 +337,14 @@ def slice_10(
     axes: Array | None = None,
     steps: Array | None = None,
 ) -> Array:
-    """Return a part of `data` as `slice_of` does, from `starts` to `ends` by `steps` along `axes`.
+    """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`.
 
-    This version does not mention a negative axis: it is refused, or counts from the back,
-    NEGATIVE_AXIS. Raises InvalidNode for tensors that are not lists, lists of different lengths,
-    axes out of range and a step of 0; NotSupported for an axis that is named twice.
+    All lists are tensors [n]. Steps may be negative; left out, they are 1, and `axes` the first
+    ones. Starts and ends beyond the axis are clamped to it. This version does not mention a
+    negative axis, and fewer starts than axes may be without `axes`; either is taken or refused:
+    NEGATIVE_AXIS, FEWER_STARTS. Raises InvalidNode then, for tensors that are not lists, lists of
+    different lengths, axes out of range and a step of 0; NotSupported for an axis that is named
+    twice.
     """
     if axes is not None and np.any(np.less(axes, 0)) and NEGATIVE_AXIS.reading() == "refused":
         raise InvalidNode("a negative axis")
@@ -348,11 +355,13 @@ def slice_10(
 def slice_1(
     data: Array, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None
 ) -> Array:
-    """Return a part of `data` by attributes, from `starts` to `ends` along `axes`.
+    """Return a part of `data` by attributes: as in Python, from `starts` to `ends` along `axes`.
 
-    Without `axes` they are all, from the first on. A negative axis is refused, or counts from the
-    back: NEGATIVE_AXIS; fewer starts than axes: FEWER_STARTS. Raises InvalidNode for lists of
-    different lengths and axes out of range; NotSupported for an axis that is named twice.
+    Starts and ends beyond the axis are clamped to it, and negative ones count from its end. Without
+    `axes` they are all, from the first on; fewer starts than that are of the first axes, or
+    refused: FEWER_STARTS. A negative axis counts from the back, or is refused: NEGATIVE_AXIS.
+    Raises InvalidNode then, for lists of different lengths and axes out of range; NotSupported for
+    an axis that is named twice.
     """
     return slice_10(data, starts, ends, axes)
 
@@ -477,9 +486,9 @@ def depth_to_space(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
 def space_to_depth(input: Array, *, blocksize: int, mode: str = "DCR") -> Array:
     """Return [N, C * blocksize², H / blocksize, W / blocksize], with blocks moved into depth.
 
-    input: [N, C, H, W]. mode: as of `depth_to_space`, whose reverse it is. Raises InvalidNode for
-    another rank than 4, a blocksize below 1, another mode, and a height or a width that is not a
-    multiple of blocksize.
+    input: [N, C, H, W]. mode: DCR, where the place in a block comes before the channel in the new
+    depth, or CRD, where it comes behind. Raises InvalidNode for another rank than 4, a blocksize
+    below 1, another mode, and a height or a width that is not a multiple of blocksize.
     """
     check_blocks(input, blocksize, mode)
     batches, channels, height, width = input.shape
@@ -506,10 +515,12 @@ def check_any_order(input: Array, output: Array, blocksize: int) -> None:
 
 @DEPTH_TO_SPACE.formula(1)
 def depth_to_space_1(input: Array, *, blocksize: int) -> Array:
-    """Return `depth_to_space` where the order of blocks and channels does not matter.
+    """Return [N, C / blocksize², H * blocksize, W * blocksize], with depth moved into blocks.
 
-    Raises NotSupported where it does, and InvalidNode for another rank than 4, a blocksize below 1,
-    and a depth that is not a multiple of blocksize².
+    input: [N, C, H, W]. Raises NotSupported unless the blocksize or the number of channels that
+    remain is 1: version 1 does not state their order. Raises InvalidNode for another rank than 4, a
+    blocksize below 1, and a depth that is not a multiple of blocksize²; MemoryError for sizes
+    beyond memory.
     """
     output = depth_to_space(input, blocksize=blocksize)
     check_any_order(input, output, blocksize)
@@ -518,9 +529,10 @@ def depth_to_space_1(input: Array, *, blocksize: int) -> Array:
 
 @SPACE_TO_DEPTH.formula(1)
 def space_to_depth_1(input: Array, *, blocksize: int) -> Array:
-    """Return `space_to_depth` where the order of blocks and channels does not matter.
+    """Return [N, C * blocksize², H / blocksize, W / blocksize], with blocks moved into depth.
 
-    Raises NotSupported where it does, and InvalidNode for another rank than 4, a blocksize below 1,
+    input: [N, C, H, W]. Raises NotSupported unless the blocksize or C is 1: version 1 does not
+    state in which order they come. Raises InvalidNode for another rank than 4, a blocksize below 1,
     and a height or a width that is not a multiple of blocksize.
     """
     output = space_to_depth(input, blocksize=blocksize)
@@ -540,10 +552,11 @@ def trilu(input: Array, k: Array | None = None, *, upper: int) -> Array:
     input: [*, N, M]. The upper ones have the elements on and above diagonal `k`, the lower ones
     those on and below; "all other elements in the matrix are set to zero". k: a scalar, by default
     0, the main diagonal; positive ones lie above it. An `upper` other than 0 and 1 is taken for one
-    of them, or refused: FLAG_OF_ANOTHER_NUMBER.
+    of them, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
 
     Raises InvalidNode for a rank below 2, and for `k` of other than one element, or of rank 1 and
-    more by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for texts of which some would be zero.
+    more by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for texts of which some would be zero, and
+    for a `k` that rounding decides.
     """
     reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
     is_upper = flag("upper", upper)

@@ -365,10 +365,9 @@ def run(
     the keys, and a mask that adds NaN or +infinity; while judging, also for NaN or infinity in Q, K
     or V where a key is hidden.
 
-    Or raises InvalidNode by a ruling: masks of integers are added or refused, INTEGER_MASK; numbers
-    of heads with four axes ignored or refused, NUMBERS_OF_HEADS; past without present, or the
-    reverse, taken or refused, PAST_AND_PRESENT. MASK_OF_ONE_KEY pads a mask of one key or stretches
-    it.
+    A mask of integers, numbers of heads with four axes, and past without present or the reverse are
+    taken, or raise InvalidNode: INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT. A mask of one key
+    is padded or stretched: MASK_OF_ONE_KEY.
     """
     Q = tensors.Q
     check_use(tensors, attributes, used)

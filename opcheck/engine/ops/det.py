@@ -201,7 +201,8 @@ DET.alternative(
 def by_minors(X: Tensor) -> Tensor:
     """Return the determinants, [*], by the first row's minors, as kernels of small matrices do.
 
-    They are not as near to singular matrices as elimination, which computes matrices above 4×4.
+    X: [*, M, M], of finite numbers, M 1 or more. Those of nearly singular matrices are less exact
+    than by elimination, which computes all above 4×4.
     """
     n = X.shape[-1]
     if n > 4:

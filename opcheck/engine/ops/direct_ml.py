@@ -107,7 +107,10 @@ def tensors_of_onnx(
 
 
 def mirrored(filters: Array) -> Array:
-    """Return the filters of a convolution as those of a cross-correlation, which ONNX's Conv is."""
+    """Return the filters of a convolution as those of a cross-correlation, which ONNX's Conv is.
+
+    filters: [M, C, *kernel], of which each axis of the kernel is flipped.
+    """
     spatial_axes = range(2, filters.ndim)
     return xp.flip(filters, axis=tuple(spatial_axes))
 

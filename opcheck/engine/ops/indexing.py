@@ -411,11 +411,9 @@ def unique(X: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Ar
     Without an axis "the input tensor is flattened". Slices are in ascending order if `sorted` is 1,
     else in the order in which they occur first. Of equal ones Y has the first; -0 equals 0. The
     last three are lists of int64. If not `sorted`, NaN equals itself, or nothing, or raises
-    InvalidNode: EQUAL_NAN.
-
-    Raises InvalidNode for an axis out of range, as any is for rank 0, and a `sorted` other than 0
-    and 1. Raises NotSupported, if `sorted`, for NaN, and for complex numbers that differ, which
-    have no order.
+    InvalidNode: EQUAL_NAN. Raises InvalidNode for an axis out of range, as any is for rank 0, and a
+    `sorted` other than 0 and 1. Raises NotSupported, if `sorted`, for NaN, and for complex numbers
+    that differ, which have no order.
     """
     check_one_of("sorted", sorted, 0, 1)
     x = xp.reshape(X, (-1,)) if axis is None else X

@@ -358,9 +358,9 @@ def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int) -> Arra
     """Return output[input[i, j, k], i, j, k] = on_value when axis = 0, and off_value elsewhere.
 
     indices: of any type and shape, cast to int64. One of depth or more is off; a negative one
-    raises InvalidNode, is off, or counts from the back: NEGATIVE_CLASS. depth: one number, 0 or
-    more; values: [off_value, on_value]. axis: where the classes are in the output; another negative
-    one than -1 counts from the back or is refused: NEGATIVE_AXIS_BUT_THE_LAST.
+    raises InvalidNode, is off, or counts from the back, off below -depth: NEGATIVE_CLASS. depth:
+    one number, 0 or more; values: [off_value, on_value]. axis: where the classes are in the output;
+    another negative one than -1 counts from the back or is refused: NEGATIVE_AXIS_BUT_THE_LAST.
 
     Raises InvalidNode for others; NotSupported for floats that int64 does not hold; MemoryError for
     more than 2^28 elements.
@@ -438,10 +438,10 @@ def in_ascending_order(items: Iterable[Item]) -> list[Item]:
 
 
 def items_along(x: Array, axis: int, *, is_sorted: bool) -> list[Item]:
-    """Return the slices of `x` along `axis` as tuples, so that equal ones are equal.
+    """Return the slices of `x` along `axis` as tuples of numbers or texts; equal ones are equal.
 
-    NaN equals itself, or nothing, or raises InvalidNode: EQUAL_NAN. If `is_sorted`, raises
-    NotSupported for NaN, which has no place in the order.
+    NaN equals itself, as None in its place, or nothing, or raises InvalidNode: EQUAL_NAN. If
+    `is_sorted`, raises NotSupported for NaN, which has no place in the order.
     """
     values = seen(x)
     is_nan = values != values

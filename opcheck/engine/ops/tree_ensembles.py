@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
 from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
 from opcheck.engine.ops.linear_models import (
     FROM_EITHER_SIDE,
@@ -249,10 +250,11 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
 
     at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
     count as often: v is the number of votes, as often. Raises InvalidNode for a target that does
-    not exist.
+    not exist, MemoryError for more than 2^28 targets.
     """
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
+    check_size((votes.count,))
     times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
     most = max(1, times.max(initial=0))
     is_cast = np.concatenate([times > one for one in range(most)], axis=1)
@@ -482,7 +484,7 @@ def scores_of(
     target that does not exist, another number of base values; and for what TENSORS_NOT_OF_DOUBLES,
     LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses. Raises NotSupported for no nodes or votes, tensors
     that are no lists, trees whose nodes lie apart or whose first is not the only root, and the MIN
-    or MAX of no votes.
+    or MAX of no votes. Raises MemoryError for more than 2^28 targets.
     """
     nodes, places = nodes_with_ids(attributes)
     check_tensors(attributes, X)
@@ -521,7 +523,7 @@ def regressed_by_trees(
 
     Raises NotSupported for no n_targets, no nodes or votes, tensors that are no lists, trees whose
     nodes lie apart or whose first is not the only root, the MIN or MAX of no votes, PROBIT and
-    SOFTMAX_ZERO.
+    SOFTMAX_ZERO. Raises MemoryError for more than 2^28 targets.
     """
     if n_targets is None:
         raise_unspecified("no number of targets")
@@ -556,6 +558,7 @@ def classified_by_trees(
     Raises NotSupported if there are fewer than three labels and only one class has votes; for no
     nodes or votes, tensors that are no lists, trees whose nodes lie apart or whose first is not the
     only root, PROBIT and SOFTMAX_ZERO; and where rounding decides between labels that are texts.
+    Raises MemoryError for more than 2^28 labels.
     """
     labels = only_list(attributes, "classlabels_")
     voted_for = set(attributes["class_ids"] or ())
@@ -698,7 +701,8 @@ def scored_by_trees(
     LAST_SET_WITHOUT_END or NUMBERS_OF_ANOTHER_TYPE refuses.
 
     Raises NotSupported for no n_targets, trees, nodes or leaves, tensors that are no lists, empty
-    sets, the MIN or MAX of no votes, PROBIT and SOFTMAX_ZERO.
+    sets, the MIN or MAX of no votes, PROBIT and SOFTMAX_ZERO. Raises MemoryError for more than 2^28
+    targets.
     """
     if n_targets is None or not tree_roots:
         raise_unspecified("no trees, or no number of targets")

@@ -326,11 +326,10 @@ def average_pool(
     count that start in the padding at the end or that rounding up adds, see `windows_of_means`, and
     if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
 
-    Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
-    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
-    and where no window fits. Raises NotSupported, while judging, for a window that starts before
-    the padding at the end and holds padding alone, if padding does not count; MemoryError for an
-    output that is too large.
+    Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
+    need or too small, pads beside an auto_pad, an unknown auto_pad, and where no window fits.
+    Raises NotSupported, while judging, for a window that starts before the padding at the end and
+    holds padding alone, if padding does not count; MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -440,12 +439,12 @@ def max_pool(
     NO_WINDOW_FITS and, before version 12, VALID_UNDER_CEIL_MODE decide on sizes. From version 22 on
     with ceil_mode, windows that start in the padding at the end are dropped.
 
-    Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
-    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
-    ceil_mode or storage_order, and where no window fits. Raises NotSupported for a window of
-    padding alone, and for indices in version 1; while judging, also for a window that starts in the
-    padding at the end before version 22 or without ceil_mode, and for more than two equal maxima
-    with indices. Raises MemoryError for an output that is too large.
+    Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
+    need or too small, pads beside an auto_pad, an unknown auto_pad, ceil_mode or storage_order, and
+    where no window fits. Raises NotSupported for a window of padding alone, and indices in version
+    1; while judging, also for one that starts in the padding at the end before version 22 or
+    without ceil_mode, and indices of more than two equal maxima. Raises MemoryError for an output
+    that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,

@@ -20,7 +20,8 @@ def celu(X: Tensor, *, alpha: float) -> Tensor:
     """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))".
 
     Of NaN, max and min are NaN or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. So they are
-    where `alpha` is 0 and x is 0 or more, as the product is NaN there. -infinity gives -alpha.
+    where `alpha` is 0 and x is 0 or more, as the product is NaN there. With an `alpha` above 0,
+    -infinity gives -alpha.
     """
     return maximum(X, 0) + minimum(alpha * (xp.exp(X / alpha) - 1), 0)
 

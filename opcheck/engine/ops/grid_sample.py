@@ -367,10 +367,10 @@ def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Arr
 
     X: [N, C, *lengths]; axes: [N, count] locations along each; sampling: its mode is linear or
     cubic. Averages of integers are cut off, or rounded, halves to even or away from 0:
-    CAST_OF_AVERAGES. Raises NotSupported for booleans,
-    complex numbers and texts. Raises it while judging too, where an average of integers depends on
-    roundings, and for NaN or infinity near a location, where the text does not say what a weight of
-    0 makes of them; else an average with a NaN or infinite pixel is NaN.
+    CAST_OF_AVERAGES. Raises NotSupported for booleans, complex numbers and texts. Raises it while
+    judging too, where an average of integers depends on roundings, and for NaN or infinity near a
+    location, where the text does not say what a weight of 0 makes of them; else an average with a
+    NaN or infinite pixel is NaN.
     """
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")

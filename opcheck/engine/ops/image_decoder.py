@@ -122,7 +122,8 @@ def reasons_to_decline(image: Image, stored: str, data: bytes) -> Mapping[str, b
 def is_lossy(image: Image, data: bytes) -> bool:
     """Return True if the format, or the compression that a stream has, may lose something.
 
-    That is JPEG, JPEG2000, WebP but for VP8L, and TIFF with a compression that LOSSLESS lacks.
+    That is JPEG, JPEG2000, WebP but for VP8L, and TIFF with another compression than LZW, deflate,
+    packbits, group 3 and group 4, which lose nothing, or none.
     """
     if image.format == "WEBP":
         is_lossless_webp = data[12:16] == b"VP8L"

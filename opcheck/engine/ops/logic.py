@@ -76,7 +76,10 @@ OPPOSITES = {
 
 
 def sibling_mutants(name: str) -> dict[str, PairMutant]:
-    """Return mutants that compute another function of a group of SIBLINGS; none without a group."""
+    """Return mutants, by name, that compute another function of the same group of SIBLINGS.
+
+    Such groups are And, Or and Xor, or Less and LessOrEqual. An operator without one has none.
+    """
     return {
         f"{other.lower()}_computed": (f"{other} was computed", FUNCTIONS[other])
         for group in SIBLINGS

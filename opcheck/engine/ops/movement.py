@@ -551,12 +551,10 @@ def trilu(input: Array, k: Array | None = None, *, upper: int) -> Array:
 
     input: [*, N, M]. The upper ones have the elements on and above diagonal `k`, the lower ones
     those on and below; "all other elements in the matrix are set to zero". k: a scalar, by default
-    0, the main diagonal; positive ones lie above it. An `upper` other than 0 and 1 is taken for one
-    of them, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
-
-    Raises InvalidNode for a rank below 2, and for `k` of other than one element, or of rank 1 and
-    more by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for texts of which some would be zero, and
-    for a `k` that rounding decides.
+    0, the main diagonal; positive ones lie above it. Raises InvalidNode for a rank below 2, for `k`
+    of other than one element, or of rank 1 and more by ONE_ELEMENT_AS_A_SCALAR; an `upper` other
+    than 0 and 1 counts as either or raises it: FLAG_OF_ANOTHER_NUMBER. Raises NotSupported for
+    texts of which some would be zero, and for a `k` that rounding decides.
     """
     reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
     is_upper = flag("upper", upper)

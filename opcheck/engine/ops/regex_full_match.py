@@ -355,7 +355,10 @@ def pattern_by_default() -> str:
 
 
 def matched_fully(pattern: str, text: str) -> bool:
-    """Return True if "an element fully matches the regex pattern"."""
+    """Return True if "an element fully matches the regex pattern".
+
+    Raises NotSupported for more states or steps than an automaton has.
+    """
     return automaton(pattern).matches_fully(text)
 
 

@@ -161,9 +161,10 @@ def lengths_of(min_gram_length: int, max_gram_length: int) -> range:
 
 
 def is_nothing_found(max_skip_count: int) -> bool:
-    """Return True if no n-gram is found for a negative number of skips: NEGATIVE_SKIPS.
+    """Return True if no n-gram is found because the number of skips is negative.
 
-    By its other readings such a number is 0, or raises InvalidNode.
+    By NEGATIVE_SKIPS such a number finds none, counts as 0, or raises InvalidNode. From 0 on it is
+    False.
     """
     if max_skip_count >= 0:
         return False

@@ -409,8 +409,8 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     nonpad_kv_seqlen together with past or present. Numbers of heads with four axes are ignored, or
     raise InvalidNode: NUMBERS_OF_HEADS.
 
-    If one present output is used without the other, or past without present, or the reverse,
-    PAST_AND_PRESENT may refuse that too.
+    One present output without the other, and past without present or the reverse, pass, or raise it
+    too: PAST_AND_PRESENT.
     """
     Q, K, V = tensors.Q, tensors.K, tensors.V
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):

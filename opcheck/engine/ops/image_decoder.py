@@ -134,7 +134,7 @@ def is_lossy(image: Image, data: bytes) -> bool:
 
 
 def is_transparent(image: Image) -> bool:
-    """Return True if a pixel is not opaque, or if the file has a transparent color."""
+    """Return True if a pixel is not opaque, or if the file has a transparent color, used or not."""
     if "transparency" in image.info:
         return True
     if image.mode not in ("RGBA", "LA"):
@@ -191,7 +191,11 @@ def image_decoder(
 
 
 def shape_of_an_empty_matrix(pixel_format: str) -> tuple[int, ...]:
-    """Return a shape without elements, of 1 to 3 axes: EMPTY_MATRIX."""
+    """Return the shape of an image that cannot be decoded, as EMPTY_MATRIX reads it.
+
+    That is (0, 0, channels), where Grayscale has one channel and other formats three, or (0, 0, 0),
+    (0, 0) or (0).
+    """
     channels = 1 if pixel_format == "Grayscale" else 3
     shapes = {
         "no_pixels": (0, 0, channels),

@@ -512,7 +512,7 @@ def _measured(session: "Benchmark | Hosts", save: "SaveRows") -> "tuple[Rows, Un
     """Run a session and `save` its rows now and then; return them, and why the last save failed."""
     last = monotonic()
     with console.progress(pausing=True) as bar:
-        task = bar.add_task("timing", total=session.to_come)
+        task = bar.add_task("timing", total=session.to_come, remark="")
         for done, case in enumerate(session.visits(interrupt.asked)):
             bar.update(task, description=case, completed=done, total=done + session.to_come)
             # What came since the last save is lost if the program is killed.

@@ -119,11 +119,20 @@ def new_console(*, is_wide: bool, **settings: Any) -> "Console":
 def progress(*, pausing: bool) -> "Progress":
     """Return a bar on standard error, shown on a terminal that it has to itself.
 
+    Each of its tasks has a field `remark`, a text behind the count.
+
     Args:
         pausing: The caller stops the bar while it prints, so that both can share a terminal.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     is_shown = sys.stderr.isatty() and pausing
     if sys.stderr.isatty() and not sys.stdout.isatty():
@@ -133,7 +142,11 @@ def progress(*, pausing: bool) -> "Progress":
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[remark]}"),
         TimeElapsedColumn(),
+        TextColumn("elapsed,"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=sys.stdout.isatty(),
@@ -150,7 +163,7 @@ def counted(
     Ctrl-C ends it between two items.
     """
     with progress(pausing=pausing) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(what, total=total, remark="")
 
         def each(items: Iterable[Item]) -> Iterator[Item]:
             interrupt.safe_place()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from opcheck import interrupt
 from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.console import STANDARD, note, progress, stdout_console
 from opcheck.cli.files import ReportTarget, lock, read_runs
+from opcheck.cli.heartbeat import Heartbeat
 from opcheck.cli.kept import in_ci
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
@@ -37,7 +38,7 @@ from opcheck.model import (
     light,
 )
 from opcheck.reading import Problems, read_text
-from opcheck.report import lines, store, summary, write_text
+from opcheck.report import durations, lines, store, summary, write_text
 from opcheck.report.plain_text import one_line, plural
 from opcheck.session import LiveRun
 from opcheck.suite import Selection, choose
@@ -53,7 +54,19 @@ class _Output:
         self.red = reds_of(header)
         self.pausing = pausing
         self.bar = progress(pausing=pausing)
-        self.task = self.bar.add_task("judging", total=header.results)
+        self.task = self.bar.add_task("judging", total=header.results, remark="")
+        self._heartbeat = Heartbeat(header.results, "judged")
+
+    def count(self, result: Record) -> bool:
+        """Count a result in the bar, or in lines of a log; return True for a failure."""
+        failed = is_failure(result, self.red)
+        self._heartbeat.count(failed=failed)
+        failures = self._heartbeat.failed
+        # Failures take longer: the bar says why.
+        what = "judging, looking for causes" if self.is_shown(result) else "judging"
+        remark = f"{failures:,} failed" if failures else ""
+        self.bar.update(self.task, advance=1, description=what, remark=remark)
+        return failed
 
     def is_shown(self, result: LiveResult | Record) -> bool:
         return is_failure(result, self.red)
@@ -63,9 +76,15 @@ class _Output:
         """Show a bar while causes are looked for; give the function that it counts calls of."""
         failures = sum(self.is_shown(record) for record in records.light)
         bar = progress(pausing=self.pausing)
-        task = bar.add_task("looking for causes", total=2 * failures)
+        task = bar.add_task("looking for causes", total=2 * failures, remark="")
+        heartbeat = Heartbeat(2 * failures, "steps of looking for causes done")
+
+        def advance() -> None:
+            bar.advance(task)
+            heartbeat.count()
+
         with bar:
-            yield partial(bar.advance, task)
+            yield advance
 
 
 class JsonOutput(_Output):
@@ -110,8 +129,13 @@ class JsonOutput(_Output):
 class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
-    def __init__(self, header: Header, *, quiet: bool, verbose: int) -> None:
+    def __init__(
+        self, header: Header, *, quiet: bool, verbose: int, durations: int | None = None
+    ) -> None:
         super().__init__(header, pausing=True)
+        self._durations = durations
+        if not quiet:
+            note(_about(header))
         self.pretty = summary.Pretty(stdout_console(), header, quiet=quiet, verbose=verbose)
         for remark in header.environment.remarks:
             self.pretty.console.print(Text(f"this machine: {remark}", "bold"))
@@ -132,8 +156,21 @@ class PrettyOutput(_Output):
         return self.pretty.is_in_full(result) or super().is_shown(result)
 
     def finish(self, results: Sequence[Record], ending: Ending, revised: Sequence[Record]) -> None:
-        """Print the summary, then what the exit code means."""
+        """Print the slowest cases if asked for, the summary, and what the exit code means."""
+        if self._durations:
+            durations.show(self.pretty.console, self.pretty.header, results, self._durations)
         self.pretty.finish(results, ending.complete, Exit(ending.exit_code), ending.meaning)
+
+
+def _about(header: Header) -> str:
+    """Return what a run is about, in a line: cases, backends with versions, and the selection."""
+    backends = ", ".join(one_line(str(info)) for info in header.backends)
+    cases = plural(header.cases, "case")
+    if header.shard:
+        cases += f" (shard {header.shard[0]} of {header.shard[1]})"
+    ledgers = "" if header.known else "; no shipped ledger"
+    version = header.environment.opcheck
+    return f"version {version}; {cases} on {backends}; {one_line(header.selection)}{ledgers}"
 
 
 @dataclass(eq=False)
@@ -517,10 +554,7 @@ def judge_and_show(
                     output.take(record)
                     reports.take(record)
                 output.show(record)
-                # Failures take longer: the bar says why.
-                what = "judging, looking for causes" if output.is_shown(record) else "judging"
-                output.bar.update(output.task, advance=1, description=what)
-                failures += is_failure(record, output.red)
+                failures += output.count(record)
                 stopped = interrupt.asked()
                 if stopped or (max_failures is not None and failures >= max_failures):
                     break

@@ -85,6 +85,7 @@ class RunOptions:
     explain: str
     save_outputs: Path | None
     reports: tuple[ReportTarget, ...]
+    durations: int | None
     exitfirst: bool
     max_fail: int | None
     pretty: PrettyOptions
@@ -214,6 +215,12 @@ _output_options = options.compose(
         multiple=True,
         help=f"Also write a report to a file: {', '.join(FORMATS)}. Repeatable.",
     ),
+    click.option(
+        "--durations",
+        metavar="N",
+        type=options.COUNT,
+        help="Show the N slowest cases of each backend.",
+    ),
     click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first failure."),
     click.option("--max-fail", metavar="N", type=options.COUNT, help="Stop after N failures."),
 )
@@ -306,6 +313,8 @@ def _check_run_options(given: RunOptions) -> None:
     if given.update_known and given.max_failures is not None:
         # A run that stops early does not know all failures.
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
+    if given.durations and given.format == "json":
+        raise UsageError("--durations is for pretty output; JSON has the seconds of each case")
     if given.save_outputs and given.cluster:
         raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
 
@@ -376,7 +385,12 @@ def _judge_and_report(
     if given.format == "json":
         output = JsonOutput(run.header)
     else:
-        output = PrettyOutput(run.header, quiet=given.pretty.quiet, verbose=given.pretty.verbose)
+        output = PrettyOutput(
+            run.header,
+            quiet=given.pretty.quiet,
+            verbose=given.pretty.verbose,
+            durations=given.durations,
+        )
     records, stopped = judge_and_show(run, output, reports, given.max_failures)
     with output.searching(records) as searched:
         whole, revised = run.end(records, stopped=stopped, searched=searched)

@@ -151,7 +151,8 @@ Waiting: TypeAlias = tuple[int, ...]
 class Automaton:
     """An expression, ready to match. `is_of_word` tests the characters of words.
 
-    Methods raise NotSupported after MOST_STEPS.
+    Raises NotSupported for an expression of more than MOST_STATES; methods raise it after
+    MOST_STEPS.
     """
 
     expression: Expression

@@ -46,8 +46,8 @@ def correctly_rounded(node: Node) -> tuple[tuple[Array, ...], Method]:
 
     Raises InvalidNode for a node that is forbidden; NotSupported for one that is not implemented
     and for outputs drawn at random; MemoryError and WrongOperator as a formula does; Unrounded
-    where all DIGITS do not tell what an element rounds to, or precise numbers contradict bounded
-    ones.
+    where all DIGITS do not tell what an element rounds to, precise numbers contradict bounded ones,
+    or an integer may be any number.
     """
     rounded: dict[int, Array] = {}
     method: Method = "exact"
@@ -75,7 +75,8 @@ def _ends(output: Expected) -> tuple[Array, Array]:
     """Return the lowest and highest numbers that the reference's own error leaves an element.
 
     Both have the output's shape and dtype; of infinities, NaN and other types than numbers both are
-    the rounded value. Of integers they are the ends of what is right.
+    the rounded value. Of integers they are the ends of what is right; raises Unrounded where any
+    number is.
     """
     if output.dtype.kind == "int":
         return _ends_of_integers(output)

@@ -13,7 +13,7 @@ from opcheck import opset
 from opcheck.dtypes import BY_TEXT
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations import broadcasting, equations, integers, windows
+from opcheck.situations import broadcasting, equations, indexing, integers, windows
 from opcheck.situations.family import Argument, Family
 
 FAMILIES = (
@@ -36,6 +36,12 @@ FAMILIES = (
         situations=equations.situations,
         found_in=equations.found_in,
         left_out=equations.LEFT_OUT,
+    ),
+    Family(
+        name="indexing",
+        situations=indexing.situations,
+        found_in=indexing.found_in,
+        left_out=indexing.LEFT_OUT,
     ),
     Family(
         name="windows",

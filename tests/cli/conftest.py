@@ -169,6 +169,12 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
             process.kill()
 
 
+def notes(found: Result) -> str:
+    """What `opcheck run` printed on standard error, without its first line about the run."""
+    lines = found.stderr.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("opcheck: version "))
+
+
 def without_diagnoses(lines: Iterable[str]) -> list[str]:
     """`lines` without what the failure looks like, which is better known after other failures."""
     return [line for line in lines if not line.startswith(("  likely", "  or ", " " * 10 + "…"))]

@@ -6,8 +6,9 @@ import shlex
 
 import pytest
 
+import opcheck
 from opcheck.report import store
-from tests.cli.conftest import without_diagnoses
+from tests.cli.conftest import notes, without_diagnoses
 from tests.cli.fakes import FAKES
 from tests.report.made import strict
 from tests.wording import lines_with
@@ -52,7 +53,7 @@ EACH = [word for fake in FAKES for word in ("-b", fake)]
 @pytest.mark.parametrize("backend", ["last_of_ties", "narrow", "flat", "twice", "lists", "refuses"])
 def test_the_failures_of_a_backend(run, snapshot, backend):
     found = run("run", "cases.yaml", "-b", backend, code=1)
-    assert found.stderr == ""
+    assert notes(found) == ""
     snapshot(f"failures_of_{backend}", found.stdout)
 
 
@@ -280,3 +281,28 @@ def test_what_a_backend_prints_is_no_command_of_a_ci_system(start, tmp_path):
     assert "stop-commands" in printed
     lines = [line.strip() for line in printed.splitlines()]
     assert not [line for line in lines if line.startswith("::") or "##[" in line]
+
+
+def test_a_run_says_first_what_it_is_about(run):
+    found = run("run", "cases.yaml", "-b", "right", "--shard", "1/2")
+    first = found.stderr.splitlines()[0]
+    assert first.startswith(f"opcheck: version {opcheck.__version__}; ")
+    assert "(shard 1 of 2) on right" in first
+    assert "level core" in first
+    assert "no shipped ledger" in run("run", "cases.yaml", "-b", "right", "--no-known").stderr
+
+
+@pytest.mark.parametrize("words", [["-q"], ["--format", "json"]])
+def test_a_quiet_run_has_no_header(run, words):
+    assert "opcheck: version" not in run("run", "cases.yaml", "-b", "right", *words).stderr
+
+
+def test_the_slowest_cases_are_shown_if_asked_for(run):
+    found = run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--durations", "1")
+    assert found.stdout.count("1 slowest case of ") == 2
+    assert "slowest" not in run("run", "cases.yaml", "-b", "right").stdout
+
+
+def test_json_has_the_seconds_of_each_case_itself(run):
+    words = ["run", "cases.yaml", "-b", "right", "--durations", "1", "--format", "json"]
+    assert "--durations" in run(*words, code=2).stderr

@@ -10,6 +10,7 @@ import pytest
 from opcheck.model import Verdict
 from opcheck.report import store
 from opcheck.report.store import lines
+from tests.cli.conftest import notes
 from tests.cli.fakes import FAKES, Fake, right
 from tests.cli.test_run import CASES
 from tests.wording import lines_with
@@ -92,7 +93,7 @@ def test_a_case_that_failed_and_is_gone_leaves_the_run_incomplete(run, tmp_path)
     (tmp_path / "cases.yaml").write_text(CASES.replace("name: ties", "name: equals"))
     for words in ([], ["-k", "not nan"]):
         found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", *words, code=4)
-        assert found.stderr == f"opcheck: {gone}\n"
+        assert notes(found) == f"opcheck: {gone}\n"
         assert found.stdout.splitlines()[-1].startswith(f"exit 4: incomplete: {gone}; ")
 
 
@@ -113,7 +114,7 @@ def test_cases_that_a_keyword_leaves_out_are_left_out_on_purpose(run):
     stored = Path("last").read_text().replace('"narrow"', '"right"')
     Path("last").write_text(stored)
     found = run("run", "cases.yaml", "-b", "right", "--lf", "last", "-k", "ties", code=0)
-    assert not found.stderr
+    assert not notes(found)
 
 
 def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, tmp_path):
@@ -126,7 +127,7 @@ def test_failures_of_a_level_that_is_not_selected_leave_the_run_incomplete(run, 
 def test_a_backend_that_took_no_part_leaves_the_run_incomplete(run, wording):
     run("run", "cases.yaml", "-b", "right", "-b", "narrow", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "right", "-b", "flat", "--lf", "last", code=4)
-    assert found.stderr == wording
+    assert notes(found) == wording
 
 
 def test_what_was_not_run_is_run_again(run):
@@ -138,7 +139,7 @@ def test_what_was_not_run_is_run_again(run):
 def test_a_last_run_that_is_incomplete_leaves_the_run_incomplete(run, wording):
     run("run", "cases.yaml", "-b", "narrow", "-x", "--report", "json=last")
     found = run("run", "cases.yaml", "-b", "narrow", "--lf", "last", code=4)
-    assert found.stderr == wording
+    assert notes(found) == wording
     assert found.stdout.splitlines()[-1] == wording
 
 
@@ -163,7 +164,7 @@ def test_another_number_of_cases_than_expected_is_an_error(run, wording):
     words = ["run", "cases.yaml", "-b", "right", "-k", "not nan"]
     assert run(*words, "--expect-cases", "4").exit_code == 0
     found = run(*words, "--expect-cases", "5", "--report", "json=run.jsonl", code=2)
-    assert found.stderr == wording
+    assert notes(found) == wording
     assert not Path("run.jsonl").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 from opcheck import opset
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations import broadcasting, equations, integers, windows
+from opcheck.situations import broadcasting, equations, indexing, integers, windows
 from opcheck.suite import load
 
 Write = Callable[[str], Case]
@@ -179,3 +179,15 @@ def test_a_window_along_two_axes(attrs: str, found: list[str], case_of: Write) -
         " {X: {shape: [1, 1, 5, 5], arange: [1, 1]}, W: {shape: [1, 1, 4, 4], arange: [1, 1]}}"
     )
     assert [*windows.found_in(case)] == found
+
+
+def test_indices_are_told_apart_by_place_and_by_shorter_axes(case_of: Write) -> None:
+    case = case_of(
+        "op: GatherElements, opset: 13, dtype: float32, attrs: {axis: 1},"
+        " inputs: {data: {shape: [3, 4], arange: [1, 1]},"
+        " indices: {value: [[0, -1, 3, -4]], dtype: int64}}"
+    )
+    assert [*indexing.found_in(case)] == [
+        *("first", "last", "negative", "first from the back", "last from the back"),
+        *("axis 1 of 2", "axis 1 of 2, shorter along 0"),
+    ]

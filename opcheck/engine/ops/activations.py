@@ -20,7 +20,8 @@ def celu(X: Tensor, *, alpha: float) -> Tensor:
     """Celu: "max(0,x) + min(0,alpha*(exp(x/alpha)-1))".
 
     Of NaN, max and min are NaN or the other number: NAN_IN_MAXIMUM, NAN_IN_MINIMUM. So they are
-    where `alpha` is 0 and x is 0 or more, as the product is NaN there. -infinity gives -alpha.
+    where `alpha` is 0 and x is 0 or more, as the product is NaN there. With an `alpha` above 0,
+    -infinity gives -alpha.
     """
     return maximum(X, 0) + minimum(alpha * (xp.exp(X / alpha) - 1), 0)
 
@@ -97,24 +98,33 @@ def hard_swish(X: Tensor) -> Tensor:
 
 
 def hard_swish_divided_last(X: Tensor) -> Tensor:
-    """HardSwish as x * max(0, min(6, x + 3)) / 6; infinity and NaN as in `hard_swish`."""
+    """HardSwish as x * max(0, min(6, x + 3)) / 6.
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * clipped(X + 3, 6) / 6, xp.zeros_like(X))
 
 
 def hard_swish_by_a_sixth(X: Tensor) -> Tensor:
-    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6)); infinity and NaN as in `hard_swish`."""
+    """HardSwish as x * (max(0, min(6, x + 3)) * (1/6)).
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * (clipped(X + 3, 6) * (1 / 6)), xp.zeros_like(X))
 
 
 def hard_swish_of_a_sixth(X: Tensor) -> Tensor:
-    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5)); infinity and NaN as in `hard_swish`."""
+    """HardSwish as x * max(0, min(1, x * (1/6) + 0.5)).
+
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
+    """
     return with_limit(X, X * clipped(X * (1 / 6) + 0.5, 1), xp.zeros_like(X))
 
 
 def hard_swish_as_the_body(X: Tensor) -> Tensor:
     """HardSwish as its function body, which has 1/6 as an attribute, in float32.
 
-    Infinity and NaN are as in `hard_swish`.
+    Of -infinity it is NaN, as the formula has it, or its limit 0: LIMIT_AT_INFINITY. NaN gives NaN.
     """
     sixth = float(np.float32(1 / 6))
     return with_limit(X, X * clipped(X * sixth + 0.5, 1), xp.zeros_like(X))

@@ -120,9 +120,10 @@ def divided(a: Array, b: Array) -> Array:
 
 
 def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
-    """Return `function` rounded to either neighbor, as where it is not the last operation.
+    """Return `function` of a and b, of which floats may be rounded to either neighbor.
 
-    Integers are exact.
+    So they are where a kernel goes on to compute with the result. Integers are exact. Raises what
+    `function` does.
     """
     exact = function(a, b)
     return exact if exact.dtype.kind in "iu" else xp.inexact(exact, 0)

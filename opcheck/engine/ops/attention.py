@@ -358,17 +358,17 @@ def run(
     - past_key or past_value alone; nonpad_kv_seqlen together with past or present, or of a shape
       other than [batch];
     - a mask that does not broadcast to the scores, or ends before the padding does begin;
-    - a mode other than 0 to 3, a softmax_precision that is none of `PRECISIONS`.
+    - a mode other than 0 to 3, a softmax_precision other than None, float, float16, double and
+      bfloat16.
 
     Raises NotSupported for no keys at all, a head of no elements, float64 mixed with other types, a
     scale or softcap that is negative, infinite or NaN, a window below -1, lengths below 0 or beyond
     the keys, and a mask that adds NaN or +infinity; while judging, also for NaN or infinity in Q, K
     or V where a key is hidden.
 
-    Or raises InvalidNode by a ruling: masks of integers are added or refused, INTEGER_MASK; numbers
-    of heads with four axes ignored or refused, NUMBERS_OF_HEADS; past without present, or the
-    reverse, taken or refused, PAST_AND_PRESENT. MASK_OF_ONE_KEY pads a mask of one key or stretches
-    it.
+    A mask of integers, numbers of heads with four axes, and past without present or the reverse are
+    taken, or raise InvalidNode: INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT. A mask of one key
+    is padded or stretched: MASK_OF_ONE_KEY.
     """
     Q = tensors.Q
     check_use(tensors, attributes, used)
@@ -409,8 +409,8 @@ def check_use(tensors: Tensors, attributes: Attributes, used: Collection[int]) -
     nonpad_kv_seqlen together with past or present. Numbers of heads with four axes are ignored, or
     raise InvalidNode: NUMBERS_OF_HEADS.
 
-    If one present output is used without the other, or past without present, or the reverse,
-    PAST_AND_PRESENT may refuse that too.
+    One present output without the other, and past without present or the reverse, pass, or raise it
+    too: PAST_AND_PRESENT.
     """
     Q, K, V = tensors.Q, tensors.K, tensors.V
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
@@ -465,7 +465,10 @@ def with_past(tensors: Tensors, k: Array, v: Array) -> tuple[Array, Array]:
 
 
 def check_numbers(attributes: Attributes) -> None:
-    """Raise InvalidNode for a mode other than 0 to 3, or a precision not among `PRECISIONS`."""
+    """Raise InvalidNode for a mode other than 0 to 3, or a softmax_precision of another type.
+
+    It may be None, or the code of float, float16, double or bfloat16.
+    """
     mode = attributes.qk_matmul_output_mode
     precision = attributes.softmax_precision
     reject(
@@ -534,9 +537,10 @@ def attention_23(
 
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, a mask that does not broadcast, a mode other than 0 to 3, and a
-    softmax_precision that is none of `PRECISIONS`. A mask of integers, numbers of heads with four
-    axes, past without present or the reverse, and an is_causal other than 0 and 1 are taken or
-    refused so: INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT, FLAG_OF_ANOTHER_NUMBER.
+    softmax_precision other than None and the codes of float, float16, double and bfloat16. A mask
+    of integers, numbers of heads with four axes, past without present or the reverse, and an
+    is_causal other than 0 and 1 are taken or refused so: INTEGER_MASK, NUMBERS_OF_HEADS,
+    PAST_AND_PRESENT, FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, and a mask that adds NaN or +infinity; while judging,
@@ -588,11 +592,11 @@ def attention_24(
 
     Raises InvalidNode for ranks, shapes and numbers of heads that do not fit each other, past_key
     or past_value alone, nonpad_kv_seqlen together with past or present, a mask that does not
-    broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision that is
-    none of `PRECISIONS`. A mask of integers, numbers of heads with four axes, past without present
-    or the reverse, and an is_causal other than 0 and 1 are taken or refused so: INTEGER_MASK,
-    NUMBERS_OF_HEADS, PAST_AND_PRESENT, FLAG_OF_ANOTHER_NUMBER. A mask of one key is padded or
-    stretched: MASK_OF_ONE_KEY.
+    broadcast or ends before the padding, a mode other than 0 to 3, and a softmax_precision other
+    than None and the codes of float, float16, double and bfloat16. A mask of integers, numbers of
+    heads with four axes, past without present or the reverse, and an is_causal other than 0 and 1
+    are taken or refused so: INTEGER_MASK, NUMBERS_OF_HEADS, PAST_AND_PRESENT,
+    FLAG_OF_ANOTHER_NUMBER. A mask of one key is padded or stretched: MASK_OF_ONE_KEY.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
     negative or infinite scale or softcap, windows below -1, lengths below 0 or beyond the keys, and
@@ -625,7 +629,11 @@ def in_type(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def root_in_float32(heads: Heads) -> Any:
-    """Return sqrt(scale) as the function body has it, in float32 also of tensors of float64."""
+    """Return sqrt(scale) as the function body has it, in float32 also of tensors of float64.
+
+    Without a scale (None) that is 1 / sqrt(head_size), whose head_size is not 0. Of other tensors
+    the root is as exact as the kind of numbers in force.
+    """
     if heads.q.dtype != np.float64:
         return root_of_scale(heads)
     scale = heads.attributes.scale

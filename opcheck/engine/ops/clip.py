@@ -79,7 +79,10 @@ def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) ->
 
 
 def finite_limit(x: Tensor) -> float:
-    """Return the largest finite number of a tensor's type; infinity for other types than floats."""
+    """Return the largest finite number of a tensor's type, if that is a float of 16 bits or more.
+
+    For other types, such as integers, it is infinity: none of their numbers is beyond it.
+    """
     dtype = dtypes.of(np.empty(0, x.dtype))
     if dtype is None or dtype.kind != "float":
         return np.inf
@@ -103,6 +106,7 @@ def of_crossed_bounds(x: Tensor, low: Operand, high: Operand) -> Tensor:
     """Return `x` within bounds of which `low` is above `high`: `high` everywhere, or `low`.
 
     MIN_ABOVE_MAX decides which bound is applied last. By its reading "refused", raises InvalidNode.
+    NaN in `x` stays, or gives way to a bound: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
     """
     reading = MIN_ABOVE_MAX.reading()
     reject(reading == "refused", "min above max")

@@ -51,8 +51,9 @@ def constant_of_any_kind(**values: Any) -> Array:
     """Return the one value that is given: "Exactly one of the provided attributes … will be used".
 
     values: every attribute of the schema by name, None if it is not stated. A tensor is returned as
-    it is; a number or a text has rank 0, a list rank 1, in the types of TYPES_OF_VALUES. Raises
-    InvalidNode for no value and for several, NotSupported for a sparse tensor.
+    it is; a number or a text has rank 0, a list rank 1, also if it is empty. Floats become float32,
+    integers int64, texts objects. Raises InvalidNode for no value and for several, NotSupported for
+    a sparse tensor.
     """
     decline(values["sparse_value"] is not None, "opcheck has no sparse tensors")
     given = {name: value for name, value in values.items() if value is not None}

@@ -190,9 +190,9 @@ def loop_versions(
 
     Raises InvalidNode for an M or a condition of no or several elements, a body of too few outputs
     or of another number of inputs, and scan outputs whose shape changes. Raises NotSupported for a
-    node without M and cond, for more than MAX_ITERATIONS iterations, where rounding decides the
-    number of iterations, for scan outputs that are sequences, and for scan outputs of no iteration,
-    whose shape nothing decides. One element of rank 1 or more is a scalar or refused:
+    node without M and cond, for more than MAX_ITERATIONS (1000), where rounding decides the number
+    of iterations, for scan outputs that are sequences, and for scan outputs of no iteration, whose
+    shape nothing decides. One element of rank 1 or more is a scalar or refused:
     ONE_ELEMENT_AS_A_SCALAR. The body raises what its nodes do.
     """
     trip_count: int | None = None if M is None else scalar("M", M)
@@ -305,7 +305,10 @@ def axes_of(
 def scan_inputs_of(
     tensors: Values, axes: Sequence[int], directions: Sequence[bool]
 ) -> list[ScanInput]:
-    """Return the scan inputs, from their tensors, axes and directions: True for reverse."""
+    """Return the scan inputs, from their tensors, axes and directions: True for reverse.
+
+    The lists have one length; axes are counted from the front.
+    """
     return [
         ScanInput(tensor, axis, is_reverse)
         for tensor, axis, is_reverse in zip(tensors, axes, directions, strict=True)

@@ -166,13 +166,15 @@ def conv_transpose(
 
     Raises InvalidNode for shapes, kernel_shape or group that do not fit each other; an unknown
     auto_pad, and pads beside it; lists of another length; strides and dilations below 1, other
-    numbers below 0; a size of the output below 0; an empty kernel; and an output_padding that is
-    too large. Some rulings refuse a node so too: BATCHES_IN_OUTPUT_SHAPE, PADDING_BELOW_0,
-    EMPTY_IMAGE, OUTPUT_PADDING_BELOW_THE_DILATION.
+    numbers below 0; a size of the output below 0; an empty kernel; and since version 11 an
+    output_padding as large as stride and dilation. Taken, or refused so: an output_padding as large
+    as the stride alone, OUTPUT_PADDING_BELOW_THE_DILATION; an output larger than products reach,
+    PADDING_BELOW_0; one without elements, EMPTY_IMAGE; in version 1 an output_shape with batches
+    and channels, BATCHES_IN_OUTPUT_SHAPE.
 
     Raises NotSupported, while judging, for auto_pad VALID beside output_shape, MemoryError for more
-    than 2^28 elements. In version 1, SIZE_UNDER_SAME, SPLIT_BESIDE_SAME and SIDE_OF_OUTPUT_PADDING
-    decide sizes and places.
+    than 2^28 elements. In version 1, SIZE_UNDER_SAME decides the size, SPLIT_BESIDE_SAME where an
+    odd padding is, SIDE_OF_OUTPUT_PADDING the end of output_padding.
     """
     check_filters(X, W, B, kernel_shape, group, is_transposed=True)
     outer = X.shape[0], W.shape[1] * group
@@ -411,7 +413,10 @@ def without_stride(axis: AxisWindows) -> AxisWindows:
 
 
 def elsewhere(change: Callable[[AxisWindows], AxisWindows]) -> Transposed:
-    """Return the transposed convolution with the windows along each axis changed by `change`."""
+    """Return a mutant of ConvTranspose: the windows along each axis are changed by `change`.
+
+    What is computed with them, and the attributes, are the formula's.
+    """
 
     def convolution(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
         moved = replace(windows, axes=tuple(map(change, windows.axes)))
@@ -646,7 +651,10 @@ def places_in_columns(columns: Array, windows: Windows) -> Array:
 
 
 def with_axes_reversed(columns: Array, part: slice) -> Array:
-    """Return the columns with what is along some axes read in column-major order."""
+    """Return the columns with the elements along some axes read in column-major order, for mutants.
+
+    part: a slice of the numbers of axes. The shape stays only if those axes have one length each.
+    """
     shape = [*columns.shape]
     axes = [*range(columns.ndim)]
     shape[part] = shape[part][::-1]

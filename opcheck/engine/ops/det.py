@@ -73,9 +73,9 @@ DET = operator("Det")
 
 @DET.formula(build=of_matrices)
 def eliminated(X: Tensor) -> Tensor:
-    """Return the determinants, [*], as near as the elimination with pivots gets in an arithmetic.
+    """Return the determinants, [*], exact, with the errors that an elimination with pivots has.
 
-    X: [*, M, M], of finite numbers. A determinant out of float64's range is infinite.
+    X: [*, M, M], of finite numbers, M 1 or more. A determinant out of float64's range is infinite.
     """
     values = xp.values_of(X)
     *outer, n, _ = values.shape
@@ -201,7 +201,8 @@ DET.alternative(
 def by_minors(X: Tensor) -> Tensor:
     """Return the determinants, [*], by the first row's minors, as kernels of small matrices do.
 
-    They are not as near to singular matrices as elimination, which computes matrices above 4×4.
+    X: [*, M, M], of finite numbers, M 1 or more. Those of nearly singular matrices are less exact
+    than by elimination, which computes all above 4×4.
     """
     n = X.shape[-1]
     if n > 4:

@@ -54,7 +54,7 @@ DECIDED_REASONS = (ENDS, TIES, LONG_ZERO)
 def check_values(part: Lowered, inputs: Sequence[Array], members: Members) -> None:
     """Raise NotSupported for elements of which the operator's page does not define the result.
 
-    Those are a scale of 0 of DequantizeLinear, NaN for the operators of UNDEFINED_OF_NAN, and,
+    Those are a scale of 0 of DequantizeLinear, NaN in an input of Elu, Max, Min, Relu or Sign, and,
     while judging, negative elements of the first input if the member P is odd. inputs: those of
     DirectML; members: the operator's, by name.
     """
@@ -87,8 +87,8 @@ def tensors_of_onnx(
     """Return the inputs of ONNX's operator: those of DirectML's, then those that are members there.
 
     `sizes` are the shapes of inputs that ONNX has otherwise. Raises NotSupported where the page
-    does not define the result: 0 to the power of 0, indices out of range, a scale of 0, NaN for the
-    operators of UNDEFINED_OF_NAN; while judging, also negative elements to an odd power. Raises it
+    does not define the result: 0 to the power of 0, indices out of range, a scale of 0, NaN for
+    Elu, Max, Min, Relu and Sign; while judging, also negative elements to an odd power. Raises it
     too for members that no number of the tensor's type can be, and a minimum above the maximum.
     """
     check_values(part, inputs, members)
@@ -107,15 +107,19 @@ def tensors_of_onnx(
 
 
 def mirrored(filters: Array) -> Array:
-    """Return the filters of a convolution as those of a cross-correlation, which ONNX's Conv is."""
+    """Return the filters of a convolution as those of a cross-correlation, which ONNX's Conv is.
+
+    filters: [M, C, *kernel], of which each axis of the kernel is flipped.
+    """
     spatial_axes = range(2, filters.ndim)
     return xp.flip(filters, axis=tuple(spatial_axes))
 
 
 def rounded_toward(rounding: str, x: Array) -> Array:
-    """Return `x` in whole numbers, of which Round makes nothing else; infinity and NaN as they are.
+    """Return `x` in whole numbers, which ONNX's Round then leaves as they are.
 
-    TOWARD_ZERO leaves out the fraction; TOWARD_INFINITY rounds to nearest, and halves away from 0.
+    Infinity and NaN stay. TOWARD_ZERO leaves out the fraction; TOWARD_INFINITY rounds to nearest,
+    and halves away from 0.
     """
     cut = xp.trunc(x)
     # A comparison with NaN is false, and the truncation of NaN is NaN.

@@ -198,7 +198,7 @@ def summation(equation: str, shapes: Sequence[Shape]) -> Summation:
     Raises InvalidNode for a string that is no equation, terms that do not fit the shapes, and a
     letter of the output that no operand has; NotSupported for a letter that is twice in the output.
     A letter of lengths 1 and n is stretched, an ellipsis that the output lacks summed over, and one
-    that it alone has left out, or each of them is refused so: LETTER_OF_ONE_AND_MORE,
+    that it alone has left out, or each of them raises InvalidNode: LETTER_OF_ONE_AND_MORE,
     ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
     """
     terms, output = split(equation)
@@ -283,7 +283,9 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
 
     Raises InvalidNode for a string that is no equation, terms that do not fit the Inputs, and a
     letter of the output that no operand has; NotSupported for a letter that is twice in the output.
-    Rulings may refuse: LETTER_OF_ONE_AND_MORE, ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
+    A letter of lengths 1 and n is stretched, an ellipsis that the output lacks summed over, and one
+    that it alone has left out, or each of them raises InvalidNode: LETTER_OF_ONE_AND_MORE,
+    ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
     """
     how = summation(read(equation), [x.shape for x in Inputs])
     operands = [

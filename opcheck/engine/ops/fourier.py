@@ -178,7 +178,8 @@ def dft(
 
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and a dft_length of no or several elements.
-    ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    One element of rank 1 or more, and an `inverse` other than 0 and 1, are taken or refused so:
+    ONE_ELEMENT_AS_A_SCALAR, FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for a length below 1; while judging, also for infinity and NaN, and for
     imaginary parts of frequencies that have none in real signals. Raises MemoryError for more than
@@ -223,7 +224,9 @@ def dft_along_attribute(
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and a dft_length of no or several elements; NotSupported for a
     length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real signal
-    lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    lacks; MemoryError for more than 2^28 factors. One element of rank 1 or more, and an `inverse`
+    other than 0 and 1, are taken or raise InvalidNode: ONE_ELEMENT_AS_A_SCALAR,
+    FLAG_OF_ANOTHER_NUMBER.
     """
     return dft(transform, input, dft_length, axis, inverse=inverse, onesided=onesided)
 
@@ -246,7 +249,9 @@ def dft_along_input(
     Raises InvalidNode for an axis out of range or the last, a last axis of other parts than that, a
     `onesided` other than 0 and 1, and an axis or dft_length of no or several elements; NotSupported
     for a length below 1, and, while judging, for infinity and NaN, and imaginary parts that a real
-    signal lacks. ONE_ELEMENT_AS_A_SCALAR, and FLAG_OF_ANOTHER_NUMBER of `inverse`, may refuse too.
+    signal lacks; MemoryError for more than 2^28 factors. One element of rank 1 or more, and an
+    `inverse` other than 0 and 1, are taken or raise InvalidNode: ONE_ELEMENT_AS_A_SCALAR,
+    FLAG_OF_ANOTHER_NUMBER.
     """
     along = -2 if axis is None else scalar("axis", axis)
     return dft(transform, input, dft_length, along, inverse=inverse, onesided=onesided)
@@ -322,10 +327,10 @@ def stft(
     signal's. With `onesided` there are length // 2 + 1 bins, else as many as elements in a frame.
 
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
-    other than 0 and 1, and one side of a complex signal; ONE_ELEMENT_AS_A_SCALAR may refuse too.
-    Raises NotSupported for a step below 1, and for frames that are empty or longer than the signal
-    by more than a step; while judging, also for infinity and NaN in the signal. Raises MemoryError
-    for a transform of more than 2^28 factors.
+    other than 0 and 1, and one side of a complex signal. One element of rank 1 or more is taken or
+    refused so: ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for a step below 1, and for frames that
+    are empty or longer than the signal by more than a step; while judging, also for infinity and
+    NaN in the signal. Raises MemoryError for a transform of more than 2^28 factors.
     """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     check_signal(signal, onesided)

@@ -162,7 +162,10 @@ class AxisLocations:
     are_half_outside: Mask
 
     def at_the_edge(self) -> "AxisLocations":
-        """Return the locations, with those half outside, and not beyond the image, at its edge."""
+        """Return the locations, with those half outside at the edge, by the reading "pixel".
+
+        They go to the first or the last pixel, unless they are beyond -1 and 1.
+        """
         mask = self.are_half_outside & ~self.are_beyond
 
         nearest = np.clip(self.neighbors.nearest, 0, self.last)
@@ -311,7 +314,7 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
     X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
-    nearest index is not sure, real numbers admit either pixel, and others have the nearest or the
+    nearest index is not sure, floats admit either pixel, and others have the nearest or the
     other one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
     judging, for texts outside.
     """
@@ -367,10 +370,10 @@ def averages(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Arr
 
     X: [N, C, *lengths]; axes: [N, count] locations along each; sampling: its mode is linear or
     cubic. Averages of integers are cut off, or rounded, halves to even or away from 0:
-    CAST_OF_AVERAGES. Raises NotSupported for booleans,
-    complex numbers and texts. Raises it while judging too, where an average of integers depends on
-    roundings, and for NaN or infinity near a location, where the text does not say what a weight of
-    0 makes of them; else an average with a NaN or infinite pixel is NaN.
+    CAST_OF_AVERAGES. Raises NotSupported for booleans, complex numbers and texts. Raises it while
+    judging too, where an average of integers depends on roundings, and for NaN or infinity near a
+    location, where the text does not say what a weight of 0 makes of them; else an average with a
+    NaN or infinite pixel is NaN.
     """
     if X.dtype.kind in "bcO":
         raise_unspecified("averages of what are no real numbers")
@@ -548,10 +551,12 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
     """Return the values of X at locations along all axes, [N, C, count].
 
     X: [N, C, *lengths]; axes: [N, count] locations along each. Less than a pixel outside of X a
-    value is interpolated with 0, is 0, or the last pixel's: HALF_OUTSIDE. Averages of integers are
-    cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises NotSupported for
-    booleans, complex numbers and texts, and, while judging, for integers whose averages depend on
-    roundings, and for NaN or infinity near a location; in nearest while judging for texts outside.
+    value is interpolated with 0, is 0, or the last pixel's: HALF_OUTSIDE. In nearest, what is no
+    float has the nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
+    of integers are cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises
+    NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
+    averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
+    for texts outside.
     """
     is_half_outside = np.any([axis.are_half_outside for axis in axes], axis=0)
     is_zero = np.zeros_like(is_half_outside)

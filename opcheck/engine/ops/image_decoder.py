@@ -122,7 +122,8 @@ def reasons_to_decline(image: Image, stored: str, data: bytes) -> Mapping[str, b
 def is_lossy(image: Image, data: bytes) -> bool:
     """Return True if the format, or the compression that a stream has, may lose something.
 
-    That is JPEG, JPEG2000, WebP but for VP8L, and TIFF with a compression that LOSSLESS lacks.
+    That is JPEG, JPEG2000, WebP but for VP8L, and TIFF with another compression than LZW, deflate,
+    packbits, group 3 and group 4, which lose nothing, or none.
     """
     if image.format == "WEBP":
         is_lossless_webp = data[12:16] == b"VP8L"
@@ -133,7 +134,7 @@ def is_lossy(image: Image, data: bytes) -> bool:
 
 
 def is_transparent(image: Image) -> bool:
-    """Return True if a pixel is not opaque, or if the file has a transparent color."""
+    """Return True if a pixel is not opaque, or if the file has a transparent color, used or not."""
     if "transparency" in image.info:
         return True
     if image.mode not in ("RGBA", "LA"):
@@ -190,7 +191,11 @@ def image_decoder(
 
 
 def shape_of_an_empty_matrix(pixel_format: str) -> tuple[int, ...]:
-    """Return a shape without elements, of 1 to 3 axes: EMPTY_MATRIX."""
+    """Return the shape of an image that cannot be decoded, as EMPTY_MATRIX reads it.
+
+    That is (0, 0, channels), where Grayscale has one channel and other formats three, or (0, 0, 0),
+    (0, 0) or (0).
+    """
     channels = 1 if pixel_format == "Grayscale" else 3
     shapes = {
         "no_pixels": (0, 0, channels),

@@ -358,9 +358,9 @@ def one_hot_9(indices: Array, depth: Array, values: Array, *, axis: int) -> Arra
     """Return output[input[i, j, k], i, j, k] = on_value when axis = 0, and off_value elsewhere.
 
     indices: of any type and shape, cast to int64. One of depth or more is off; a negative one
-    raises InvalidNode, is off, or counts from the back: NEGATIVE_CLASS. depth: one number, 0 or
-    more; values: [off_value, on_value]. axis: where the classes are in the output; another negative
-    one than -1 counts from the back or is refused: NEGATIVE_AXIS_BUT_THE_LAST.
+    raises InvalidNode, is off, or counts from the back, off below -depth: NEGATIVE_CLASS. depth:
+    one number, 0 or more; values: [off_value, on_value]. axis: where the classes are in the output;
+    another negative one than -1 counts from the back or is refused: NEGATIVE_AXIS_BUT_THE_LAST.
 
     Raises InvalidNode for others; NotSupported for floats that int64 does not hold; MemoryError for
     more than 2^28 elements.
@@ -411,11 +411,9 @@ def unique(X: Array, *, axis: int | None, sorted: int) -> tuple[Array, Array, Ar
     Without an axis "the input tensor is flattened". Slices are in ascending order if `sorted` is 1,
     else in the order in which they occur first. Of equal ones Y has the first; -0 equals 0. The
     last three are lists of int64. If not `sorted`, NaN equals itself, or nothing, or raises
-    InvalidNode: EQUAL_NAN.
-
-    Raises InvalidNode for an axis out of range, as any is for rank 0, and a `sorted` other than 0
-    and 1. Raises NotSupported, if `sorted`, for NaN, and for complex numbers that differ, which
-    have no order.
+    InvalidNode: EQUAL_NAN. Raises InvalidNode for an axis out of range, as any is for rank 0, and a
+    `sorted` other than 0 and 1. Raises NotSupported, if `sorted`, for NaN, and for complex numbers
+    that differ, which have no order.
     """
     check_one_of("sorted", sorted, 0, 1)
     x = xp.reshape(X, (-1,)) if axis is None else X
@@ -440,10 +438,10 @@ def in_ascending_order(items: Iterable[Item]) -> list[Item]:
 
 
 def items_along(x: Array, axis: int, *, is_sorted: bool) -> list[Item]:
-    """Return the slices of `x` along `axis` as tuples, so that equal ones are equal.
+    """Return the slices of `x` along `axis` as tuples of numbers or texts; equal ones are equal.
 
-    NaN equals itself, or nothing, or raises InvalidNode: EQUAL_NAN. If `is_sorted`, raises
-    NotSupported for NaN, which has no place in the order.
+    NaN equals itself, as None in its place, or nothing, or raises InvalidNode: EQUAL_NAN. If
+    `is_sorted`, raises NotSupported for NaN, which has no place in the order.
     """
     values = seen(x)
     is_nan = values != values

@@ -102,8 +102,8 @@ def layer_normalization(
 def stash_types(stash_type: int, used: Collection[int]) -> Axes:
     """Return what stash_type may be, by the places of the outputs that are `used`.
 
-    It is float or bfloat16; where neither Mean nor InvStdDev is used, and it is float16 or double,
-    STASH_TYPE_OF_NO_MEAN may allow these too.
+    It is float or bfloat16. Where neither Mean nor InvStdDev is used, and it is float16 or double,
+    these are allowed too, or not: STASH_TYPE_OF_NO_MEAN.
     """
     needs_only_y = not {1, 2}.intersection(used)
     is_open = needs_only_y and stash_type in OTHER_STASH_TYPES
@@ -148,7 +148,11 @@ Change: TypeAlias = Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor
 
 
 def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
-    """Return the formula with its three outputs changed."""
+    """Return a mutant's formula by version: `change` makes its outputs of the right ones.
+
+    `change` takes Y, Mean, InvStdDev and the axis, counted from the front. Raises what the formula
+    does.
+    """
 
     def formula(
         X: Tensor, Scale: Tensor, B: Tensor | None = None, **attrs: Any

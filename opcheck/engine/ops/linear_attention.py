@@ -97,8 +97,9 @@ def by_token_with(
 ) -> tuple[Tensor, Tensor]:
     """Return q_t^T S_t of all queries and the last state, one token after the other.
 
-    The options are what mutants do otherwise; `gate` is applied to the decay. The rounding errors
-    of a delta rule go on by themselves: see `spread_errors`.
+    The options are what mutants do otherwise; `gate` is applied to the decay. Without tokens, the
+    first is empty and the state the past one. The rounding errors of a delta rule (a beta) are
+    followed apart from the state, which later tokens make smaller, and added at the end.
     """
     S = tokens.S_0
     states = [S]
@@ -128,9 +129,9 @@ def by_token_with(
 def read(q: Tensor, states: Sequence[Tensor], last: Tensor) -> Tensor:
     """Return q_t^T S_t of all queries, [B, H, q_num_heads / H, T, d_v].
 
-    q: as in `Tokens`; states: the one that each token sees, [B, H, d_k, d_v]. One product for all
-    tokens takes a fraction of the time of one for each. Without tokens `last` has the size of a
-    state.
+    q: [B, H, q_num_heads / H, T, d_k]; states: the one that each token sees, [B, H, d_k, d_v]. One
+    product for all tokens takes a fraction of the time of one for each. Without tokens `last` has
+    the size of a state.
     """
     stacked = xp.stack([*states, last], axis=2)[:, :, : len(states)]
     seen = xp.expand_dims(stacked, axis=2)

@@ -88,9 +88,9 @@ def linear_scores(
 ) -> Tensor:
     """Return X · weights + intercepts of each row in float32, [N, targets].
 
-    X: features of any numeric type, [N, F], or [F], which is taken for [1, F]. weights_of: makes
-    the matrix [F, targets] of `coefficients`. intercepts: one for each target, or None for no
-    addend.
+    X: features of any numeric type, rounded to float32, [N, F], or [F], which is taken for [1, F].
+    weights_of: makes the matrix [F, targets] of `coefficients`. intercepts: one for each target, or
+    None for no addend.
 
     Raises InvalidNode for another rank than 1 and 2, and for another number than targets · F of
     coefficients, or than `targets` of intercepts.
@@ -209,7 +209,7 @@ def regressed(
     """Return the transformed scores Y, [N, targets], in float32, of features X, [N, F].
 
     weights_of: makes a matrix of the coefficients. coefficients: F for each target. intercepts: one
-    for each target, or None for no addend. transform: applied to the scores; see `transformed`.
+    for each target, or None for no addend. transform: makes Y of the scores and post_transform.
 
     Raises InvalidNode for `targets` below 1, for other numbers of coefficients or intercepts, and
     for a post_transform that does not exist. Raises NotSupported without coefficients, for X of
@@ -242,7 +242,8 @@ def classified(
 
     X: features, [N, F], or [F], which is taken for [1, F]. The E labels are integers or texts.
     coefficients: F for each class. intercepts: one for each class, or None. top: finds the labels
-    by the transformed scores; see `label_of_largest` for ties and NaN.
+    by the transformed scores: of equal ones the first or last label, TOP_OF_EQUAL_SCORES; NaN is
+    the largest, the smallest or never exceeded, NAN_IN_ORDER.
 
     Raises InvalidNode unless exactly one list of labels is given, for other ranks of X, for other
     numbers of coefficients or intercepts, and for a post_transform that does not exist. Raises

@@ -76,7 +76,10 @@ OPPOSITES = {
 
 
 def sibling_mutants(name: str) -> dict[str, PairMutant]:
-    """Return mutants that compute another function of a group of SIBLINGS; none without a group."""
+    """Return mutants, by name, that compute another function of the same group of SIBLINGS.
+
+    Such groups are And, Or and Xor, or Less and LessOrEqual. An operator without one has none.
+    """
     return {
         f"{other.lower()}_computed": (f"{other} was computed", FUNCTIONS[other])
         for group in SIBLINGS
@@ -142,7 +145,11 @@ def comparison_mutants(name: str) -> dict[str, PairMutant]:
 
 
 def mutants_of(name: str) -> dict[str, PairMutant]:
-    """Return the mutants of an operator by name: a text, a function, and its dtypes if not all."""
+    """Return the mutants of an operator by name: a text, a function, and its dtypes if not all.
+
+    They are siblings computed in its place, of Equal also one of bits, and of comparisons three
+    more. An operator that has none gives {}.
+    """
     found = sibling_mutants(name)
     if name == "Equal":
         found["bits_compared"] = (

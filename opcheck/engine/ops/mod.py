@@ -29,8 +29,7 @@ def modulo(since: int, A: Array, B: Array, *, fmod: int) -> Array:
     Raises InvalidNode for shapes that do not broadcast, for fmod other than 0 and 1 (of integers in
     version 10 by a reading of FLAG_OF_ANOTHER_NUMBER alone), for fmod 0 of floats before version
     28, and in version 13 for fmod 1 of integers, unless FMOD_OF_INTEGERS makes it a remainder.
-    Raises NotSupported for integers divided by 0, and in version 10 for integers with a 0 in A: the
-    result depends on the platform.
+    Raises NotSupported for integers divided by 0, and in version 10 for integers with a 0 in A.
     """
     is_integer = A.dtype.kind in "iu"
     # Floating numbers are 0 in the evaluation of infinities and NaN too.

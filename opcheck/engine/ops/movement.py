@@ -178,8 +178,8 @@ def parts_of_split(
     """Return one part for each of the node's `outputs`, along `axis`.
 
     split: the size of each part, an attribute's or a tensor's, or None: "Otherwise, the tensor is
-    split to equal sized parts". counted: counts the axis from the front; see `from_the_front` for
-    versions without negative axes.
+    split to equal sized parts". counted: counts the axis from the front; `from_the_front`
+    in versions that mention no negative axis, which it refuses or takes: NEGATIVE_AXIS.
 
     Raises InvalidNode for an axis out of range, if there are no equal parts, unless `split` is a
     list of one size for each output, for a negative size, and unless the sizes add up to the axis.
@@ -207,9 +207,10 @@ def split_1(
     """Return one part for each output, by attributes; without `split` they are equal.
 
     A negative axis is refused, or counts from the back: NEGATIVE_AXIS. Raises InvalidNode for an
-    axis out of range, for an axis that has no equal parts, and unless `split` has a size of 0 or
-    more for each output, which add up to the axis. Raises NotSupported without an axis, which has
-    no default, and for lengths that are an input, `split_`: the text has them as an attribute too.
+    axis out of range, without `split` for an axis that has no equal parts, and unless `split` has a
+    size of 0 or more for each output, which add up to the axis. Raises NotSupported without an
+    axis, which has no default, and for lengths that are an input, `split_`: the text has them as an
+    attribute too.
     """
     if axis is None or split_ is not None:
         raise NotSupported("the text says neither which axis is meant, nor which lengths")
@@ -223,8 +224,8 @@ def split_2(
     """Return one part for each output, by attributes; without `split` they are equal.
 
     This version documents no negative axis: it is refused, or counts from the back, NEGATIVE_AXIS.
-    Raises InvalidNode for an axis out of range, for an axis that has no equal parts, and unless
-    `split` has a size of 0 or more for each output, which add up to the axis.
+    Raises InvalidNode for an axis out of range, without `split` for an axis that has no equal
+    parts, and unless `split` has a size of 0 or more for each output, which add up to the axis.
     """
     return parts_of_split(input, axis, split, outputs, from_the_front)
 
@@ -235,9 +236,9 @@ def split_11(
 ) -> list[Array]:
     """Return one part for each output, by attributes; without `split` they are equal.
 
-    The axis may be negative. Raises InvalidNode for an axis out of range, for an axis that has no
-    equal parts, and unless `split` has a size of 0 or more for each output, which add up to the
-    axis.
+    The axis may be negative. Raises InvalidNode for an axis out of range, without `split` for an
+    axis that has no equal parts, and unless `split` has a size of 0 or more for each output, which
+    add up to the axis.
     """
     return parts_of_split(input, axis, split, outputs)
 
@@ -338,7 +339,7 @@ def slice_10(
 ) -> Array:
     """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`.
 
-    All lists are tensors [n]; steps may be negative, and are 1 without them; `axes` are the first
+    All lists are tensors [n]. Steps may be negative; left out, they are 1, and `axes` the first
     ones. Starts and ends beyond the axis are clamped to it. This version does not mention a
     negative axis, and fewer starts than axes may be without `axes`; either is taken or refused:
     NEGATIVE_AXIS, FEWER_STARTS. Raises InvalidNode then, for tensors that are not lists, lists of
@@ -550,12 +551,10 @@ def trilu(input: Array, k: Array | None = None, *, upper: int) -> Array:
 
     input: [*, N, M]. The upper ones have the elements on and above diagonal `k`, the lower ones
     those on and below; "all other elements in the matrix are set to zero". k: a scalar, by default
-    0, the main diagonal; positive ones lie above it. An `upper` other than 0 and 1 is taken for one
-    of them, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
-
-    Raises InvalidNode for a rank below 2, and for `k` of other than one element, or of rank 1 and
-    more by ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for texts of which some would be zero, and
-    for a `k` that rounding decides.
+    0, the main diagonal; positive ones lie above it. Raises InvalidNode for a rank below 2, for `k`
+    of other than one element, or of rank 1 and more by ONE_ELEMENT_AS_A_SCALAR; an `upper` other
+    than 0 and 1 counts as either or raises it: FLAG_OF_ANOTHER_NUMBER. Raises NotSupported for
+    texts of which some would be zero, and for a `k` that rounding decides.
     """
     reject(input.ndim < 2, f"input of rank {input.ndim}; allowed: 2 or more")
     is_upper = flag("upper", upper)

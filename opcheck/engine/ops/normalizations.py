@@ -83,7 +83,7 @@ def scaled(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Tensor) -
 
 
 def folded(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Operand) -> Tensor:
-    """Return what `scaled` does by one product and one sum, x·a + b, which may cancel."""
+    """Return (x - mean) / deviation * scale + B as x·a + b, which may cancel."""
     return x * (inverse * scale) + (B - mean * (inverse * scale))
 
 
@@ -125,8 +125,9 @@ def two_pass(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
 def one_pass(x: Tensor, axes: Axes, epsilon: float) -> Tensor:
     """Return 1 over the standard deviation, from E[x²] − E[x]², which cancels.
 
-    The axes are kept with length 1; epsilon is added to the variance, and limits the result, if it
-    is above 0, to 1 / √ε and its roundings.
+    The axes are kept with length 1; epsilon is added to the variance, and 0 stands for a variance
+    below 0. If epsilon is above 0, no result is above 1 / √ε but for its roundings; else a variance
+    of 0 gives +∞.
     """
     # At most 1/√ε and its roundings, however far off the variance may be.
     most = 1.001 / sqrt(epsilon) if epsilon > 0 else inf
@@ -280,7 +281,7 @@ def mean_variance_normalization(
 
     Raises InvalidNode for an axis that X does not have; NotSupported for an empty list of axes and
     for an axis that is named twice. Raises NotSupported, while judging, if somewhere all elements
-    along the axes are equal: the text makes 0/0 of them, and the function body 0.
+    along the axes are equal, as one alone is: the text makes 0/0 of them, and the function body 0.
     """
     along = distinct(axes, X.ndim)
     if not axes:

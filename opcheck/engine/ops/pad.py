@@ -61,8 +61,8 @@ def source_places(length: int, begin: int, end: int, mode: str) -> Places:
     nothing is left, there are no places.
 
     Raises NotSupported where the text defines no element: modes that repeat elements of an empty
-    axis, or next to removed ones. Raises InvalidNode, by REFLECTION_BEYOND_THE_AXIS, for more
-    reflected elements at one end than the axis has, or for any if it has one.
+    axis, or next to removed ones. For more reflected elements at one end than the axis has, or for
+    any if it has one, REFLECTION_BEYOND_THE_AXIS mirrors back and forth or raises InvalidNode.
     """
     places: Places = np.arange(-begin, max(length + end, -begin), dtype=np.intp)
     is_outside = (places < 0) | (places >= length)
@@ -129,10 +129,11 @@ def padded(x: Tensor, pads: Sequence[int], axes: Sequence[int], mode: str, fill:
     pads: "[x1_begin, x2_begin, ..., x1_end, x2_end,...]", two for each axis, negative ones to
     remove elements; axes: distinct, counted from the front.
 
-    Raises InvalidNode for another count of pads, if less than nothing is left of an axis, and by
-    REFLECTION_BEYOND_THE_AXIS. Raises NotSupported if more is removed at one end than there is, and
-    for modes other than constant that repeat elements of an empty axis, or next to removed ones.
-    Raises MemoryError for an output that is too large.
+    Raises InvalidNode for another count of pads, if less than nothing is left of an axis, and for
+    reflections longer than the axis, unless REFLECTION_BEYOND_THE_AXIS has them go back and forth.
+    Raises NotSupported if more is removed at one end than there is, and for modes other than
+    constant that repeat elements of an empty axis, or next to removed ones. Raises MemoryError for
+    an output that is too large.
     """
     count = len(axes)
     reject(len(pads) != 2 * count, f"{len(pads)} pads for {count} axes; allowed: 2 each")
@@ -181,9 +182,9 @@ def pad_1(data: Tensor, *, mode: str, paddings: Sequence[int], value: float) -> 
 
     The example has both ends of an axis side by side, and the attribute's text all beginnings
     first. Raises NotSupported where that matters, and for negative numbers; InvalidNode for an
-    unknown mode, for other than two paddings for each axis, and by REFLECTION_BEYOND_THE_AXIS. An
-    empty axis raises NotSupported in modes other than constant; an output that is too large,
-    MemoryError.
+    unknown mode, for other than two paddings for each axis, and for reflections longer than the
+    axis, unless REFLECTION_BEYOND_THE_AXIS has them go back and forth. An empty axis raises
+    NotSupported in modes other than constant; an output that is too large, MemoryError.
     """
     if len(paddings) == 2 * data.ndim:
         beginnings_first = np.reshape(paddings, (2, -1))
@@ -199,9 +200,9 @@ def pad_2(data: Tensor, *, mode: str, pads: Sequence[int], value: float) -> Tens
 
     pads: all beginnings, then all ends; negative ones remove elements. Raises InvalidNode for an
     unknown mode, for other than two pads for each axis, if less than nothing is left of an axis,
-    and by REFLECTION_BEYOND_THE_AXIS. Raises NotSupported if one end removes more than there is,
-    and in other modes for an empty axis or next to removed elements; MemoryError for an output that
-    is too large.
+    and for reflections longer than the axis, unless REFLECTION_BEYOND_THE_AXIS has them go back and
+    forth. Raises NotSupported if one end removes more than there is, and in other modes for an
+    empty axis or next to removed elements; MemoryError for an output that is too large.
     """
     check_one_of("mode", mode, *MODES)
     return padded(data, listed("pads", pads), range(data.ndim), mode, data.dtype.type(value))
@@ -224,10 +225,11 @@ def pad(
 
     Raises InvalidNode for other modes, for pads and axes that are not lists, axes out of range,
     other than two pads for each axis, if less than nothing is left of one, for a constant of other
-    than one element (or by ONE_ELEMENT_AS_A_SCALAR of another rank), and by
-    REFLECTION_BEYOND_THE_AXIS. Raises NotSupported without a constant for types that have no zero,
-    for an axis named twice, if one end removes more than there is, and in other modes for an empty
-    axis or next to removed elements. Raises MemoryError for an output that is too large.
+    than one element (or by ONE_ELEMENT_AS_A_SCALAR of another rank), and for long reflections,
+    unless REFLECTION_BEYOND_THE_AXIS has them go back and forth. Raises NotSupported without a
+    constant for types that have no zero, for an axis named twice, if one end removes more than
+    there is, and in other modes for an empty axis or next to removed elements. Raises MemoryError
+    for an output that is too large.
     """
     check_one_of("mode", mode, *modes)
     named_axes = axes_in_question(axes, data.ndim)
@@ -245,12 +247,15 @@ def pad(
 def pad_11(
     data: Tensor, pads: Tensor, constant_value: Tensor | None = None, *, mode: str
 ) -> Tensor:
-    """Return `data` padded by inputs along every axis; `pad` says more of each.
+    """Return `data` padded by inputs along every axis.
 
-    Raises InvalidNode for an unknown mode, for other than two pads for each axis, if less than
-    nothing is left of one, for a constant that is no scalar, and by REFLECTION_BEYOND_THE_AXIS.
-    Raises NotSupported if one end removes more than there is, and in modes other than constant for
-    an empty axis or next to removed elements; MemoryError for an output that is too large.
+    pads: [2 * rank], all beginnings, then all ends; negative ones remove elements. constant_value:
+    of one element, for the mode constant; by default 0, "" for texts. Raises InvalidNode for an
+    unknown mode, pads of another shape, if less than nothing is left of an axis, for a constant of
+    other than one element (or by ONE_ELEMENT_AS_A_SCALAR of another rank), and for reflections
+    longer than the axis, unless REFLECTION_BEYOND_THE_AXIS has them go back and forth. Raises
+    NotSupported if one end removes more than there is, and in modes other than constant for an
+    empty axis or next to removed elements; MemoryError for an output that is too large.
     """
     return pad(MODES, data, pads, constant_value, mode=mode)
 

@@ -114,7 +114,7 @@ def is_nan(x: Array) -> NDArray[np.bool_]:
 
 
 def with_nan_as_read(x: Array, axes: int | Axes) -> Array:
-    """Return what the maximum along `axes` is taken of: NAN_IN_MAXIMUM.
+    """Return what the maximum along `axes` is taken of, where NaN is as NAN_IN_MAXIMUM reads it.
 
     If the maximum of NaN and a number is the number, NaN is −∞ where there is a number along the
     axes. If it is NaN, and without NaN, `x` is returned as it is.
@@ -140,7 +140,10 @@ def sum_of_shares(x: Array, axes: Axes) -> Array:
 
 
 def maximum_of_all(x: Array, axes: Axes) -> Array:
-    """Return the maximum of each channel along `axes`, kept; beside NaN: NAN_IN_MAXIMUM."""
+    """Return the maximum of each channel along `axes`, which are kept with length 1.
+
+    Of NaN and numbers it is NaN or the largest number: NAN_IN_MAXIMUM.
+    """
     return xp.max(with_nan_as_read(x, axes), axis=axes, keepdims=True)
 
 
@@ -169,9 +172,9 @@ def spatial_axes(X: Array) -> Axes:
 def global_pool(reduce: Callable[[Array, Axes], Array], X: Array) -> Array:
     """Return each channel of X, N×C×D1×…×Dn, reduced to one element, N×C×1×…×1.
 
-    reduce: the mean or the maximum along axes, which are kept; beside NaN the maximum follows
-    NAN_IN_MAXIMUM. Raises InvalidNode for X of rank below 3; NotSupported if a spatial axis is
-    empty.
+    reduce: the mean or the maximum along axes, which are kept; of NaN and numbers the maximum is
+    NaN or the largest number, NAN_IN_MAXIMUM. Raises InvalidNode for X of rank below 3;
+    NotSupported if a spatial axis is empty.
     """
     return reduce(X, spatial_axes(X))
 
@@ -224,12 +227,13 @@ class Attributes:
     ceil_mode: bool
 
     def windows_over(self, X: Array, open_sizes: Collection[Ruling]) -> Windows:
-        """Return the windows over X, N×C×D1×…×Dn, in the number that `windows_of` gives.
+        """Return the windows over X, N×C×D1×…×Dn, in the number that the attributes give.
 
-        open_sizes: the rulings that decide about sizes for this operator. Raises InvalidNode for X
-        of rank below 3, lists of another length than its spatial axes need, kernels, strides and
-        dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad or ceil_mode, and
-        where no window fits; MemoryError for an output that is too large.
+        open_sizes: the rulings that decide for this operator if an output of size 0 or less is
+        empty or refused, and the like. Raises InvalidNode for X of rank below 3, lists of another
+        length than its spatial axes need, kernels, strides and dilations below 1, pads below 0 or
+        beside an auto_pad, an unknown auto_pad or ceil_mode, and where no window fits; MemoryError
+        for an output that is too large.
         """
         return windows_of(
             X.shape,
@@ -270,8 +274,8 @@ def started_within(windows: Windows) -> Windows:
 def rounded_up_if_valid(windows: Windows, attributes: Attributes) -> Windows:
     """Return the windows over the input, in the number that VALID with ceil_mode has.
 
-    Where that would be more if sizes are rounded up, it is either one: VALID_UNDER_CEIL_MODE. Of
-    other attributes the windows are returned as they are.
+    Where rounding the size up gives one more, that one counts or not: VALID_UNDER_CEIL_MODE.
+    Without ceil_mode or VALID the windows are returned as they are.
     """
     if attributes.auto_pad != "VALID" or not attributes.ceil_mode:
         return windows
@@ -318,14 +322,14 @@ def average_pool(
 
     "divided by the number of elements (exclude pad when attribute count_include_pad is zero)". What
     hangs over the end under ceil_mode is no pixel that was added, and never counts. divisor: makes
-    the numbers of elements. since: the version whose text decides. How many windows there are may
-    follow readings, see `windows_of_means`; the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
+    the numbers of elements. since: the version whose text decides. Readings decide if last windows
+    count that start in the padding at the end or that rounding up adds, see `windows_of_means`, and
+    if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
 
-    Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
-    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
-    and where no window fits. Raises NotSupported, while judging,
-    for a window that starts before the padding at the end and holds padding alone, if padding does
-    not count; MemoryError for an output that is too large.
+    Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
+    need or too small, pads beside an auto_pad, an unknown auto_pad, and where no window fits.
+    Raises NotSupported, while judging, for a window that starts before the padding at the end and
+    holds padding alone, if padding does not count; MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -358,13 +362,14 @@ def average_pool(
 def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
     """Return the windows of AveragePool, in the number that the readings in force give.
 
-    "Sliding windows that would start in the right padded region are ignored" is of version 22, and
-    of ceil_mode; before, and without it, DROPPED_WINDOW and COUNTED_WINDOW decide. An output of
-    size 0 is empty or refused, NO_WINDOW_FITS; and see VALID_UNDER_CEIL_MODE before version 11,
-    ROUNDED_DOWN in it.
+    A last window that starts in the padding at the end is dropped with ceil_mode since version 22;
+    before, and without ceil_mode, it is dropped or counted: DROPPED_WINDOW, COUNTED_WINDOW. An
+    output of size 0 is empty or refused: NO_WINDOW_FITS. Sizes are rounded up or not for VALID with
+    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in it,
+    ROUNDED_DOWN.
 
     Raises InvalidNode for attributes that do not fit X, and where no window fits; MemoryError for
-    an output that is too large: see `Attributes.windows_over`.
+    an output that is too large.
     """
     windows = attributes.windows_over(X, (NO_WINDOW_FITS,))
     if since < 11:
@@ -428,17 +433,18 @@ def max_pool(
 ) -> tuple[Array, ...]:
     """Return the maximum of each window over X, N×C×D1×…×Dn, and if asked for its index.
 
-    Both have the shape N×C×O1×…×On. maxima: computes them from the windows; see `maxima_of_windows`
-    for NaN and ties. since: the version whose text decides. outputs: 2 if the node has indices. How
-    many windows there are may follow NO_WINDOW_FITS and, before version 12, VALID_UNDER_CEIL_MODE.
-    From version 22 on with ceil_mode, windows that start in the padding at the end are dropped.
+    Both have the shape N×C×O1×…×On. maxima: computes them; of NaN and numbers either counts,
+    NAN_IN_MAXIMUM, and of two equal maxima the first or last has the index, INDEX_OF_TIES. since:
+    the version. outputs: 2 if the node has indices. An output of size 0 is empty or refused,
+    NO_WINDOW_FITS; sizes of VALID with ceil_mode before version 12 are rounded up or not,
+    VALID_UNDER_CEIL_MODE. Since version 22, under ceil_mode, windows that start in the padding at
+    the end are dropped.
 
-    Raises InvalidNode for X of rank below 3, lists of another length than its spatial axes need,
-    kernels, strides and dilations below 1, pads below 0 or beside an auto_pad, an unknown auto_pad,
-    ceil_mode or storage_order, and where no window fits. Raises NotSupported for a window of
-    padding alone, and for indices in version 1; while judging, also for a window that starts in the
-    padding at the end before version 22 or without ceil_mode, and for more than two equal maxima
-    with indices. Raises MemoryError for an output that is too large.
+    Raises InvalidNode for X of rank below 3, attributes of wrong lengths or too small, pads beside
+    an auto_pad, an unknown auto_pad, ceil_mode or storage_order, and where no window fits. Raises
+    NotSupported for a window of padding alone, and indices in version 1; while judging, also for
+    one that starts in the padding at the end before version 22 or without ceil_mode, and indices of
+    more than two equal maxima. Raises MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -467,10 +473,10 @@ def maxima_of_windows(
 ) -> tuple[Array, ...]:
     """Return the maxima (Y,) or, of two outputs, Y and where they are in X as a list, int64.
 
-    windows: each with an element. Beside NaN: NAN_IN_MAXIMUM. The index is that of the first or of
-    the last of equal elements, INDEX_OF_TIES; `storage_order` 1 counts by columns:
-    INDEX_BY_COLUMNS. Raises NotSupported, while judging, for the index of more than two equal
-    maxima.
+    windows: each with an element. Of NaN and numbers the maximum is NaN or the largest number,
+    NAN_IN_MAXIMUM. The index is that of the first or of the last of equal elements, INDEX_OF_TIES;
+    `storage_order` 1 counts by columns of each plane or of the whole tensor, INDEX_BY_COLUMNS.
+    Raises NotSupported, while judging, for the index of more than two equal maxima.
     """
     batch, channels, *lengths = X.shape
     size = prod(lengths)
@@ -542,7 +548,7 @@ def indices_in_list(
 def maxima_by_axes(
     X: Array, windows: Windows, storage_order: int, outputs: int
 ) -> tuple[Array, ...]:
-    """Return the maxima along one axis after the other, with NaN as the maximum.
+    """Return the maxima (Y,), taken along one axis after the other; NaN where a window holds NaN.
 
     X: a plain array. Of two outputs it is what `maxima_of_windows` gives, which raises
     NotSupported, while judging, for the index of more than two equal maxima.

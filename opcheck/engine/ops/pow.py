@@ -21,9 +21,11 @@ SURE_DISTANCE = 2.0**-18
 def power(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`; x and y broadcast.
 
-    Of integers x the fraction is cut off, as casts do it. Of floats, a fraction as exponent makes
-    NaN of a negative x. Raises NotSupported where the text does not decide how a power of integers
-    is rounded; see `integer_power`.
+    Of floats, a fraction as exponent makes NaN of a negative x; x^0 and 1^y are 1, of NaN too. Of
+    integers x the fraction is cut off, as casts do it, so that 2^-1 is 0. Raises NotSupported for
+    integers x where the text does not define the result: powers that the type of `x` does not hold,
+    0 to a negative power, a floating y that is NaN or gives more than 2^24, and powers so near to a
+    whole number that rounding may reach it.
     """
     if x.dtype.kind not in "iu":
         return xp.pow(x, y)
@@ -58,10 +60,12 @@ def integer_power(x: Array, y: Array) -> Array:
 
 @OP.alternative("with the exponent in the base's type", build=versions)
 def power_in_one_type(x: Array, y: Array) -> Array:
-    """Return `power` with y rounded to the type of `x`, if x is a float of another type than y.
+    """Return x^y in the type of `x`, with y rounded to that if x is a float of another type.
 
     Of integers x it is `power` itself: y rounded would turn 9^0.5 into 9^0. Raises NotSupported for
-    powers of integers as `integer_power` does.
+    integers x and powers that the type of `x` does not hold, 0 to a negative power, a floating y
+    that is NaN or gives more than 2^24, and powers so near to a whole number that rounding may
+    reach it.
     """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)
@@ -71,9 +75,12 @@ def power_in_one_type(x: Array, y: Array) -> Array:
 
 @OP.alternative("where powers are products of many factors", build=versions)
 def power_by_products(x: Array, y: Array) -> Array:
-    """Return `power`, for whole y with the errors of |y| factors, where each product is rounded.
+    """Return x^y in the type of `x`, with the errors of |y| factors where y is a whole number.
 
-    Raises NotSupported for powers of integers as `integer_power` does.
+    The values are those of `power`; each product adds a rounding to the error. Raises NotSupported
+    for integers x and powers that the type of `x` does not hold, 0 to a negative power, a floating
+    y that is NaN or gives more than 2^24, and powers so near to a whole number that rounding may
+    reach it.
     """
     times = xp.values_of(y)
     return xp.inexact(power(x, y), np.where(times % 1 == 0, np.abs(times), 0))

@@ -221,10 +221,10 @@ def places_of(elements: Sequence[Any], keys: Sequence[Any], *, takes_first: bool
 
 
 def places_among_equal(elements: Sequence[Any], keys: Sequence[Any]) -> Places:
-    """Return the place of each element in the list of keys, of which two may be equal: EQUAL_KEYS.
+    """Return the place of each element in the list of keys, of which two may be equal.
 
-    -1 stands for what is no key. Raises InvalidNode for equal keys by one of the readings; by the
-    others the last or the first counts.
+    -1 stands for what is no key. Of equal keys the last or the first counts, by EQUAL_KEYS. Raises
+    InvalidNode for them if it refuses them.
     """
     if len(set(keys)) == len(keys):
         return places_of(elements, keys)
@@ -249,10 +249,10 @@ def converted(
 ) -> NDArray[Any]:
     """Return an integer for each text in `X`, or a text for each integer, in the shape of X.
 
-    A text and an integer of the same place belong together; of equal ones see EQUAL_KEYS. What is
-    not in its list has the default of the other kind. stated: the attributes that the node has;
-    "One and only one of the 'default_*' attributes must be defined" is read in two ways:
-    NOT_ONE_DEFAULT.
+    A text and an integer of the same place belong together; of equal ones the last or the first
+    counts, or they are refused: EQUAL_KEYS. What is not in its list has the default of the other
+    kind. stated: the attributes that the node has; unless that is exactly one default, X's type
+    decides which counts, or the node is refused: NOT_ONE_DEFAULT.
 
     Raises InvalidNode by these readings: for two defaults or none, and for equal keys.
     """
@@ -281,9 +281,10 @@ def category(
 ) -> NDArray[Any]:
     """Return the integer of each text, or the text of each integer, in the shape of X.
 
-    X: texts or int64, [N, C] or [C]. A text and an integer of one place belong together, and what
-    is in no list has the default of the other kind; see `converted` for EQUAL_KEYS and
-    NOT_ONE_DEFAULT.
+    X: texts or int64, [N, C] or [C]. A text and an integer of one place belong together, what is in
+    no list has the default of the other kind; of equal ones the last or the first counts,
+    EQUAL_KEYS. stated: the attributes that the node has; two defaults or none are accepted or
+    refused, NOT_ONE_DEFAULT.
 
     Raises InvalidNode for lists of different lengths, for other ranks, and by these readings;
     NotSupported for no categories.
@@ -316,8 +317,10 @@ def label_1(
     """Return the place of each text in the list of classes, or the text at each place.
 
     X: texts or int64 of any shape, which the output has too. What is no class or no place has the
-    default of the other kind. Raises NotSupported for no classes; InvalidNode by the readings of
-    EQUAL_KEYS, for equal classes, and of NOT_ONE_DEFAULT.
+    default of the other kind. stated: the attributes that the node has. Of equal classes the last
+    or the first counts, or they are refused, EQUAL_KEYS; two defaults or none are accepted or
+    refused, NOT_ONE_DEFAULT. Raises NotSupported for no classes; InvalidNode by readings that
+    refuse.
     """
     if not classes_strings:
         raise_unspecified("no classes")
@@ -345,7 +348,7 @@ def as_keys(x: NDArray[Any], *, any_nan: bool) -> list[Any]:
 
 
 def keys_and_values(X: NDArray[Any], attributes: Attributes) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lists of keys and of values, both [n]; see `only_list`.
+    """Return the lists of keys and of values, both [n], in their dtypes.
 
     Raises InvalidNode unless there is exactly one keys_* and one values_* attribute, they are lists
     as long as each other, and the keys are of the type of `X`.
@@ -364,11 +367,11 @@ def label_2(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[
     """Return the i-th value of values_* for what equals the i-th key of keys_*, in the shape of X.
 
     "For key look-up, bit-wise comparison is used": 0 and -0 differ, and so may two NaN. What is no
-    key has the default; of equal keys the last or the first counts, or they are refused:
-    EQUAL_KEYS.
+    key has the default for values of this type, as stated or ONNX's own; of equal keys the last or
+    the first counts, or they are refused: EQUAL_KEYS.
 
     Raises InvalidNode unless there is one list of keys, of the type of X, and one of values as
-    long, and by EQUAL_KEYS.
+    long, and for equal keys if EQUAL_KEYS refuses them.
     """
     X = bare(X)
     keys, values = keys_and_values(X, attributes)
@@ -383,12 +386,12 @@ def label_4(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[
 
     "Float keys with value 'NaN' match any input 'NaN' value regardless of bit value. If a key is
     repeated, the last key takes precedence." 0 and -0 are one key or two: ZEROS_AS_KEYS. What is no
-    key has the default: see `default_of`.
+    key has the default: that of default_tensor, else that for a list of the values' type.
 
     Raises InvalidNode unless there is one list of keys, of the type of X, and one of values as
-    long, for a default_tensor of another type or size than one value, and by the readings of
-    `default_of`. Raises NotSupported, while judging, for a default in a tensor and another one
-    beside it.
+    long, for a default_tensor of another type or size than one value (RANK_OF_DEFAULT: another rank
+    than 1), and for a list's default beside values_tensor, if DEFAULT_OF_ANOTHER_FORM refuses it.
+    Raises NotSupported, while judging, for a default in a tensor and another one beside it.
     """
     X = bare(X)
     keys, values = keys_and_values(X, attributes)
@@ -406,10 +409,11 @@ def label_4(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[
 def default_of(dtype: np.dtype[Any], attributes: Attributes, stated: Collection[str]) -> Any:
     """Return the value for what is no key, in the values' dtype.
 
-    It is that of default_tensor. Without one it is the default that goes with a list of this dtype,
-    which matches a tensor perhaps: DEFAULT_OF_ANOTHER_FORM. Else it is "{"_Unused"} if values_* has
-    string type, {-1} if values_* has integral type, and {-0.f} if values_* has float type". stated:
-    the attributes that the node has.
+    It is that of default_tensor. Without one it is default_string, default_int64 or default_float,
+    by the dtype; if the values are a tensor, that is accepted, left out or refused:
+    DEFAULT_OF_ANOTHER_FORM. Else it is "{"_Unused"} if values_* has string type, {-1} if values_*
+    has integral type, and {-0.f} if values_* has float type". stated: the attributes that the node
+    has.
 
     Raises InvalidNode for a default_tensor of another type, of other than one element, or by
     RANK_OF_DEFAULT of another rank than 1, and by DEFAULT_OF_ANOTHER_FORM. Raises NotSupported,
@@ -480,8 +484,8 @@ def imputed(
     replaced value, are those of the kind of X, floats or int64s. NaN equals NaN.
 
     Raises InvalidNode without values of that kind, for scalars, for other numbers of values than 1
-    and F, for integers that the type of X does not hold, and by the readings of MORE_THAN_TWO_AXES
-    and, of both lists, VALUES_OF_BOTH_KINDS.
+    and F, for integers that the type of X does not hold, for more than two axes if
+    MORE_THAN_TWO_AXES refuses them, and for lists of both kinds if VALUES_OF_BOTH_KINDS does.
     """
     values: tuple[Any, ...] | None
     others: tuple[Any, ...] | None
@@ -509,9 +513,10 @@ def imputed(
 
 
 def cast_to_integers(X: Array) -> NDArray[np.int64]:
-    """Return floats as int64; fractions are cut off, or rounded in two ways: CAST_OF_FRACTIONS.
+    """Return floats as int64; fractions are cut off, or rounded, with ties to even or away from 0.
 
-    Raises NotSupported for NaN, infinities and other numbers that int64 does not hold.
+    Which of these, CAST_OF_FRACTIONS decides. Raises NotSupported for NaN, infinities and other
+    numbers that int64 does not hold.
     """
     if not (np.abs(X) < 2.0**63).all():
         raise_unspecified("casts of numbers that int64 does not hold")
@@ -537,12 +542,14 @@ def one_hot(
     """Return for each element a row of zeros with a 1 at its category, in float32.
 
     X: of any shape; texts or numbers, as the categories are. Returns [*X.shape, number of
-    categories]. Floats are cast to integers: CAST_OF_FRACTIONS. Of equal categories both, the first
-    or the last have the 1, or they are refused: EQUAL_CATEGORIES.
+    categories]. Floats are cast to integers, cut off or rounded with ties to even or away from 0:
+    CAST_OF_FRACTIONS. Of equal categories both, the first or the last have the 1, or they are
+    refused: EQUAL_CATEGORIES.
 
     Raises InvalidNode unless exactly one list of categories is given, of the kind of X, for an
-    element that is no category with `zeros` 0 (with 1 its row is all zeros), and by
-    EQUAL_CATEGORIES. Raises NotSupported for floats that int64 does not hold, NaN among them.
+    element that is no category with `zeros` 0 (with 1 its row is all zeros), and for equal
+    categories if they are refused. Raises NotSupported for floats that int64 does not hold, NaN
+    among them.
     """
     cats = only_list({"cats_int64s": cats_int64s, "cats_strings": cats_strings}, "cats_")
     reject((cats.dtype == object) != (X.dtype == object), f"cats of {cats.dtype} for {X.dtype}")
@@ -582,8 +589,8 @@ def scaled(X: Array, *, offset: tuple[float, ...] | None, scale: tuple[float, ..
     FEATURES_WITHOUT_BATCH.
 
     Raises InvalidNode for different numbers of offsets and scales, for other numbers than 1 and F,
-    and by FEATURES_WITHOUT_BATCH. Raises NotSupported without an offset or a scale, and for other
-    ranks if there is a pair for each feature.
+    and for [F] if FEATURES_WITHOUT_BATCH refuses it. Raises NotSupported without an offset or a
+    scale, and for other ranks if there is a pair for each feature.
     """
     if offset is None or scale is None:
         raise_unspecified("no offset, or no scale")
@@ -646,8 +653,8 @@ def normalized(of_squares: Callable[[Array, Array], Array], X: Array, *, norm: s
 
     X: [N, C] or [C], of any numeric type. The result is float32, in the shape of X. `of_squares`
     computes L2 from x and the sum of its squares. "In all modes, if the divisor is zero, Y == X."
-    With negative elements the norms may be those of magnitudes: NORM_OF_MAGNITUDES. The maximum
-    beside NaN: NAN_IN_MAXIMUM.
+    With negative elements the norms are as the formulas have it, or those of magnitudes:
+    NORM_OF_MAGNITUDES. The maximum of NaN and numbers is NaN or the largest number: NAN_IN_MAXIMUM.
 
     Raises InvalidNode for another norm than MAX, L1 and L2, and for other ranks.
     """

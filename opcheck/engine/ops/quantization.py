@@ -164,15 +164,14 @@ def check_castable(dtype: DType | None) -> None:
 def cast_to(x: Array, dtype: DType) -> Array:
     """Return `x`, a plain array, in another type.
 
-    Floats are rounded to nearest, ties to even, and infinite where they are out of range: NaN in a
-    type without infinities, the largest number in one without NaN. To integers they are cut off;
-    where these cannot hold them, the text does not define the result, and they come out as the
-    nearest end (of types of 4 and 2 bits, their lowest bits), NaN as 0. Integers keep their lowest
-    bits. To booleans all but 0 is true, NaN too.
+    Floats are rounded to nearest, ties to even; out of range they are infinite, NaN in a type
+    without infinities, the largest number in one without NaN, where NaN is a zero. To integers
+    fractions are cut off; what does not fit is, undefined by the text, the nearest end (of 4 and 2
+    bits the lowest bits), NaN 0. Integers wrap around. To booleans all but 0 is true, NaN too.
 
-    Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
-    does not define: without a number, as booleans, and as integers with fractions or out of range.
-    Raises it, while judging, for floats as texts.
+    Raises NotSupported for complex and unknown types; from booleans to texts; from texts to
+    booleans, without a number, and to integers with a fraction or out of range; while judging, from
+    floats to texts.
     """
     own = dtypes.of(x)
     check_castable(own)
@@ -248,9 +247,11 @@ def as_float64(x: Array) -> Array:
 def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Array:
     """Return numbers of float64 in a type of 8 bits or less, to nearest, ties to even.
 
-    To float8e8m0 they are rounded as `round_mode` has it, and what is out of range is NaN. In all
-    types it is the nearest end if they `saturate`; the text does not define this for types that are
-    not of 8 bits. Raises InvalidNode for an unknown round_mode of float8e8m0.
+    Out of range, infinities too, they become the nearest end if `saturate` is not 0. Otherwise they
+    become infinite, NaN in a type without infinities, the largest number in one without NaN. For
+    types of less than 8 bits the text does not define it. NaN stays NaN. To float8e8m0, powers of
+    two above 0, they are rounded by `round_mode`. Raises InvalidNode for an unknown round_mode of
+    float8e8m0.
     """
     low, high = limits(dtype)
     is_outside = (x < low) | (x > high)
@@ -283,9 +284,10 @@ def power_of_two(x: Array, round_mode: str) -> Array:
 def by_the_table(x: Array, target: Target) -> Array:
     """Return numbers of float64 in a type of 8 bits or less, as the tables of Cast have it.
 
-    See `to_minifloat` for what is out of range. Before version 24 an infinity that saturates
-    becomes the largest number or NaN in types that end with fnuz: INFINITIES_WITHOUT_SIGNED_ZEROS.
-    Raises InvalidNode for an unknown round_mode of float8e8m0.
+    Out of range they become the nearest end if the target saturates; else infinite, or NaN in a
+    type without infinities. Before version 24 an infinity that saturates becomes the largest number
+    or NaN in types that end with fnuz: INFINITIES_WITHOUT_SIGNED_ZEROS. Raises InvalidNode for an
+    unknown round_mode of float8e8m0.
     """
     y = to_minifloat(x, target.dtype, target.saturate, target.round_mode)
     is_open = target.saturate and not target.text.infinities and target.dtype.name.endswith("fnuz")
@@ -330,8 +332,8 @@ def numbers_of_texts(x: Array, dtype: DType) -> Array:
 def nearest_float64(text: str) -> float:
     """Return the float64 next to the number that a text represents; cached.
 
-    INF, +INF and NaN are read in any case, and -INF in this one. Raises NotSupported for a text
-    that is no number, plain or scientific.
+    A number that is too large is infinite. INF, +INF and NaN are read in any case, and -INF in this
+    one. Raises NotSupported for a text that is no number, plain or scientific.
     """
     if text == "-INF":
         return -np.inf
@@ -397,15 +399,16 @@ CAST_LIKE = operator("CastLike", exact=True)
 
 
 def cast(input: Array, target: Target) -> Array:
-    """Return the elements in another type, by the text's rules and tables.
+    """Return the elements in the target's type, by the text's rules and tables.
 
-    input: of any kind of numbers; those with bounds stay so. What the texts leave open about
-    integers and fractions follows readings: see `by_the_readings` and `by_the_table`.
+    input: of any kind of numbers; those with bounds keep them. Open: if integers out of range wrap
+    or saturate (INTEGERS_OUT_OF_RANGE), fractions are cut off or rounded to 4 and 2 bits
+    (FRACTIONS_TO_FEW_BITS), and infinities are NaN in fnuz types (INFINITIES_WITHOUT_SIGNED_ZEROS).
 
-    Raises NotSupported for complex numbers, for booleans as texts, and for texts that the standard
-    does not define (see `cast_to`); while judging, also for floats as texts, and where `is_decided`
-    is False: for numbers out of range of a target for which the text has no rule. Raises
-    InvalidNode for an unknown round_mode of float8e8m0.
+    Raises NotSupported for complex numbers, from booleans to texts, and from texts to booleans and
+    without a number of the type; while judging, also for floats as texts, and for what the target
+    does not hold and the text has no rule for. Raises InvalidNode for an unknown round_mode of
+    float8e8m0.
     """
     dtype = target.dtype
     check_castable(dtype)
@@ -428,9 +431,10 @@ def cast(input: Array, target: Target) -> Array:
 def by_the_readings(x: Array, own: DType | None, target: Target) -> Array:
     """Return `x` such that converting it to integers follows the readings in force.
 
-    own: the type of x, None if ONNX has none. Before version 13, integers out of range may
-    saturate, INTEGERS_OUT_OF_RANGE. On the way to less than 8 bits, fractions may be rounded before
-    they are cut off, FRACTIONS_TO_FEW_BITS. Otherwise it is `x` itself.
+    own: the type of x, None if ONNX has none. Before version 13, integers out of range stay, and
+    wrap around later, or saturate: INTEGERS_OUT_OF_RANGE. On the way to less than 8 bits, floats
+    stay, and are cut off later, or are rounded, ties to even: FRACTIONS_TO_FEW_BITS. Otherwise it
+    is `x` itself.
     """
     if own is None or not target.is_integer:
         return x
@@ -489,7 +493,11 @@ def is_decided(x: Array, target: Target) -> Mask:
 
 
 def saturation(saturate: int, dtype: DType) -> int:
-    """Return 1 if `saturate`, a flag, is set; it "only applies for float 8 conversion"."""
+    """Return the attribute `saturate` as a target has it: 0 or 1 for a type of floats of 8 bits.
+
+    It "only applies for float 8 conversion": for other types it is returned as it is. A number
+    other than 0 and 1 is taken for one of them, or raises InvalidNode: FLAG_OF_ANOTHER_NUMBER.
+    """
     if dtype.kind != "minifloat" or dtype.bits != 8:
         return saturate
     return int(flag("saturate", saturate))
@@ -521,10 +529,13 @@ def cast_versions(
 ) -> Array:
     """Return `input` in the type that `to` names, by a number or, in version 1, a word.
 
-    function: casts; see `cast`. saturate and round_mode concern types of 8 bits: see `Target`.
-    Raises what `cast` does: NotSupported for complex numbers and for texts without a defined
-    result; while judging, for what a type cannot hold where the text has no rule; InvalidNode for
-    an unknown round_mode of float8e8m0.
+    function: casts, as `cast` does. saturate: 1 if what is out of range of a float of 8 bits
+    becomes its nearest end. round_mode: up, down or nearest, of float8e8m0.
+
+    Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
+    no number of the type; while judging, also for floats as texts, and for what a type cannot hold
+    where the text has no rule. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
+    a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtypes.named(to)
     assert dtype is not None  # The schema refuses what names no type.
@@ -543,10 +554,12 @@ def cast_like_versions(
 ) -> Array:
     """Return `input` in "a data type … that is the same as that of the second input".
 
-    target_type: only its type counts. function: casts; see `cast`. Raises what `cast` does:
-    NotSupported for complex numbers and for texts without a defined result; while judging, for what
-    a type cannot hold where the text has no rule; InvalidNode for an unknown round_mode of
-    float8e8m0.
+    target_type: only its type counts. function: casts, as `cast` does.
+
+    Raises NotSupported for complex numbers, from booleans to texts, and from texts that represent
+    no number of the type; while judging, also for floats as texts, and for what a type cannot hold
+    where the text has no rule. Raises InvalidNode for an unknown round_mode of float8e8m0, and for
+    a `saturate` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.
     """
     dtype = dtype_of(target_type)
     assert dtype is not None
@@ -608,14 +621,14 @@ def spread(
 ) -> tuple[Array, Array]:
     """Return the scale and the zero point of each element of `x`, which broadcast to it.
 
-    x: any shape. scale and zero (or None, which stays None): [] or [1], one for all; [D_axis], one
-    for each entry of the axis; or as x, but for `block_size` elements of the axis one. `axis` None:
-    a scalar alone, as version 10 has it. blocks: finds the scale of each place of the axis.
+    scale and zero (None stays None): [] or [1], one for all; [D_axis], one for each entry of the
+    axis; or as x, but for `block_size` elements of the axis one. `axis` None: a scalar alone, as in
+    version 10. blocks: finds the scale of each place of the axis.
 
-    Raises InvalidNode for other shapes, for a zero point of another shape than the scale, but []
-    and [1] may mix, and for an axis out of range. Refused or allowed are a scale [1],
-    ONE_ELEMENT_AS_A_SCALAR; with one for all, an axis that x does not have, UNUSED_AXIS; axis 1 of
-    a vector, AXIS_OF_A_VECTOR; and blocks beside a scale for each entry, UNUSED_BLOCK_SIZE.
+    Raises InvalidNode for other shapes, a zero point of another shape than the scale ([] and [1]
+    may mix), and an axis out of range. Readings also refuse what is allowed otherwise: a scale [1],
+    ONE_ELEMENT_AS_A_SCALAR; axes unused with one for all, UNUSED_AXIS; a vector's axis 1,
+    AXIS_OF_A_VECTOR; blocks beside a scale for each entry, UNUSED_BLOCK_SIZE.
     """
     shapes = {scale.shape} if zero is None else {scale.shape, zero.shape}
     if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
@@ -655,11 +668,11 @@ def check_scalars(
 
 
 def axis_of_scales(x: Array, scale: Array, axis: int) -> int:
-    """Return the axis from the front; a vector has no axis 1, the default: AXIS_OF_A_VECTOR.
+    """Return the axis of scales counted from the front; a vector's axis 1, the default, is axis 0.
 
     "When the rank of the input is 1, per-tensor quantization is applied, rendering the axis
     unnecessary in this scenario." Raises InvalidNode for an axis out of range, and for axis 1 of a
-    vector by one of the readings.
+    vector if AXIS_OF_A_VECTOR refuses it.
     """
     is_beyond_a_vector = scale.ndim == 1 and axis == 1 == x.ndim
     if is_beyond_a_vector and AXIS_OF_A_VECTOR.reading() == "first":
@@ -675,8 +688,8 @@ def along_axis(
     The text: "`y_scale` is a 1-D tensor of length `Di`". axis: counted from the front. The shape of
     `zero` is checked before; None stays None.
 
-    Raises InvalidNode if there are not as many scales as entries, and for a block_size other than 0
-    by one of the readings of UNUSED_BLOCK_SIZE.
+    Raises InvalidNode if there are not as many scales as entries, and for a block_size other than
+    0, else ignored, if UNUSED_BLOCK_SIZE refuses it.
     """
     if block_size and UNUSED_BLOCK_SIZE.reading() == "refused":
         raise InvalidNode(f"scales of rank 1 and blocks of {block_size}")
@@ -823,11 +836,12 @@ def dequantize_versions(
     block_size: int = 0,
     output_dtype: int = 0,
 ) -> Array:
-    """Return y = (x - x_zero_point) * x_scale in the shape of x; see `spread` for where scales lie.
+    """Return y = (x - x_zero_point) * x_scale in the shape of x.
 
-    "If `output_dtype` is not supplied then the output type is the same as `x_scale`." Without a
-    zero point it is 0; of int32 one that is not 0 is subtracted, ignored or refused:
-    ZERO_POINT_OF_INT32. has_axis: of all versions but 10, where the scale is a scalar alone.
+    x_scale and x_zero_point: one for all, one for each entry of `axis`, or for each block_size of
+    them; in version 10 (`has_axis` False) one for all. "If `output_dtype` is not supplied then the
+    output type is the same as `x_scale`." Without a zero point it is 0; of int32 one that is not 0
+    is subtracted, ignored or refused: ZERO_POINT_OF_INT32.
 
     Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
     than `spread` has, or of different ones, for an axis out of range, and by the readings of both.
@@ -965,8 +979,8 @@ def converted(q: Array, zero: Array, out: Target) -> Array:
     """Return saturate(q + y_zero_point), with q rounded to the nearest even, as numbers of `out`.
 
     q: quotients of any kind of numbers; zero: broadcasts to them. Of a type of floats the sum is
-    rounded, and out of range it is what Cast's table has: see `by_the_table`. What becomes of NaN
-    as an integer is not defined here; see `quantized`.
+    rounded; out of range it is the nearest end if `out` saturates, else infinite, or NaN in a type
+    without infinities. What becomes of NaN as an integer is not defined.
     """
     q = as_real_float64(q)
     if out.is_integer:
@@ -1038,7 +1052,7 @@ def ends_of(
     """Return what both ends of each quotient's error become, in float64.
 
     Each end has the output's shape. is_exact: a mask of the quotients without an error. convert:
-    see `quantized`.
+    makes numbers of `out` from quotients and the zero point.
     """
     q = quotient.with_rounding()
     error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
@@ -1151,11 +1165,12 @@ def quantize_versions(
     output_dtype: int = 0,
     precision: int = 0,
 ) -> Array:
-    """Return y = saturate((x / y_scale) + y_zero_point); see `spread` for where scales lie.
+    """Return y = saturate((x / y_scale) + y_zero_point), in the shape of x.
 
-    y has the shape of x and the type output_dtype, else that of the zero point, else uint8.
-    precision: the type to divide in, else that of the scale. saturate: concerns floats of 8 bits. A
-    NaN as an integer may be any number; `quantized` has that and what rounding decides.
+    y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
+    for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
+    of the scale. saturate: concerns floats of 8 bits. A NaN as an integer may be any number, and
+    what rounding decides either one.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a scale and zero
     point of shapes that `spread` does not have, for an axis out of range, and by its readings.
@@ -1476,7 +1491,8 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
     """Return y, uint8 in the shape of the quotients, by any zero point that is admitted.
 
     zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
-    results of any is admitted; see `admitted`.
+    results of any is admitted: the return value has it as `Indices`, unless one number each is
+    left.
     """
     points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]

@@ -173,9 +173,9 @@ class Factors:
 def less(x: Array, zero: Array, entries: Entries, place: Place = beside) -> Array:
     """Return x - zero_point, in int64 or float64, in the shape of x; x if there is no zero point.
 
-    entries: the axis of x that has a zero point for each entry; place: puts them there. Raises what
-    `beside` does: InvalidNode for a zero point that does not stretch to the entries, or by
-    SHAPE_OF_SCALES; while judging, NotSupported for one of each element.
+    entries: the axis of x that has a zero point for each entry; place: puts them there. Raises
+    InvalidNode for a zero point that does not stretch to the entries, or in another shape than the
+    text's if SHAPE_OF_SCALES refuses that; while judging, NotSupported for one of each element.
     """
     if zero is None:
         return wide(x)
@@ -258,7 +258,8 @@ def matmul_integer(
     """Return (A - a_zero_point) @ (B - b_zero_point) in int32; zero points of rows and columns.
 
     A, B: 8-bit integers, as numpy.matmul takes them. A zero point is a scalar, one for each row of
-    A or column of B, or None for 0. Other shapes that stretch follow SHAPE_OF_SCALES.
+    A or column of B, or None for 0. Other shapes that stretch are stretched or refused:
+    SHAPE_OF_SCALES.
 
     Raises InvalidNode for scalars A or B, for shapes that do not fit each other, and for zero
     points that do not stretch to the rows or columns. Raises NotSupported, while judging, for zero
@@ -287,9 +288,9 @@ def conv_integer(
     """Return the convolution of x - x_zero_point and w - w_zero_point, in int32.
 
     x: N×C×D1×…×Dn; w: M×C/group×k1×…×kn; the result: N×M×O1×…×On. x_zero_point is a scalar,
-    w_zero_point a scalar or [M], and None is 0; other shapes that stretch follow SHAPE_OF_SCALES.
-    Padding holds the zero point, and so 0 of the difference. Where no window fits, NO_WINDOW_FITS
-    and SIZE_BELOW_0 decide.
+    w_zero_point a scalar or [M], and None is 0; other shapes that stretch are stretched or refused:
+    SHAPE_OF_SCALES. Padding holds the zero point, and so 0 of the difference. Where no window fits,
+    the output is empty or refused: NO_WINDOW_FITS, SIZE_BELOW_0.
 
     Raises InvalidNode for shapes, attributes and zero points that do not fit each other, and by
     these readings. Raises NotSupported, while judging, for sums beyond 32 bits, which otherwise
@@ -421,7 +422,7 @@ def requantized(
     how: the steps, which mutants change. product: of both factors; onto: makes their scales
     broadcast to the sums. output: its scale and zero point, which are scalars; `x` is not used.
     bias: broadcasts to the sums, None for nothing. If `is_exact`, float32 holds sums and products
-    with powers of two, in any order. What rounding leaves open is admitted: see `quantized`.
+    with powers of two, in any order. What rounding leaves open is admitted, as `Indices`.
 
     Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
     their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has
@@ -509,7 +510,7 @@ def qlinear_matmul(
 
     a, b: as numpy.matmul takes them; their scales and zero points are scalars, or one for each row
     of a and column of b. y_scale, y_zero_point: of one element; y has the point's type. Other
-    shapes of scales that stretch follow SHAPE_OF_SCALES.
+    shapes of scales that stretch are stretched or refused: SHAPE_OF_SCALES.
 
     Raises InvalidNode if a and b do not fit each other, if a scale and its zero point have
     different shapes, or ones that do not stretch to the rows or columns, and if y_scale has several

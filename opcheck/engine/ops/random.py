@@ -185,8 +185,8 @@ def random_of_shape(
     time.
 
     Raises NotSupported for sizes below 0, for parameters that give no distribution (a scale below
-    0, low above high, infinities and NaN), and in a graph; MemoryError for an output that is too
-    large.
+    0, low above high, infinities and NaN), and in a graph, where other nodes would compute with
+    draws; MemoryError for an output that is too large.
     """
     if min(shape, default=0) < 0:
         raise_unspecified("sizes below 0")
@@ -211,7 +211,8 @@ def random_like(
     time.
 
     Raises InvalidNode for an output that is not of a floating type; NotSupported for parameters
-    that give no distribution (a scale below 0, low above high, infinities and NaN), and in a graph.
+    that give no distribution (a scale below 0, low above high, infinities and NaN), and in a graph,
+    where other nodes would compute with draws.
     """
     named = output_type(input, dtype)
     reject(named.kind != "float", f"an output of {named}; allowed: floats")
@@ -227,7 +228,7 @@ def bernoulli(
 
     They are of the type `dtype`, or of the input's if it is None. ones: decides from draws and
     probabilities which elements are 1. "All values in input have to be in the range:[0, 1]": raises
-    NotSupported for others and NaN, and in a graph.
+    NotSupported for others and NaN, and in a graph, where other nodes would compute with draws.
     """
     probabilities = xp.values_of(input)
     # Of NaN neither comparison is true.
@@ -254,8 +255,8 @@ def multinomial(
     classes: makes outcomes of draws and these. seed: None for others each time.
 
     Raises InvalidNode for another rank than 2; NotSupported for less than one sample, for a batch
-    of which no outcome is possible, or one is infinitely likely or NaN, and in a graph; MemoryError
-    for an output that is too large.
+    of which no outcome is possible, or one is infinitely likely or NaN, and in a graph, where other
+    nodes would compute with draws; MemoryError for an output that is too large.
     """
     reject(input.ndim != 2, f"input of rank {input.ndim}; allowed: 2")
     logarithms = xp.values_of(input)
@@ -278,7 +279,8 @@ def dropout_1(drop: Drop, data: Tensor, *, is_test: int, ratio: float, outputs: 
 
     Raises NotSupported if the mask is asked for, which has no type that it could be compared in; in
     training for a ratio that is not at least 0 and below 1, for infinities, NaN and overflow in
-    what is dropped, for types of 8 bits that cannot hold the output, and in a graph.
+    what is dropped, for types of 8 bits that cannot hold the output, and in a graph, where other
+    nodes would compute with draws.
     """
     if outputs > 1:
         raise_unspecified("the mask")

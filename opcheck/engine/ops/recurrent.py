@@ -287,7 +287,8 @@ class Step:
     def peephole(self, k: int, C: Tensor) -> Tensor | None:
         """Return P (.) C of peephole `k`, in the shape of C, [batch_size, hidden_size].
 
-        Without peepholes None; or, if C has an infinity, perhaps 0 (.) C: LEFT_OUT_PEEPHOLES.
+        Without peepholes it is None, no term; or, if C has an infinity, 0 (.) C by the other
+        reading of LEFT_OUT_PEEPHOLES, with NaN there.
         """
         if self.peepholes:
             return self.peepholes[k] * C
@@ -315,7 +316,9 @@ def sum_of_products(x: Tensor, weights: Tensor, addend: Tensor | None = None) ->
 def lstm_step(step: Step) -> tuple[Tensor, Tensor]:
     """Return H_t and C_t: Ct = ft (.) Ct-1 + it (.) ct, Ht = ot (.) h(Ct).
 
-    Both are [batch_size, hidden_size]. With input_forget it and ft add up to 1: COUPLED_GATES.
+    Both are [batch_size, hidden_size]. With input_forget ft is 1 - it, or it is 1 - ft:
+    COUPLED_GATES. Without peepholes an infinite C_{t-1} has no effect on gates, or makes NaN:
+    LEFT_OUT_PEEPHOLES.
     """
     return lstm_with(step)
 
@@ -333,9 +336,9 @@ def lstm_with(
     """Return H_t and C_t, each [batch_size, hidden_size].
 
     The options are what mutants do otherwise. The gates stand in the order i, o, f, c in W and R,
-    the peepholes in the order i, o, f. With input_forget, the flag, one of the gates i and f is 1
-    less the other: COUPLED_GATES. What peepholes left out do with infinity: LEFT_OUT_PEEPHOLES.
-    output_activation: h unless it is given.
+    the peepholes in the order i, o, f. With input_forget, the flag, f is 1 less i, or i is 1 less
+    f: COUPLED_GATES. Peepholes that are left out are no term, or 0 times the cell, which makes NaN
+    of infinity: LEFT_OUT_PEEPHOLES. output_activation: h unless it is given.
     """
     f, g, h = step.activations
     H, C = step.states
@@ -519,15 +522,15 @@ def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> t
     """Return Y, Y_h and, of LSTM, Y_c.
 
     Y: [seq_length, num_directions, batch_size, hidden_size]; the others: [num_directions,
-    batch_size, hidden_size]. With `layout` 1 batch_size comes first in all of them. since: the
-    version. Behind the end of a sequence Y may be anything. Further readings: TRANSPOSED_WEIGHTS
-    before version 7, COUPLED_GATES and LEFT_OUT_PEEPHOLES of LSTM.
+    batch_size, hidden_size]. With `layout` 1 batch_size comes first. Behind the end of a sequence Y
+    may be anything. since: the version; before 7 R is transposed or not, TRANSPOSED_WEIGHTS. The
+    last states after 0 steps are the initial ones, 0 or refused, NO_STEPS.
 
-    Raises InvalidNode for a direction or layout that does not exist, X, R or an initial state of
-    other than three axes, shapes that contradict each other or hidden_size, sequence_lens beyond
-    [0, seq_length], unknown activations or another number of them, and by the readings of NO_STEPS,
-    ACTIVATIONS_TOO_MANY and PLACE_OF_A_SCALE. Raises NotSupported for a clip that is negative or
-    NaN, and for an alpha or beta that has neither a value nor a default.
+    Raises InvalidNode for a direction, layout or activation that does not exist, shapes that
+    contradict each other or hidden_size, sequence_lens beyond [0, seq_length], another number of
+    activations, and by readings that refuse: NO_STEPS, ACTIVATIONS_TOO_MANY, PLACE_OF_A_SCALE.
+    Raises NotSupported for a clip that is negative or NaN, and an alpha or beta without a value and
+    a default.
     """
     attributes = checked_attributes(layer, since, attributes)
     tensors = time_first(checked_ranks(tensors), attributes.layout)
@@ -695,17 +698,19 @@ def activated(
 ) -> Tensor:
     """Return an activation of what `clip` leaves of its input.
 
-    scales: alpha and beta, where the function takes them. See `clipped` for clip and NaN.
+    scales: alpha and beta, where the function takes them. clip: the threshold on either side of 0,
+    None for none; NaN stays NaN, or becomes a limit.
     """
     return function(clipped(x, clip), **scales)
 
 
 def as_first_texts_read(R: Tensor, gates: int) -> Tensor:
-    """Return R so that its transpose is what the text multiplies by: TRANSPOSED_WEIGHTS.
+    """Return R as the text of versions 1 to 6 reads it: as it is, or with each gate transposed.
 
-    R: [num_directions, gates*hidden_size, hidden_size]. "Ht-1*Ri" in versions 1 to 6 is not
-    transposed, and "Ht-1*(Ri^T)" in later ones is. If each gate's matrix is symmetric, nothing
-    depends on it.
+    R: [num_directions, gates*hidden_size, hidden_size]; its transpose is multiplied by later.
+    "Ht-1*Ri" in versions 1 to 6 is not transposed, and "Ht-1*(Ri^T)" in later ones is:
+    TRANSPOSED_WEIGHTS decides which holds. If each gate's matrix is symmetric, nothing depends on
+    it.
     """
     count, _, hidden_size = R.shape
     squares = xp.values_of(R).reshape(count, gates, hidden_size, hidden_size)
@@ -799,9 +804,10 @@ def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Tensor, ...]
 
 
 def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Sequence[Tensor]:
-    """Return the last states, with those of a sequence without steps as NO_STEPS reads them.
+    """Return the last states of all sequences, of those without steps the initial states or 0.
 
-    They are the initial states, which stayed, or 0. lengths: [batch_size].
+    NO_STEPS decides which. states: [batch_size, hidden_size] each, the initial ones where no step
+    was made. lengths: [batch_size].
     """
     is_empty = (lengths == 0)[:, np.newaxis]
     if not is_empty.any() or NO_STEPS.reading() != "zero":
@@ -856,13 +862,13 @@ def lstm(
 ) -> tuple[Tensor, ...]:
     """Return Y, Y_h and Y_c of an LSTM; `Tensors` and `run` have the shapes.
 
-    layer: the steps, which mutants change; since: the version. input_forget, a flag, couples the
-    input and the forget gate: COUPLED_GATES. `output_sequence` decides nothing.
+    layer: the steps, which mutants change; since: the version. input_forget: if 1, the input and
+    the forget gate add up to 1. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
-            or activation that does not exist, and by readings that refuse: NO_STEPS and
-            PLACE_OF_A_SCALE.
+            or activation that does not exist, and by readings that refuse: NO_STEPS,
+            PLACE_OF_A_SCALE, FLAG_OF_ANOTHER_NUMBER (of input_forget).
         NotSupported: For a negative clip, and for an alpha or beta without a value and a
             default.
     """

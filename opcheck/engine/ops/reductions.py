@@ -73,18 +73,22 @@ def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the square root of the sum of x * x along `axis`, in the type of `x`; 0 of no values.
 
-    Floats whose squares leave the range follow RANGE_OF_THE_SUM: the root, or infinity. Raises
-    NotSupported for integers unless every root is a whole number.
+    Where a float's root is finite and its squares are not, it is the root or infinity:
+    RANGE_OF_THE_SUM. NaN gives NaN. The squares of integers and their sum wrap around before the
+    root: int8 [100, 0] gives 4. Raises NotSupported for integers unless every root is a whole
+    number.
     """
     y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
 
 
 def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """Return what `l2_norm` does, by a power 0.5 of floats, which need not be rounded rightly.
+    """Return the sum of x * x along `axis` to the power 0.5, in the type of `x`; 0 of no values.
 
-    RANGE_OF_THE_SUM decides where squares leave the range. Raises NotSupported for integers unless
-    every root is a whole number.
+    The power need not be rounded rightly, as a root is; integers take the root. NaN gives NaN.
+    Where a float's root is finite and its squares are not, it is the root or infinity:
+    RANGE_OF_THE_SUM. Squares of integers and their sum wrap around before the root; raises
+    NotSupported for integers unless every root is a whole number.
     """
     total = sum_of_squares(x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
@@ -92,10 +96,11 @@ def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def l2_norm_as_read(x: Array, y: Array) -> Array:
-    """Return `y`, a norm of `x`, in the type of `x`: RANGE_OF_THE_SUM.
+    """Return `y`, a norm of `x` in floats, in the type of `x`.
 
-    By that ruling a float is `y`, or infinite where its square leaves the range. Raises
-    NotSupported for integers `x` unless every `y` is a whole number.
+    A float stays, or by the other reading of RANGE_OF_THE_SUM becomes infinite where it is finite
+    and its square is not. Raises NotSupported for integers `x` unless every `y` is a whole number,
+    which NaN is not.
     """
     if is_integer(x):
         return as_integers(x, y, y % 1 == 0)
@@ -105,8 +110,8 @@ def l2_norm_as_read(x: Array, y: Array) -> Array:
 def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum along `axis`, in the type of `x`.
 
-    It is −inf of no values and of a sum of 0, and NaN of a sum below 0. Raises NotSupported for
-    integers unless every logarithm is 0.
+    Sums of integers wrap around. It is −inf of no values and of a sum of 0, and NaN of a sum below
+    0. Raises NotSupported for integers unless every logarithm is 0.
     """
     y = xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
     return as_integers(x, y, y == 0) if is_integer(x) else y
@@ -115,18 +120,20 @@ def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 def log_sum_exp(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum of e^x along `axis`, in the type of `x`.
 
-    It is −inf of no values. Where e^x leaves the range, RANGE_OF_THE_SUM decides: the logarithm, or
-    an infinity. Raises NotSupported for integers unless every logarithm is 0.
+    It is −inf of no values, and NaN where one is. Where the sum leaves the range of a float and its
+    logarithm does not, it is the logarithm, or ±∞: RANGE_OF_THE_SUM. Raises NotSupported for
+    integers unless every logarithm is 0.
     """
     y = xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=keepdims))
     return log_sum_exp_as_read(x, y)
 
 
 def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """Return what `log_sum_exp` does, with the maximum subtracted before and added after.
+    """Return ln(sum of e^(x − max)) + max along `axis`, in the type of `x`; −inf of no values.
 
-    Where the maximum is infinite or NaN nothing is subtracted. RANGE_OF_THE_SUM decides where e^x
-    leaves the range. Raises NotSupported for integers unless every logarithm is 0.
+    Where the maximum is infinite or NaN nothing is subtracted. Where the sum of e^x leaves the
+    range of a float and its logarithm does not, it is the logarithm, or ±∞: RANGE_OF_THE_SUM.
+    Raises NotSupported for integers unless every logarithm is 0.
     """
     if has_no_values(x, axis):
         return log_sum_exp(x, axis=axis, keepdims=keepdims)
@@ -138,10 +145,10 @@ def log_sum_exp_of_shifted(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def log_sum_exp_as_read(x: Array, y: Array) -> Array:
-    """Return `y`, the logarithm of a sum of e^x, in the type of `x`: RANGE_OF_THE_SUM.
+    """Return `y`, the logarithm of a sum of e^x in floats, in the type of `x`.
 
-    By that ruling a float is `y`, or infinite with its sign where the sum leaves the range. Raises
-    NotSupported for integers `x` unless every `y` is 0.
+    A float stays, or by the other reading of RANGE_OF_THE_SUM becomes ±∞ where it is finite and the
+    sum is infinite or 0 in its type. Raises NotSupported for integers `x` unless every `y` is 0.
     """
     if is_integer(x):
         return as_integers(x, y, y == 0)
@@ -169,7 +176,7 @@ def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
 
 def largest_element(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """Return the largest element along `axis`; NaN where one is, as "numpy" has it.
+    """Return the largest element along `axis`; NaN where one is.
 
     Of no values it is "minus infinity (if supported by the datatype) or the minimum value of the
     data type otherwise", which is False of booleans.
@@ -247,11 +254,11 @@ def as_integers(x: Array, y: Array, is_exact: Any) -> Array:
 
 
 def as_range_is_read(x: Array, y: Array, low: float, high: float) -> Array:
-    """Return `y`, a function of a sum of terms of `x`: RANGE_OF_THE_SUM.
+    """Return `y`, a function of a sum of terms of `x`, which may leave the type's range.
 
-    Where `y` is finite in the type of `x` and not in [low, high], the sum is out of range: `y`
-    remains by the first reading, and is infinite with the sign of that end by the other. NaN
-    remains.
+    That is so where `y` is finite in the type of `x` and not in [low, high]. There RANGE_OF_THE_SUM
+    reads: `y` stays ("scaled"), or is +∞ above `high` and −∞ below `low` ("out_of_range"). NaN
+    stays.
     """
     values = xp.values_of(y)
     is_above = (values > high) & (values <= largest_of(x))
@@ -368,9 +375,11 @@ def with_axes_as_input(
 
 
 def defines_no_values(doc: str) -> bool:
-    """Return True if a text states what no values make: version 11 does not, or 12 of extremes.
+    """Return True if the text of a version, its `doc`, states what reducing no values gives.
 
-    ReduceMean has "Reduction over an empty set of values yields undefined."
+    False for a text that does not mention an empty set, as those of version 11 do not (of ReduceMax
+    and ReduceMin version 12); and for ReduceMean: "Reduction over an empty set of values yields
+    undefined."
     """
     return "empty set of values yields" in doc and "values yields undefined" not in doc
 

@@ -201,9 +201,10 @@ def parts_of(roi: Array, count: int) -> list[Part]:
 def axes_by_scales(lengths: Sequence[int], parts: Sequence[Part], scales: Array) -> list[Axis]:
     """Return the axes by their scales and by the parts of them that count.
 
-    A part is scaled alone, or its axis as a whole: SCALED_PART. SIZE_IN_FLOAT32 decides on lengths
-    that float32 cuts off otherwise. Raises InvalidNode unless there is a scale above 0 for each
-    axis, MemoryError for an infinite one, NotSupported for a part that ends before it starts.
+    A part is scaled alone, or its axis as a whole: SCALED_PART. Lengths are cut off from exact
+    products, or from those of float32: SIZE_IN_FLOAT32. Raises InvalidNode unless there is a scale
+    above 0 for each axis, MemoryError for an infinite one, NotSupported for a part that ends before
+    it starts.
     """
     axes = []
     each_scale = checked_scales(scales, len(lengths), _LEAST_SCALE)
@@ -326,7 +327,8 @@ def tf_half_pixel_for_nn(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
 def step_within_a_part(axis: Axis) -> Fraction:
     """Return (end_x - start_x) * (length_original - 1) / (length_resized - 1).
 
-    It is below 0 for a part that ends before it starts; see `step_between_corners` for one element.
+    It is below 0 for a part that ends before it starts; 0 for an input of one element. The divisor
+    is 1 at least.
     """
     return step_between_corners(axis) * (axis.end_x - axis.start_x)
 
@@ -446,7 +448,8 @@ def is_power_of_2(n: int) -> bool:
 def coordinates_along(axis: Axis, transformation: str) -> Coordinates:
     """Return the coordinates by the transformation of this name, a key of TRANSFORMATIONS.
 
-    CORNERS_OF_ONE_ELEMENT decides for align_corners where the output has one element.
+    Of align_corners the only element of an output lies at the first, the middle or the last place
+    of the input: CORNERS_OF_ONE_ELEMENT.
     """
     transform = TRANSFORMATIONS[transformation]
     x_resized = np.arange(axis.length_resized, dtype=np.float64)
@@ -592,13 +595,18 @@ class Interpolation:
     least_stretch: int = 1
 
     def coordinates(self, axis: Axis) -> Coordinates:
-        """Return the coordinates along an axis; of align_corners: CORNERS_OF_ONE_ELEMENT."""
+        """Return the coordinates along an axis, of all elements of the output.
+
+        Of align_corners the only element lies at the first, the middle or the last place:
+        CORNERS_OF_ONE_ELEMENT.
+        """
         return coordinates_along(axis, self.coordinate_transformation_mode)
 
     def neighbors(self, axis: Axis) -> Neighbors:
         """Return the nearest elements along an axis, by `nearest_mode`.
 
-        Of align_corners, CORNERS_OF_ONE_ELEMENT decides for an output of one element.
+        Of align_corners the only element lies at the first, the middle or the last place:
+        CORNERS_OF_ONE_ELEMENT.
         """
         return self.coordinates(axis).neighbors(NEAREST_MODES[self.nearest_mode])
 
@@ -630,8 +638,8 @@ def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -
     """Return True if it does not matter which of two scales an axis has.
 
     Then the nearest elements are the same, or the coordinates and the stretch of averages are; with
-    tf_crop_and_resize also what is outside of the input. Of align_corners, CORNERS_OF_ONE_ELEMENT
-    decides for an output of one element.
+    tf_crop_and_resize also what is outside of the input. Of align_corners the only element lies at
+    the first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
     """
     coordinates = interpolation.coordinates(axis)
     others = interpolation.coordinates(other)
@@ -648,9 +656,9 @@ def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis
     """Return the axis with its scale as given, or that of its lengths: CUT_OFF_LENGTH.
 
     Where both have the same answer, nothing is open; nor for an empty output or one that copies the
-    input. Where they have not, the width of half_pixel_symmetric may be another one than that of
-    its scale: CUT_OFF_WIDTH. Of align_corners, CORNERS_OF_ONE_ELEMENT decides for an output of one
-    element.
+    input. With the scale of the lengths, output_width of half_pixel_symmetric stays the fraction,
+    or is the whole number too: CUT_OFF_WIDTH. Of align_corners CORNERS_OF_ONE_ELEMENT says where an
+    only element lies.
     """
     if not axis.length_resized or interpolation.coordinates(axis).copy_the_input:
         return axis
@@ -670,8 +678,10 @@ def resized_along(
 ) -> Array:
     """Return X with axis `number` resized; averages along all axes add up `terms` elements.
 
-    X itself is returned where nothing changes. NEARER_NEIGHBOR decides on the nearest of two where
-    float32 cannot tell, for X of other than real numbers; CORNERS_OF_ONE_ELEMENT on align_corners.
+    X itself is returned where nothing changes. Where float32 cannot tell which of two elements is
+    the nearest, either may be: for X of other than real numbers NEARER_NEIGHBOR says which. Of
+    align_corners the only element of an output lies at the first, the middle or the last place:
+    CORNERS_OF_ONE_ELEMENT.
 
     Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also if
     one is NaN or infinite.
@@ -720,8 +730,8 @@ def resized_axes(
     """Return all axes of X; "Non-specified dimensions are interpreted as non-resizable".
 
     `scales` or `sizes` is None, and each has a number for each of `axes`, which may count from the
-    back. `roi` of None is the whole; `policy` is for sizes. SCALED_PART and SIZE_IN_FLOAT32 decide
-    on lengths by scales.
+    back. `roi` of None is the whole; `policy` is for sizes. By scales a part is scaled alone or its
+    whole axis, SCALED_PART, exactly or in float32, SIZE_IN_FLOAT32.
 
     Raises InvalidNode for an axis out of range, a `roi` of another shape than [2 * n], another
     number of scales or sizes, a scale that is not above 0, a negative size; MemoryError for an
@@ -809,8 +819,9 @@ def resize(
 
     roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
     tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing.
-    Rulings decide on what is cut off or rounded: SIZE_IN_FLOAT32,
-    SCALED_PART, CUT_OFF_LENGTH, CUT_OFF_WIDTH, CORNERS_OF_ONE_ELEMENT, NEARER_NEIGHBOR.
+    Rulings decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of
+    cut-off lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on
+    the nearest, NEARER_NEIGHBOR.
 
     Raises InvalidNode for a value that an attribute does not have; for scales and sizes, or neither
     (EMPTY_SCALES: an empty one next to sizes); for no `roi` where it takes effect; for an axis out
@@ -862,10 +873,12 @@ def resize(
 def resize_10(resizing: Resizing, X: Array, scales: Array, *, mode: str) -> Array:
     """Return Y of version 10, which is Upsample with scales below 1.
 
-    UNSTATED_PLACES, UNSTATED_ROUNDING, NEARER_NEIGHBOR and SIZE_IN_FLOAT32 decide on what is open.
-    Raises InvalidNode for a mode other than nearest and linear, and unless `scales` has a number
-    above 0 for each axis; MemoryError for an output that is too large. In mode linear raises
-    NotSupported unless X has real floating numbers; for a judge, also if one is NaN or infinite.
+    scales: [r]. Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest
+    elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR. Sizes are cut off from exact
+    products or those of float32: SIZE_IN_FLOAT32. Raises InvalidNode for a mode other than nearest
+    and linear, and unless `scales` has a number above 0 for each axis; MemoryError for an output
+    that is too large. In mode linear raises NotSupported unless X has real floating numbers; for a
+    judge, also if one is NaN or infinite.
     """
     check_one_of("mode", mode, "nearest", "linear")
     return upsampled(X, checked_scales(scales, X.ndim, _LEAST_SCALE), mode)
@@ -997,9 +1010,10 @@ PLACES = {
 
 
 def unstated_coordinates(axis: Axis) -> Coordinates:
-    """Return the coordinates by corners, centers or aligned corners, as UNSTATED_PLACES reads them.
+    """Return the coordinates by corners, centers or aligned corners, as UNSTATED_PLACES has it.
 
-    Those of aligned corners of one element follow CORNERS_OF_ONE_ELEMENT.
+    Of aligned corners an only element lies at the first, the middle or the last place:
+    CORNERS_OF_ONE_ELEMENT.
     """
     reading = UNSTATED_PLACES.reading()
     if reading == "aligned_corners":
@@ -1008,10 +1022,11 @@ def unstated_coordinates(axis: Axis) -> Coordinates:
 
 
 def unstated_neighbors(axis: Axis) -> Neighbors:
-    """Return the nearest elements: UNSTATED_PLACES, UNSTATED_ROUNDING.
+    """Return the nearest elements at coordinates that the text does not state.
 
-    By corners, x_resized / scale is cut off. Other coordinates are rounded, and halves by the
-    ruling.
+    By UNSTATED_PLACES they are those of corners, where x_resized / scale is cut off, of the centers
+    of half pixels, or of aligned corners; of these halves are rounded down or up,
+    UNSTATED_ROUNDING.
     """
     coordinates = unstated_coordinates(axis)
     if UNSTATED_PLACES.reading() == "corners":
@@ -1027,7 +1042,8 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
     """Return the nearest elements, which need not be certain.
 
     Those of a whole scale are decided, and those that are nearest by corners and by centers. Others
-    follow UNSTATED_PLACES and UNSTATED_ROUNDING.
+    lie by corners, centers or aligned corners, UNSTATED_PLACES, with halves down or up,
+    UNSTATED_ROUNDING.
     """
     corners = coordinates_along(axis, "asymmetric")
     if axis.scale.denominator == 1:
@@ -1046,9 +1062,10 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
 def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
     """Return X with axis `number` scaled; along one element there is nothing to average.
 
-    X itself is returned where nothing changes. UNSTATED_PLACES, UNSTATED_ROUNDING and
-    NEARER_NEIGHBOR decide on what is open. Where it averages, raises NotSupported for X of other
-    than real floating numbers; for a judge, also if one is NaN or infinite.
+    X itself is returned where nothing changes. Places are by corners, centers or aligned corners,
+    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR.
+    Where it averages, raises NotSupported for X of other than real floating numbers; for a judge,
+    also if one is NaN or infinite.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X
@@ -1065,8 +1082,10 @@ def upsampled(X: Array, scales: Sequence[float], mode: str) -> Array:
     """Return X with all axes scaled: output_dimension = floor(input_dimension * scale).
 
     `scales` has a finite number above 0 for each axis. "linear (including bilinear, trilinear,
-    etc)": such a name is linear, or raises InvalidNode, by NAMES_OF_LINEAR. UNSTATED_PLACES,
-    UNSTATED_ROUNDING, NEARER_NEIGHBOR and SIZE_IN_FLOAT32 decide on what else is open.
+    etc)": such a name is linear, or raises InvalidNode, by NAMES_OF_LINEAR. Places are by corners,
+    centers or aligned corners, UNSTATED_PLACES; of two nearest elements either counts,
+    UNSTATED_ROUNDING, NEARER_NEIGHBOR. Sizes are cut off from exact products or those of float32:
+    SIZE_IN_FLOAT32.
 
     Raises InvalidNode for another mode, MemoryError for an output that is too large. Unless `mode`
     is nearest, raises NotSupported for averages of other than real floating numbers; for a judge,

@@ -219,7 +219,9 @@ def roi_align(
 
     X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2; batch_indices: [num_rois], from 0 on. A
     sampling_ratio of 0 is an adaptive number. Version 10 has no coordinate_transformation_mode, and
-    shifts nothing. MAXIMUM and SMALL_REGION decide on what is open.
+    shifts nothing. Of mode max, the maximum is that of interpolated values, or of their weighted
+    parts, MAXIMUM. Unshifted regions smaller than an element count as one element, or as they are,
+    SMALL_REGION.
 
     Raises InvalidNode for other shapes, unknown modes, a negative output_height or output_width,
     and an index of no image. Raises NotSupported for an output_height or output_width of 0, a
@@ -265,10 +267,10 @@ def roi_align(
 def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array) -> Array:
     """Return the values of a region's bins, [C, output_height, output_width].
 
-    image: [C, H, W]; roi: [4], x1, y1, x2, y2; both finite. SMALL_REGION and MAXIMUM decide on what
-    is open. Raises MemoryError for samples that are too large; NotSupported for a judge if the
-    region has no size, a place is outside of the image, or floats do not tell an adaptive number of
-    places.
+    image: [C, H, W]; roi: [4], x1, y1, x2, y2; both finite. A small region is an element or as it
+    is, SMALL_REGION; the maximum is that of values or of their parts, MAXIMUM. Raises MemoryError
+    for samples that are too large; NotSupported for a judge if the region has no size, a place is
+    outside of the image, or floats do not tell an adaptive number of places.
     """
     plane = image
     weights = []
@@ -294,10 +296,10 @@ def pooled_region(aligning: Aligning, pooling: Pooling, image: Array, roi: Array
 
 
 def ends_that_count(aligning: Aligning, pooling: Pooling, first: float, last: float) -> Ends:
-    """Return what makes start and size of a region from `first` to `last`: SMALL_REGION.
+    """Return what makes start and size of a region from `first` to `last`, its ends in the image.
 
-    That decides where nothing is shifted and the region is smaller than an element. Raises
-    NotSupported for a judge if its size is 0 or less.
+    Where nothing is shifted, one that is smaller than an element is taken for an element, or as it
+    is: SMALL_REGION. Raises NotSupported for a judge if its size is 0 or less.
     """
     span = (last - first) * pooling.spatial_scale
     if span <= 0:

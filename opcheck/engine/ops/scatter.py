@@ -61,15 +61,15 @@ def scattered(
     """Return `data` with `updates` at `index`, or with what `reduction` makes of both.
 
     index: for each update the element, as an index of an array, in range; updates: of the shape
-    that `data[index]` has. Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
-    `data` stays as it is.
+    that `data[index]` has. Of NaN and a number, max and min give either: NAN_IN_MAXIMUM,
+    NAN_IN_MINIMUM. `data` stays as it is.
 
     Raises InvalidNode unless the reduction is "none" or `allowed`. Of two updates of one element by
-    none either counts, or they are refused: DUPLICATE_INDICES. Raises NotSupported where the order
-    of updates decides: an element is updated three times by none, or twice by add or mul unless all
-    are whole numbers that stay exact. Raises it also where integers may leave their range, for a
-    reduction of booleans, texts or complex numbers, and for a subnormal number in the output of add
-    or mul.
+    none the last or the first counts, or they are refused: DUPLICATE_INDICES. Raises NotSupported
+    where the order of updates decides: an element is updated three times by none, or twice by add
+    or mul unless all are whole numbers that stay exact. Raises it also where integers may leave
+    their range, for a reduction of booleans, texts or complex numbers, and for a subnormal number
+    in the output of add or mul.
     """
     check_one_of("reduction", reduction, "none", *allowed)
     places = np.arange(data.size).reshape(data.shape)[index].reshape(-1)
@@ -97,8 +97,8 @@ def turns_of(places: NDArray[np.intp]) -> NDArray[np.intp]:
 def in_either_order(turns: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the turns of updates that replace elements, of which none has more than two.
 
-    They are as given, or the other way round: DUPLICATE_INDICES. Raises InvalidNode by its third
-    reading.
+    They are as given, or the other way round: DUPLICATE_INDICES. Raises InvalidNode if that ruling
+    refuses two updates of one element.
     """
     if not turns.any():
         return turns
@@ -117,7 +117,7 @@ def updated(
     """Return the elements of `data` in a row, after the updates of each turn in its order.
 
     places, turns: [n], one for each of `updates` in row-major order; no place is twice in a turn.
-    Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
+    Of NaN and a number, max and min give either: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
     """
     first = xp.reshape(data, (-1,))
     flat = first
@@ -156,10 +156,11 @@ def check_order(
 ) -> None:
     """Raise NotSupported where the order of updates decides, or where no reduction is defined.
 
-    "In cases where `reduction` is set to "none", indices should not have duplicate entries": two
-    updates of an element are ruled, DUPLICATE_INDICES, and more are not. Other reductions are not
-    defined of booleans, texts and complex numbers. Add and mul of integers, and of floats with
-    duplicate entries, must pass `check_exact`: whole numbers, in range in any order.
+    "In cases where `reduction` is set to "none", indices should not have duplicate entries": of two
+    updates of an element the last or first counts, DUPLICATE_INDICES; three or more are refused.
+    Other reductions are not defined of booleans, texts and complex numbers. Add and mul of
+    integers, and of floats with duplicate entries, must pass `check_exact`: whole numbers, in range
+    in any order.
     """
     has_duplicates = turns.any()
     if reduction == "none":
@@ -226,12 +227,13 @@ def scatter_elements(
 
     allowed: the reductions of the version. indices: of the rank of `data`, which is 1 or more, and
     no longer on other axes; those below 0 count from the back. updates: of the "same rank and shape
-    as indices". Next to NaN, max and min follow NAN_IN_MAXIMUM and NAN_IN_MINIMUM.
+    as indices". Of NaN and a number, max and min give either: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
 
-    Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and by
-    DUPLICATE_INDICES. Raises NotSupported where the order of updates decides, as of three updates
-    of an element without a reduction, where integers may leave their range, for a reduction of
-    booleans, texts or complex numbers, and for a subnormal number in the output of add or mul.
+    Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and for
+    two updates of one element by none, else the last or the first counts, if DUPLICATE_INDICES
+    refuses them. Raises NotSupported where the order of updates decides, as of three updates of an
+    element without a reduction, where integers may leave their range, for a reduction of booleans,
+    texts or complex numbers, and for a subnormal number in the output of add or mul.
     """
     check_shape("updates", updates, indices.shape)
     index = index_of_elements(data, indices, from_either_end(axis, data.ndim))
@@ -240,13 +242,14 @@ def scatter_elements(
 
 @SCATTER.formula(9)
 def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> Tensor:
-    """Return `data` with the elements at `indices` along `axis` replaced; see `scatter_elements`.
+    """Return `data` with the elements at `indices` along `axis` replaced by `updates`.
 
     A negative index is refused, or counts from the back: NEGATIVE_INDEX. Version 11 is deprecated,
     and no model may have it.
 
     Raises InvalidNode for other shapes, an axis or index out of range, a negative index if that is
-    refused, and by DUPLICATE_INDICES; NotSupported for three updates of one element.
+    refused, and two updates of one element, of which else the last or the first counts, if
+    DUPLICATE_INDICES refuses them; NotSupported for three updates of one element.
     """
     if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
         raise InvalidNode("a negative index")
@@ -275,14 +278,15 @@ def scatter_nd(
 
     allowed: the reductions of the version. indices: tuples along the last axis, of length k from 1
     to the rank of `data`; those below 0 count from the back. updates: its shape "must equal
-    indices.shape[0:q-1] ++ data.shape[k:r]". Next to NaN, max and min follow NAN_IN_MAXIMUM and
-    NAN_IN_MINIMUM.
+    indices.shape[0:q-1] ++ data.shape[k:r]". Of NaN and a number, max and min give either:
+    NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
 
     Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
-    reduction, and by DUPLICATE_INDICES. Raises NotSupported for tuples of length 0, where the order
-    of updates decides, as of three updates of an element without a reduction, where integers may
-    leave their range, for a reduction of booleans, texts or complex numbers, and for a subnormal
-    number in the output of add or mul.
+    reduction, and for two updates of one element by none, else the last or the first counts, if
+    DUPLICATE_INDICES refuses them. Raises NotSupported for tuples of length 0, where the order of
+    updates decides, as of three updates of an element without a reduction, where integers may leave
+    their range, for a reduction of booleans, texts or complex numbers, and for a subnormal number
+    in the output of add or mul.
     """
     if indices.ndim and not indices.shape[-1]:
         raise_unspecified("index tuples of length 0")

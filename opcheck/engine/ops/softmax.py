@@ -311,7 +311,7 @@ EXP_AND_PRODUCT = 9.0
 
 
 def in_blocks(x: Array, axis: int) -> Array:
-    """Return the shares along `axis` as an online algorithm does; see `terms_in_blocks`.
+    """Return the shares along `axis` as an online algorithm does, with the errors of rescaling.
 
     A row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
@@ -320,7 +320,7 @@ def in_blocks(x: Array, axis: int) -> Array:
 
 
 def logarithms_in_blocks(x: Array, axis: int) -> Array:
-    """Return the logarithms along `axis` as an online algorithm does; see `terms_in_blocks`.
+    """Return the logarithms along `axis` as an online algorithm does, with the errors of rescaling.
 
     A row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
@@ -777,8 +777,9 @@ for _op, _build in LOG_SOFTMAX.with_builders:
 def one_hot(x: Array, axis: int) -> Array:
     """Return "1 for the first maximum value, and 0 for all others" along `axis`.
 
-    In a row with NaN the place of NaN in the order decides: NAN_IN_ORDER. If the first NaN is the
-    maximum, it has the one, or nothing has, by NAN_IS_MARKED.
+    The result has the shape and type of `x`. NaN is the largest, the smallest, or is exceeded by no
+    number and exceeds none, so that a row's first element stays if it is NaN: NAN_IN_ORDER. As the
+    largest, the first NaN has the one, or no element has, by NAN_IS_MARKED.
     """
     y = marked(x, xp.argmax(x, axis=axis, keepdims=True), axis)
     if not has_nan(x):
@@ -811,11 +812,11 @@ def one_put(x: Array, axis: int) -> Array:
 
 
 def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Array:
-    """Return `jointly`, where the order of the axes decides which of equal maxima is the first.
+    """Return `of_rows` of rows along several axes together; their order decides between maxima.
 
     "axisDirection = DML_AXIS_DIRECTION_INCREASING": the joint index runs through the axes in
-    increasing order. Where they do not increase, and that matters, it may run as they are written:
-    UNSORTED_AXES.
+    increasing order. Where they do not increase, and that matters, it does so, or runs as they are
+    written: UNSORTED_AXES.
     """
     y = jointly(x, sorted(axes), of_rows)
     if [*axes] == sorted(axes):
@@ -827,10 +828,11 @@ def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Arr
 
 
 def by_ordered_axes(of_rows: RowFunction) -> Mapping[int, Callable[..., Array]]:
-    """Return the formulas of an operator with Axes, whose order matters: UNSORTED_AXES.
+    """Return the formulas of an operator with Axes, which decide what is first of equal maxima.
 
-    They are by version, and raise InvalidNode for what `over_axes` refuses: more than 8 dimensions,
-    or none, and Axes that are none, out of range or named twice.
+    Axes that do not increase count as sorted or as written: UNSORTED_AXES. They are by version, and
+    raise InvalidNode for what `over_axes` refuses: more than 8 dimensions, or none, and Axes that
+    are none, out of range or named twice.
     """
     return over_axes(JointAxes(of_rows, joined=jointly_by_order, order=as_listed))
 
@@ -1190,8 +1192,9 @@ def reduced(
 ) -> Array:
     """Return the losses, their sum or their mean: by `reduction` none, sum or mean.
 
-    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean may
-    count ignored samples that have a weight, by IGNORED_IN_THE_MEAN.
+    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean leaves
+    out ignored samples, or counts those that have a weight, by IGNORED_IN_THE_MEAN; otherwise it
+    leaves them out.
 
     Raises InvalidNode for another reduction, for shapes that do not fit, and for a target that is
     neither a class nor ignored; NotSupported for a mean of no samples.
@@ -1295,8 +1298,8 @@ def of_scores(
 def by_logarithms(function: RowFunction) -> Mapping[int, Callable[..., Any]]:
     """Return the formulas of SoftmaxCrossEntropyLoss from what makes log-probabilities, by version.
 
-    They raise what `of_scores` does: InvalidNode for shapes, reductions and labels that do not fit,
-    NotSupported for a mean of no samples; and follow IGNORED_IN_THE_MEAN.
+    They raise InvalidNode for shapes, reductions and labels that do not fit, NotSupported for a
+    mean of no samples; the mean leaves ignored samples out or counts them: IGNORED_IN_THE_MEAN.
     """
     return of_scores(ScoreLoss(function))
 

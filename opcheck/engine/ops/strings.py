@@ -121,8 +121,9 @@ def string_split(
     """Return Y, the substrings that `split` makes of each text, and Z, the number of them.
 
     Y: [*X.shape, n], where n is the largest number, perhaps 0; rows are padded by "empty strings".
-    Z: int64, in the shape of X. For an X without texts the shape of Y follows SHAPE_OF_NO_TEXTS. A
-    `delimiter` of None or "" is whitespace; a `maxsplit` of None is as many splits as there are.
+    Z: int64, in the shape of X. For an X without texts Y has its shape, or one axis more of length
+    0 or 1: SHAPE_OF_NO_TEXTS. A `delimiter` of None or "" is whitespace; a `maxsplit` of None is as
+    many splits as there are.
 
     A negative `maxsplit` means all splits, none, or InvalidNode: NEGATIVE_MAXSPLIT. Raises
     MemoryError for an output that is too large, NotSupported for more axes than NumPy has.
@@ -156,9 +157,9 @@ def splits_allowed(maxsplit: int | None) -> int:
 
 
 def shape_of_no_texts(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of Y for an empty X of this shape: SHAPE_OF_NO_TEXTS.
+    """Return the shape of Y for an empty X of this shape.
 
-    It has one axis more, of length 0 or 1, or it is the same.
+    It has one axis more, of length 0 or 1, or it is the same: SHAPE_OF_NO_TEXTS.
     """
     reading = SHAPE_OF_NO_TEXTS.reading()
     if reading == "same_shape":
@@ -177,8 +178,9 @@ def substrings_of(text: str, delimiter: str | None, maxsplit: int) -> list[str]:
     A delimiter of None or "" is whitespace. "Consecutive delimiters are not grouped together", and
     consecutive whitespace is; its substrings are not empty, so that there may be none. `maxsplit`
     is the most splits, -1 for all. After the last split, "the trailing suffix of input string after
-    the final split point is also added". Rulings decide which characters are whitespace, and what
-    of it remains at the end: see `whitespace_for` and WHITESPACE_AFTER_THE_LAST_SPLIT.
+    the final split point is also added". Whitespace at its end is kept or removed:
+    WHITESPACE_AFTER_THE_LAST_SPLIT. Rulings decide which characters beyond ASCII are whitespace,
+    see `whitespace_for`.
     """
     if delimiter:
         return text.split(delimiter, maxsplit)
@@ -188,8 +190,9 @@ def substrings_of(text: str, delimiter: str | None, maxsplit: int) -> list[str]:
 def whitespace_for(text: str) -> str:
     """Return the characters that are whitespace, of those that this text may hold.
 
-    They are those of ASCII, and Unicode's by INFORMATION_SEPARATORS, NO_BREAK_SPACES and
-    SPACES_BEYOND_ASCII.
+    They are those of ASCII. By rulings U+001C to U+001F, INFORMATION_SEPARATORS, spaces at which no
+    line breaks, NO_BREAK_SPACES, and Unicode's other spaces, SPACES_BEYOND_ASCII, are whitespace
+    too, or letters.
     """
     whitespace = ASCII_WHITESPACE
     for characters, ruling in OTHER_WHITESPACE.items():
@@ -431,8 +434,9 @@ def string_normalizer(
 
     X: "only accepts [C]- and [1, C]-tensor"; Y has as many axes, and one empty text if none is
     left. `stopwords` of None are none; a `locale` of None is the implementation's. If X has no
-    texts, Y is one empty text or none, or InvalidNode is raised: NO_TEXTS. CASE_BEYOND_ASCII,
-    CASE_OF_COMPARISON and TURKIC_I decide on cases.
+    texts, Y is one empty text or none, or InvalidNode is raised: NO_TEXTS. Rulings decide how
+    letters beyond ASCII change, CASE_BEYOND_ASCII, in which case stop words are compared,
+    CASE_OF_COMPARISON, and if I is Turkic's, TURKIC_I.
 
     Raises InvalidNode for other shapes and other names of changes; for a locale, if UNKNOWN_LOCALE
     refuses it; for an is_case_sensitive other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER does. Raises
@@ -459,9 +463,9 @@ def string_normalizer(
 
 
 def is_dropping_no_texts() -> bool:
-    """Return True if all of no texts are dropped, which leaves an empty text: NO_TEXTS.
+    """Return True if all of no texts are dropped, which leaves an empty text.
 
-    Raises InvalidNode if the ruling refuses such a node.
+    False if nothing is left of them. Raises InvalidNode if NO_TEXTS refuses such a node.
     """
     reading = NO_TEXTS.reading()
     reject(reading == "refused", "X has no texts; allowed: one or more")
@@ -471,7 +475,9 @@ def is_dropping_no_texts() -> bool:
 def remaining_by_default(cleaning: Cleaning) -> list[str]:
     """Return the texts that remain in the locale of the implementation, or one empty text.
 
-    Letters beyond ASCII follow CASE_BEYOND_ASCII and CASE_OF_COMPARISON where that matters.
+    Letters beyond ASCII change by full or simple rules of Unicode, those with a capital sharp s, or
+    not at all, CASE_BEYOND_ASCII. Stop words are compared in lower or in upper case,
+    CASE_OF_COMPARISON.
     """
     if cleaning.is_of_ascii:
         return cleaning.remaining(str.lower, FULL_CASES)
@@ -486,7 +492,7 @@ def remaining_by_default(cleaning: Cleaning) -> list[str]:
 
 
 def remaining_in_locale(cleaning: Cleaning, locale: str) -> list[str]:
-    """Return the texts that remain in a locale, or one empty text, if there is such a one.
+    """Return the texts that remain in a locale, or one empty text.
 
     Letters of ASCII change as in English, or in Turkic languages: TURKIC_I. Raises InvalidNode if
     UNKNOWN_LOCALE refuses the locale; NotSupported for a judge if the answer depends on letters

@@ -69,7 +69,9 @@ class Extreme:
     def mask(self, x: Array, axis: int) -> NDArray[np.bool_]:
         """Return a mask of the elements that are the extreme of their row along `axis`.
 
-        The axis has elements. In a row with NaN, NAN_IN_ORDER_OF_A_ROW decides where NaN stands.
+        The axis has elements, and the mask the shape of x, with all of equal extremes. NaN is the
+        largest or the smallest, or no comparison with it is true, so that it is the extreme if it
+        comes first: NAN_IN_ORDER_OF_A_ROW.
         """
         if has_nan(x):
             reading = NAN_IN_ORDER_OF_A_ROW.reading()
@@ -94,7 +96,8 @@ def place_of(
     data: of any shape but a scalar's; the output has size 1 along `axis`, or "the reduced dimension
     pruned". "If select_last_index is True (default False), the index of the last occurrence" is
     selected, from version 12 on; before it may be any of equal elements: ONE_OF_EQUAL_ELEMENTS. NaN
-    follows NAN_IN_ORDER_OF_A_ROW, a negative axis in version 1 NEGATIVE_AXIS.
+    is the largest or the smallest, or no comparison with it is true: NAN_IN_ORDER_OF_A_ROW. In
+    version 1 a negative axis is refused, or counts from the back: NEGATIVE_AXIS.
 
     Raises InvalidNode for an axis out of range or refused, for an empty input in version 11, and
     for flags other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses them. Raises NotSupported for an
@@ -122,10 +125,11 @@ def place_of(
 
 
 def number_among_equals(is_extreme: NDArray[np.bool_], axis: int) -> int:
-    """Return which of a row's equal extremes is meant, counted from 0: ONE_OF_EQUAL_ELEMENTS.
+    """Return which of a row's equal extremes is meant, counted from 0.
 
-    `is_extreme` is a mask of them; no row has several if the answer is 0 without a ruling. Raises
-    NotSupported for a judge if a row has more than 8.
+    `is_extreme` is a mask of them. It is the first, second, … up to the most that a row has, by
+    ONE_OF_EQUAL_ELEMENTS; 0 if no row has several. Raises NotSupported for a judge if a row has
+    more than 8.
     """
     most = int(is_extreme.sum(axis=axis).max(initial=0))
     if most <= 1:
@@ -234,8 +238,9 @@ def of_attribute(selection: Selection, X: Array, *, axis: int, k: int) -> Select
     """Return Values and Indices of version 1: the k largest elements, in order.
 
     A k of 0 gives empty outputs, or raises InvalidNode: K_OF_0. A negative axis other than -1 is
-    refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. NaN follows NAN_IN_ORDER. Raises
-    InvalidNode for an axis out of range or refused, and for a k below 0 or above the axis's length.
+    refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. NaN is the largest or the
+    smallest, or no comparison with it is true: NAN_IN_ORDER. Raises InvalidNode for an axis out of
+    range or refused, and for a k below 0 or above the axis's length.
     """
     axis = from_the_front_or_last(axis, X.ndim)
     k = int(selection.read(np.array([k]), X.shape[axis])[0])
@@ -258,10 +263,10 @@ def of_input(
     """Return Values and Indices of the largest elements if `largest` is 1, else of the smallest.
 
     They are in order if `sorted` is 1; else in that of the input, though any is right. K: "A 1-D
-    tensor containing a single positive value". NaN follows NAN_IN_ORDER. In version 10 a negative
-    axis other than -1 is refused, or counts from the back: NEGATIVE_AXIS_BUT_THE_LAST. Raises
-    InvalidNode for an axis out of range or refused, another shape of K, and a value below 1 or
-    above the axis's length.
+    tensor containing a single positive value". NaN is the largest or the smallest, or no comparison
+    with it is true: NAN_IN_ORDER. In version 10 a negative axis other than -1 is refused, or counts
+    from the back: NEGATIVE_AXIS_BUT_THE_LAST. Raises InvalidNode for an axis out of range or
+    refused, another shape of K, and a value below 1 or above the axis's length.
     """
     counted = from_the_front_or_last if since == 10 else from_either_end
     axis = counted(axis, X.ndim)

@@ -247,8 +247,8 @@ class Adagrad:
         """Return X_new and H_new, in the shape of X.
 
         R and T are scalars; H is the accumulated squared gradient. The rate is R / (1 + T *
-        decay_factor). ZERO_TIMES_NO_NUMBER decides in `regularized`. Where G_regularized, H_new and
-        epsilon are 0, X_new is NaN.
+        decay_factor). With a norm_coefficient of 0 an infinity or NaN in X makes NaN, or is left
+        out: ZERO_TIMES_NO_NUMBER. Where G_regularized, H_new and epsilon are 0, X_new is NaN.
         """
         G_regularized = regularized(attributes.norm_coefficient, X, G)
         H_new = H + self.squares.of(G, G_regularized)
@@ -325,8 +325,8 @@ class Adam:
         """Return X_final, V_new and H_new, in the shape of X.
 
         R and T are scalars; V and H are the averages of the gradient and its square. R is adjusted
-        from T = 1 on. ZERO_TIMES_NO_NUMBER decides in `regularized`. Where V_new, H_new and epsilon
-        are 0, X_final is NaN.
+        from T = 1 on. With a norm_coefficient of 0 an infinity or NaN in X makes NaN, or is left
+        out: ZERO_TIMES_NO_NUMBER. Where V_new, H_new and epsilon are 0, X_final is NaN.
         """
         alpha = attributes.alpha
         beta = attributes.beta
@@ -477,8 +477,8 @@ class Momentum:
         """Return X_new and V_new, in the shape of X.
 
         R and T are scalars; V is the momentum. The gradient counts by beta, but by 1 for T below 1.
-        The step is V_new in the mode standard, else Nesterov's direction. ZERO_TIMES_NO_NUMBER
-        decides in `regularized`.
+        The step is V_new in the mode standard, else Nesterov's direction. With a norm_coefficient
+        of 0 an infinity or NaN in X makes NaN, or is left out: ZERO_TIMES_NO_NUMBER.
         """
         alpha = attributes.alpha
         G_regularized = regularized(attributes.norm_coefficient, X, G)

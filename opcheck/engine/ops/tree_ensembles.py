@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opcheck import numbers as xp
+from opcheck.engine.axes import check_size
 from opcheck.engine.operators import check_one_of, formula_builder, operator, raise_unspecified
 from opcheck.engine.ops.linear_models import (
     FROM_EITHER_SIDE,
@@ -147,8 +148,8 @@ class Nodes:
 def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
     """Mask the features `x` for which the expressions of the nodes `at` these places hold.
 
-    x and at: [...]. Of NaN the node decides otherwise, by holds_for_nan. Nothing is compared in a
-    narrower type than its own: see `comparable`.
+    x and at: [...]. Of NaN the node decides otherwise, by holds_for_nan. Numbers of different types
+    are compared exactly.
     """
     a, b = comparable(x, nodes.splits[at])
     is_member: Any = False
@@ -183,9 +184,9 @@ def comparable(x: NDArray[Any], split: NDArray[Any]) -> tuple[NDArray[Any], NDAr
 def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
     """Return the place of the leaf that each row reaches in each tree, [N, trees].
 
-    X: [N, F]; `test` masks the nodes whose expression holds. Where types differ,
-    PRECISION_OF_COMPARISONS decides. Raises InvalidNode for X of another rank, features that X
-    lacks, and nodes that lead a row back to themselves.
+    X: [N, F]; `test` masks the nodes whose expression holds. Where types differ, they are compared
+    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. Raises InvalidNode for X of another
+    rank, features that X lacks, and nodes that lead a row back to themselves.
     """
     reject(X.ndim != 2, f"rank {X.ndim}; allowed: 2")
     X = seen(X).astype(X.dtype)
@@ -206,10 +207,11 @@ def leaves(test: Test, X: Array, nodes: Nodes) -> Places:
 
 
 def compared(test: Test, nodes: Nodes, x: NDArray[Any], at: Places, moves: Mask) -> Mask:
-    """Mask the features for which expressions hold, in one type: PRECISION_OF_COMPARISONS.
+    """Mask the features for which expressions hold, compared with thresholds in one type.
 
-    All are of the shape [N, trees]; `moves` masks the places of nodes, and only these count.
-    Nothing is open where x and thresholds have one type, or all types give one answer.
+    x, at, moves and the mask: [N, trees]; `moves` masks the places of nodes, and only these count.
+    Where x and thresholds are of several types, they are compared exactly, in float64 or in
+    float32: PRECISION_OF_COMPARISONS. Nothing is open where all types give one answer.
     """
     exactly = test(nodes, x, at)
     if x.dtype == nodes.splits.dtype:
@@ -248,10 +250,11 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
 
     at: The leaves that rows reached, [N, trees]. Several trees may end at one leaf, whose votes
     count as often: v is the number of votes, as often. Raises InvalidNode for a target that does
-    not exist.
+    not exist, MemoryError for more than 2^28 targets.
     """
     wrong = [target for target in votes.targets if not 0 <= target < votes.count]
     reject(wrong, f"target {wrong[:1]}; allowed: 0 to {votes.count - 1}")
+    check_size((votes.count,))
     times = (at[:, :, np.newaxis] == votes.leaves).sum(axis=1)
     most = max(1, times.max(initial=0))
     is_cast = np.concatenate([times > one for one in range(most)], axis=1)
@@ -261,11 +264,12 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
 
 
 def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Array:
-    """Return the scores, [N, count], of the votes that count; see `counted_votes`.
+    """Return the scores, [N, count], of the votes that count.
 
-    `aggregate` is one of AGGREGATES. A sum of no votes is 0. An average is that of all trees, or of
-    the votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the MIN
-    or MAX of no votes.
+    counted: [N, v, count], a mask of v votes; weights: [1, v, 1]; trees: their number; `aggregate`:
+    SUM, AVERAGE, MIN or MAX. A sum of no votes is 0. An average is that of all trees, or of the
+    votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the MIN or
+    MAX of no votes.
     """
     if aggregate in ("MIN", "MAX"):
         if not counted.any(axis=1).all():
@@ -289,8 +293,8 @@ def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Arr
 def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
     """Return the lists in these attributes, whose names follow the prefix; None for a missing one.
 
-    `names` has blanks between them. Some may be tensors in another attribute: LIST_AND_TENSOR
-    decides if both are there.
+    `names` has blanks between them. Some may be tensors in another attribute, NAME_as_tensor: of
+    both either counts, LIST_AND_TENSOR.
 
     Raises InvalidNode for lists of different lengths, of all that have the prefix, a missing one of
     `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported
@@ -331,9 +335,9 @@ def lifted(values: Any) -> Array:
 
 
 def are_true(name: str, flags: Sequence[int]) -> Mask:
-    """Return as booleans the flags of an attribute, which are 0 or 1, or else NEITHER_0_NOR_1.
+    """Return as booleans the flags of an attribute, 1 for true and 0 for false.
 
-    By that ruling other numbers are true, or false. Raises InvalidNode if it refuses them.
+    Other numbers are true, or false, or raise InvalidNode: NEITHER_0_NOR_1.
     """
     wrong = sorted({*flags} - {0, 1})
     if not wrong:
@@ -400,7 +404,8 @@ def check_trees(trees: Sequence[int], roots: Sequence[int], numbers: Sequence[in
 def nodes_with_ids(attributes: Attributes) -> tuple[Nodes, Mapping[Id, int]]:
     """Return the nodes that the attributes nodes_* describe, and the place of each by its ids.
 
-    Flags for NaN follow NEITHER_0_NOR_1, and tensors next to lists LIST_AND_TENSOR.
+    Flags for NaN other than 0 and 1 are true or false, NEITHER_0_NOR_1; of a list and a tensor
+    either counts, LIST_AND_TENSOR.
 
     Raises InvalidNode for lists that are missing or of different lengths, two nodes of one id in a
     tree, unknown modes, children that are no nodes, ids of a regressor that do not "start at 0 and
@@ -441,10 +446,10 @@ def votes_with_ids(
 ) -> Votes:
     """Return the votes that the attributes of a prefix describe, for `count` targets or classes.
 
-    The prefix is "target" or "class". Tensors next to lists follow LIST_AND_TENSOR. Raises
-    InvalidNode for lists that are missing or of different lengths, votes of what is no leaf, and
-    what the ruling refuses; NotSupported for no votes and tensors that are no lists. Targets are
-    not checked here.
+    The prefix is "target" or "class". Of a list and a tensor in its place either counts,
+    LIST_AND_TENSOR. Raises InvalidNode for lists that are missing or of different lengths, votes of
+    what is no leaf, and what the ruling refuses; NotSupported for no votes and tensors that are no
+    lists. Targets are not checked here.
     """
     trees, ids, targets, weights = lists(attributes, prefix, "treeids nodeids ids weights")
     of_leaves = [places.get(pair, -1) for pair in zip(trees, ids, strict=True)]
@@ -472,14 +477,15 @@ def scores_of(
     """Return the scores of each row, [N, count], and a mask of those that have votes.
 
     X: [N, F]. The attributes of the prefix describe votes, and nodes_* the trees. Base values are
-    added. AVERAGE_OF and PRECISION_OF_COMPARISONS decide on what else is open.
+    added. An average is that of all trees or of votes, AVERAGE_OF; features of another type than
+    thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
 
     Raises InvalidNode for attributes that do not describe trees, see `nodes_with_ids` and
     `votes_with_ids`; for X of another rank or without a feature, nodes that lead to themselves, a
     target that does not exist, another number of base values; and for what TENSORS_NOT_OF_DOUBLES,
     LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses. Raises NotSupported for no nodes or votes, tensors
     that are no lists, trees whose nodes lie apart or whose first is not the only root, and the MIN
-    or MAX of no votes.
+    or MAX of no votes. Raises MemoryError for more than 2^28 targets.
     """
     nodes, places = nodes_with_ids(attributes)
     check_tensors(attributes, X)
@@ -507,17 +513,18 @@ def regressed_by_trees(
 ) -> Array:
     """Return the transformed scores Y, [N, n_targets], of `X`, [N, F].
 
-    AVERAGE_OF and PRECISION_OF_COMPARISONS decide on what is open. A score of no votes is 0.
+    An average is that of all trees or of votes, AVERAGE_OF; features of another type than
+    thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS. A score of
+    no votes is 0.
 
-    Raises InvalidNode for an unknown aggregate_function, post_transform or mode; for X of another
-    rank or without a feature; for attributes that do not fit together: lists of different lengths,
-    ids that are not 0, 1, 2 …, missing children, nodes that lead to themselves, votes of no leaf or
-    no target, another number of base values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR
-    or NEITHER_0_NOR_1 refuses.
+    Raises InvalidNode for an unknown aggregate_function, post_transform or mode; X of another rank
+    or without a feature; attributes that do not fit together: lists of different lengths, ids that
+    are not 0, 1, 2 …, missing children, loops, votes of no leaf or target, another number of base
+    values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses.
 
     Raises NotSupported for no n_targets, no nodes or votes, tensors that are no lists, trees whose
     nodes lie apart or whose first is not the only root, the MIN or MAX of no votes, PROBIT and
-    SOFTMAX_ZERO.
+    SOFTMAX_ZERO. Raises MemoryError for more than 2^28 targets.
     """
     if n_targets is None:
         raise_unspecified("no number of targets")
@@ -538,20 +545,21 @@ def classified_by_trees(
 ) -> tuple[Any, Array]:
     """Return the label of the top class Y, [N], and the transformed scores Z, [N, E].
 
-    X: [N, F]. Y has the type of the labels, which are texts or integers. By the reading
-    "passed_over" of CLASSES_WITHOUT_VOTES, a class without votes is never the top of a row in which
-    another class has votes. NAN_IN_ORDER and TOP_OF_EQUAL_SCORES decide on other tops,
-    PRECISION_OF_COMPARISONS on branches.
+    X: [N, F]. Y has the type of the labels, which are texts or integers. A class without votes
+    counts by its score of 0, or is passed over where another has votes: CLASSES_WITHOUT_VOTES. Of
+    equal scores the first or the last is the top, TOP_OF_EQUAL_SCORES; NaN is the largest, the
+    smallest or never exceeded, NAN_IN_ORDER. Features of another type than thresholds are compared
+    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
 
     Raises InvalidNode for labels of both types or none, an unknown post_transform or mode, X of
-    another rank or without a feature; for attributes that do not fit together: lists of different
-    lengths, two nodes of one id, missing children, nodes that lead to themselves, votes of no leaf
-    or no class, another number of base values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR
-    or NEITHER_0_NOR_1 refuses.
+    another rank or without a feature; attributes that do not fit together: lists of different
+    lengths, two nodes of one id, missing children, loops, votes of no leaf or class, another number
+    of base values; and for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses.
 
     Raises NotSupported if there are fewer than three labels and only one class has votes; for no
     nodes or votes, tensors that are no lists, trees whose nodes lie apart or whose first is not the
     only root, PROBIT and SOFTMAX_ZERO; and where rounding decides between labels that are texts.
+    Raises MemoryError for more than 2^28 labels.
     """
     labels = only_list(attributes, "classlabels_")
     voted_for = set(attributes["class_ids"] or ())
@@ -633,8 +641,9 @@ def check_types(attributes: Attributes, X: Array) -> None:
 def nodes_with_places(attributes: Attributes, roots: Sequence[int], leaves_count: int) -> Nodes:
     """Return the nodes that the attributes nodes_* describe, and behind them as many leaves.
 
-    `leaves_count` is the number of leaves, `roots` the places of roots among the nodes.
-    NEITHER_0_NOR_1 and LAST_SET_WITHOUT_END decide on flags and sets.
+    `leaves_count` is the number of leaves, `roots` the places of roots among the nodes. Flags other
+    than 0 and 1 are true or false, NEITHER_0_NOR_1; a last set without NaN behind it is a set,
+    LAST_SET_WITHOUT_END; or they are refused.
 
     Raises InvalidNode for nodes, leaves and roots that do not exist, lists that are missing or of
     different lengths, another number of sets than of nodes with MEMBER, and what a ruling refuses.
@@ -683,8 +692,9 @@ def scored_by_trees(
 ) -> Array:
     """Return the transformed scores Y, [N, n_targets], of `X`, [N, F], in the type of X.
 
-    aggregate_function and post_transform are places in AGGREGATES and TRANSFORMS. AVERAGE_OF and
-    PRECISION_OF_COMPARISONS decide on what is open.
+    aggregate_function and post_transform are places in AGGREGATES and TRANSFORMS. An average is
+    that of all trees or of votes, AVERAGE_OF; features of another type than thresholds are compared
+    exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
 
     Raises InvalidNode for another aggregate_function, post_transform or mode; for X of another rank
     or without a feature; for nodes, leaves, roots and targets that do not exist, nodes that lead to
@@ -692,7 +702,8 @@ def scored_by_trees(
     LAST_SET_WITHOUT_END or NUMBERS_OF_ANOTHER_TYPE refuses.
 
     Raises NotSupported for no n_targets, trees, nodes or leaves, tensors that are no lists, empty
-    sets, the MIN or MAX of no votes, PROBIT and SOFTMAX_ZERO.
+    sets, the MIN or MAX of no votes, PROBIT and SOFTMAX_ZERO. Raises MemoryError for more than 2^28
+    targets.
     """
     if n_targets is None or not tree_roots:
         raise_unspecified("no trees, or no number of targets")

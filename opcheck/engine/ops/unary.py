@@ -50,7 +50,7 @@ def with_opposite_of_least(x: Tensor, y: Tensor) -> Tensor:
 def absolute(X: Tensor) -> Tensor:
     """Return the absolute value of each element of any numeric type, Abs: "y = abs(x)".
 
-    That of the least integer follows LEAST_INTEGER. NaN stays NaN.
+    That of the least integer is itself, the largest integer or 0: LEAST_INTEGER. NaN stays NaN.
     """
     return with_opposite_of_least(X, xp.abs(X))
 
@@ -58,7 +58,7 @@ def absolute(X: Tensor) -> Tensor:
 def negative(X: Tensor) -> Tensor:
     """Return the opposite of each element, Neg: "y = -x".
 
-    That of the least integer follows LEAST_INTEGER.
+    That of the least integer is itself, the largest integer or 0: LEAST_INTEGER.
     """
     return with_opposite_of_least(X, xp.negative(X))
 

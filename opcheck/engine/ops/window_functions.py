@@ -95,11 +95,12 @@ def cut_off(y: Array) -> Array:
 
 
 def symmetric_point(points: Points, n: Array, dtype: DType) -> Array:
-    """Return the window of one symmetric point: SYMMETRIC_POINT.
+    """Return the window of one symmetric point, [1].
 
-    It is the first point of every window, 1 or NaN. n: [0]; dtype: that of the output. Raises
-    NotSupported for NaN where that is an integer. Raises it for a judge where the shares of the
-    first point cancel, as those of Blackman do: all that is left are roundings of the shares.
+    It is the first point of every window, 1 or NaN: SYMMETRIC_POINT. n: its number, 0, in shape
+    [1]; dtype: that of the output. Raises NotSupported for NaN where that is an integer. Raises it
+    for a judge where the shares of the first point cancel, as those of Blackman do: all that is
+    left are roundings of the shares.
     """
     reading = SYMMETRIC_POINT.reading()
     if reading == "first":
@@ -126,7 +127,7 @@ def window(
     """Return the window, [size], in the type of number `output_datatype`.
 
     `cut` makes integers of its points. A size of 0 gives no points. A symmetric window of one point
-    follows SYMMETRIC_POINT.
+    is the first point of every window, 1 or NaN: SYMMETRIC_POINT.
 
     Raises InvalidNode for a size that is no scalar (of rank 1 or more, if ONE_ELEMENT_AS_A_SCALAR
     refuses it), and for a `periodic` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.

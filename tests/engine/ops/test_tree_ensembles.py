@@ -170,6 +170,13 @@ def test_tensors_of_other_ranks_and_no_trees_are_not_answered(other, wording):
     assert raised.value == wording
 
 
+@pytest.mark.parametrize("targets", [2**31, 2**62])
+def test_more_targets_than_memory_holds_are_not_computed_of_no_rows(targets):
+    attrs = NODE | {"n_targets": targets}
+    with pytest.raises(MemoryError):
+        evaluate(describe(ML, "TreeEnsemble", 5).op, [np.ones((0, 1), "f")], attrs)
+
+
 def test_no_modes_for_a_node_are_refused():
     attrs = NODE | {"nodes_modes": np.zeros(0, np.uint8)}
     with pytest.raises(InvalidNode):

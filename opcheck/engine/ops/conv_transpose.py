@@ -653,7 +653,7 @@ def places_in_columns(columns: Array, windows: Windows) -> Array:
 def with_axes_reversed(columns: Array, part: slice) -> Array:
     """Return the columns with the elements along some axes read in column-major order, for mutants.
 
-    part: a slice of the numbers of axes. The shape stays only if those axes have one length each.
+    part: a slice of the numbers of axes. The shape stays.
     """
     shape = [*columns.shape]
     axes = [*range(columns.ndim)]

@@ -172,8 +172,9 @@ def image_decoder(
 ) -> Array:
     """Return the image of a stream of bytes as `arranged` has it: uint8, by default channel-last.
 
-    encoded_stream: bytes, of one axis. A stream that cannot be decoded gives an "empty matrix", of
-    a shape that EMPTY_MATRIX decides. `opened` decodes.
+    encoded_stream: bytes, of one axis. A stream that cannot be decoded, such as an empty one, gives
+    an "empty matrix" of shape (0, 0, channels), (0, 0, 0), (0, 0) or (0): EMPTY_MATRIX. `opened`
+    decodes.
 
     Raises InvalidNode for a pixel_format other than RGB, BGR and Grayscale; NotSupported for a
     stream of other than one axis, and without Pillow. Raises it while judging also where the text

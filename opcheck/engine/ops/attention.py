@@ -629,7 +629,11 @@ def in_type(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def root_in_float32(heads: Heads) -> Any:
-    """Return sqrt(scale) as the function body has it, in float32 also of tensors of float64."""
+    """Return sqrt(scale) as the function body has it, in float32 also of tensors of float64.
+
+    Without a scale (None) that is 1 / sqrt(head_size), whose head_size is not 0. Of other tensors
+    the root is as exact as the kind of numbers in force.
+    """
     if heads.q.dtype != np.float64:
         return root_of_scale(heads)
     scale = heads.attributes.scale

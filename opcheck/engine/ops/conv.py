@@ -106,9 +106,9 @@ def windows_of_filters(
 
     Raises InvalidNode for X, W, B, kernel_shape and group that contradict each other; for strides,
     dilations or pads of another length or out of range, an unknown auto_pad, and pads beside it;
-    and for a window that does not fit, unless `open_sizes` has a ruling (NO_WINDOW_FITS,
-    SIZE_BELOW_0) that is read as an empty output. With SIZE_UNDER_SAME, SAME may give the input's
-    size. Raises MemoryError for an output of more than 2^28 elements.
+    and for a size below 0. Of the rulings in `open_sizes`, SIZE_BELOW_0 may make that 0,
+    NO_WINDOW_FITS may refuse a size of 0 too, and SIZE_UNDER_SAME may give SAME the input's size.
+    Raises MemoryError for an output of more than 2^28 elements.
     """
     check_filters(X, W, B, attributes.kernel_shape, attributes.group)
     return windows_of(

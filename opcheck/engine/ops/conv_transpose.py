@@ -413,7 +413,10 @@ def without_stride(axis: AxisWindows) -> AxisWindows:
 
 
 def elsewhere(change: Callable[[AxisWindows], AxisWindows]) -> Transposed:
-    """Return the transposed convolution with the windows along each axis changed by `change`."""
+    """Return a mutant of ConvTranspose: the windows along each axis are changed by `change`.
+
+    What is computed with them, and the attributes, are the formula's.
+    """
 
     def convolution(X: Array, W: Array, B: Array, windows: Windows, group: int) -> Array:
         moved = replace(windows, axes=tuple(map(change, windows.axes)))
@@ -648,7 +651,10 @@ def places_in_columns(columns: Array, windows: Windows) -> Array:
 
 
 def with_axes_reversed(columns: Array, part: slice) -> Array:
-    """Return the columns with what is along some axes read in column-major order."""
+    """Return the columns with the elements along some axes read in column-major order, for mutants.
+
+    part: a slice of the numbers of axes. The shape stays.
+    """
     shape = [*columns.shape]
     axes = [*range(columns.ndim)]
     shape[part] = shape[part][::-1]

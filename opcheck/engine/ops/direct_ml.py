@@ -116,9 +116,10 @@ def mirrored(filters: Array) -> Array:
 
 
 def rounded_toward(rounding: str, x: Array) -> Array:
-    """Return `x` in whole numbers, of which Round makes nothing else; infinity and NaN as they are.
+    """Return `x` in whole numbers, which ONNX's Round then leaves as they are.
 
-    TOWARD_ZERO leaves out the fraction; TOWARD_INFINITY rounds to nearest, and halves away from 0.
+    Infinity and NaN stay. TOWARD_ZERO leaves out the fraction; TOWARD_INFINITY rounds to nearest,
+    and halves away from 0.
     """
     cut = xp.trunc(x)
     # A comparison with NaN is false, and the truncation of NaN is NaN.

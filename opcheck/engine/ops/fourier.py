@@ -327,11 +327,10 @@ def stft(
     signal's. With `onesided` there are length // 2 + 1 bins, else as many as elements in a frame.
 
     Raises InvalidNode for other shapes, a window of another length than frame_length, a `onesided`
-    other than 0 and 1, and one side of a complex signal. One element of rank 1 or more is
-    taken or refused so: ONE_ELEMENT_AS_A_SCALAR.
-    Raises NotSupported for a step below 1, and for frames that are empty or longer than the signal
-    by more than a step; while judging, also for infinity and NaN in the signal. Raises MemoryError
-    for a transform of more than 2^28 factors.
+    other than 0 and 1, and one side of a complex signal. One element of rank 1 or more is taken or
+    refused so: ONE_ELEMENT_AS_A_SCALAR. Raises NotSupported for a step below 1, and for frames that
+    are empty or longer than the signal by more than a step; while judging, also for infinity and
+    NaN in the signal. Raises MemoryError for a transform of more than 2^28 factors.
     """
     reject(signal.ndim != 3, f"a signal of rank {signal.ndim}; allowed: 3")
     check_signal(signal, onesided)

@@ -162,7 +162,10 @@ class AxisLocations:
     are_half_outside: Mask
 
     def at_the_edge(self) -> "AxisLocations":
-        """Return the locations, with those half outside, and not beyond the image, at its edge."""
+        """Return the locations, with those half outside at the edge, by the reading "pixel".
+
+        They go to the first or the last pixel, unless they are beyond -1 and 1.
+        """
         mask = self.are_half_outside & ~self.are_beyond
 
         nearest = np.clip(self.neighbors.nearest, 0, self.last)

@@ -200,7 +200,7 @@ def gemm_with_broadcast(
     Raises InvalidNode unless A and B have rank 2 and fit each other, and C has the shape [M, N]; or
     with `broadcast` one that stretches to it, of which the less usual are ruled:
     SHAPE_OF_BROADCAST_C. Raises NotSupported for integers times an alpha or a beta that is not a
-    whole number.
+    whole number below 2^31. One of 0 makes NaN of infinity and NaN, or 0: ZERO_TIMES_NO_NUMBER.
     """
     a, b = factors(A, B, transA, transB)
     check_broadcast(C, a, b, broadcast)
@@ -221,10 +221,11 @@ def gemm_with_c(
 ) -> Tensor:
     """Return Y = alpha * A' * B' + beta * C, [M, N], of the versions in which C is mandatory.
 
-    A' and B' are A and B, transposed if transA and transB are not 0. combination: computes Y.
+    A' and B' are A and B, transposed if transA and transB are not 0. combination: computes Y. An
+    alpha or a beta of 0 makes NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER.
 
     Raises InvalidNode unless A and B have rank 2 and fit each other, and C broadcasts to [M, N].
-    Raises NotSupported for integers times an alpha or a beta that is not a whole number.
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31.
     """
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
@@ -246,10 +247,11 @@ def gemm_with_optional_c(
     """Return Y, [M, N], of the versions in which C may be left out: "as if C is a scalar 0".
 
     Y = alpha * A' * B' + beta * C, where A' and B' are A and B, transposed if transA and transB are
-    not 0. combination: computes Y.
+    not 0. combination: computes Y. An alpha or a beta of 0 makes NaN of infinity and NaN, or 0 of
+    all: ZERO_TIMES_NO_NUMBER.
 
     Raises InvalidNode unless A and B have rank 2 and fit each other, and C broadcasts to [M, N].
-    Raises NotSupported for integers times an alpha or a beta that is not a whole number.
+    Raises NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31.
     """
     a, b = factors(A, B, transA, transB)
     check_stretches(C, a, b)
@@ -257,7 +259,11 @@ def gemm_with_optional_c(
 
 
 def gemm(combination: Combination) -> Mapping[int, Formula]:
-    """Return the formula of each version; `combination` makes Y of A', B', C, alpha and beta."""
+    """Return the formula of each version, by its first opset.
+
+    `combination` makes Y of A', B', C or None, alpha and beta. The formulas raise InvalidNode for
+    shapes that do not fit, and what `combination` raises.
+    """
     return {
         **gemm_with_broadcast(combination),
         **gemm_with_c(combination),

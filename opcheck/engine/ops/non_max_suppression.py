@@ -121,11 +121,11 @@ def overlaps(
 ) -> Overlaps:
     """Return what is known of the overlaps of any two boxes: masks of [count, count].
 
-    boxes: [count, 4] of finite numbers; see `corners_of`. An overlap is the share of the
-    intersection in the `whole`, 0 of boxes without an area. It exceeds if it is greater than the
-    threshold. What float32 may make of it follows from the roundings of each step: of the corners,
-    sides, areas, the intersection, the whole, and the division. Raises NotSupported, while judging,
-    for centers with a negative width or height.
+    boxes: [count, 4] of finite numbers, by centers and sizes with `has_centers`, else any two
+    opposite corners. An overlap is the share of the intersection in the `whole`, 0 of boxes without
+    an area. It exceeds if it is greater than the threshold. What float32 may make of it follows
+    from the roundings of each step: of the corners, sides, areas, the intersection, the whole, and
+    the division. Raises NotSupported, while judging, for centers with a negative width or height.
     """
     low, high, error = corners_of(boxes.astype(np.float64), has_centers)
     sides = high - low
@@ -264,13 +264,13 @@ def of_classes(
     boxes: [num_batches, spatial_dimension, 4]; scores: [num_batches, num_classes,
     spatial_dimension]. max_output_boxes_per_class: "Default to 0, which means no output."
     iou_threshold: "Value range [0, 1]. Default to 0." score_threshold: none if it is left out. A
-    center_point_box other than 0 and 1 is taken for one of them, or refused:
-    FLAG_OF_ANOTHER_NUMBER.
+    center_point_box other than 0 and 1 is taken for 0 or 1, or refused: FLAG_OF_ANOTHER_NUMBER.
 
     Raises InvalidNode for boxes and scores that do not fit each other, for numbers of other shapes
     than [] and [1], and for an iou_threshold beyond [0, 1] or NaN. Raises NotSupported for a
     negative number of boxes, and for NaN and infinities in boxes and scores; while judging, also
-    where float32 or equal scores may decide which boxes are selected: see `greedy`.
+    where float32 or equal scores may decide which boxes are selected, for overlaps of boxes without
+    an area, and for a negative width or height.
     """
     boxes = bare(boxes)
     scores = bare(scores)

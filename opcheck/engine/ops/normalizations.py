@@ -83,7 +83,7 @@ def scaled(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Tensor) -
 
 
 def folded(x: Tensor, mean: Tensor, inverse: Tensor, scale: Tensor, B: Operand) -> Tensor:
-    """Return what `scaled` does by one product and one sum, x·a + b, which may cancel."""
+    """Return (x - mean) / deviation * scale + B as x·a + b, which may cancel."""
     return x * (inverse * scale) + (B - mean * (inverse * scale))
 
 

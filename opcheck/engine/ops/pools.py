@@ -274,8 +274,8 @@ def started_within(windows: Windows) -> Windows:
 def rounded_up_if_valid(windows: Windows, attributes: Attributes) -> Windows:
     """Return the windows over the input, in the number that VALID with ceil_mode has.
 
-    Where rounding the size up gives one more, that one counts or not: VALID_UNDER_CEIL_MODE. Of
-    other attributes the windows are returned as they are.
+    Where rounding the size up gives one more, that one counts or not: VALID_UNDER_CEIL_MODE.
+    Without ceil_mode or VALID the windows are returned as they are.
     """
     if attributes.auto_pad != "VALID" or not attributes.ceil_mode:
         return windows
@@ -433,18 +433,18 @@ def max_pool(
 ) -> tuple[Array, ...]:
     """Return the maximum of each window over X, N×C×D1×…×Dn, and if asked for its index.
 
-    Both have the shape N×C×O1×…×On. maxima: computes them from the windows; of NaN and numbers
-    either counts, NAN_IN_MAXIMUM, and of two equal maxima the first or last has the index,
-    INDEX_OF_TIES. since: the version whose text decides. outputs: 2 if the node has indices.
-    NO_WINDOW_FITS and, before version 12, VALID_UNDER_CEIL_MODE decide on sizes. From version 22 on
-    with ceil_mode, windows that start in the padding at the end are dropped.
+    Both have the shape N×C×O1×…×On. maxima: computes them; of NaN and numbers either counts,
+    NAN_IN_MAXIMUM, and of two equal maxima the first or last has the index, INDEX_OF_TIES. since:
+    the version. outputs: 2 if the node has indices. An output of size 0 is empty or refused,
+    NO_WINDOW_FITS; sizes of VALID with ceil_mode before version 12 are rounded up or not,
+    VALID_UNDER_CEIL_MODE. Since version 22, under ceil_mode, windows that start in the padding at
+    the end are dropped.
 
-    Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
-    need or too small, pads beside an auto_pad, an unknown auto_pad, ceil_mode or storage_order, and
-    where no window fits. Raises NotSupported for a window of padding alone, and indices in version
-    1; while judging, also for one that starts in the padding at the end before version 22 or
-    without ceil_mode, and indices of more than two equal maxima. Raises MemoryError for an output
-    that is too large.
+    Raises InvalidNode for X of rank below 3, attributes of wrong lengths or too small, pads beside
+    an auto_pad, an unknown auto_pad, ceil_mode or storage_order, and where no window fits. Raises
+    NotSupported for a window of padding alone, and indices in version 1; while judging, also for
+    one that starts in the padding at the end before version 22 or without ceil_mode, and indices of
+    more than two equal maxima. Raises MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,

@@ -221,10 +221,10 @@ def places_of(elements: Sequence[Any], keys: Sequence[Any], *, takes_first: bool
 
 
 def places_among_equal(elements: Sequence[Any], keys: Sequence[Any]) -> Places:
-    """Return the place of each element in the list of keys, of which two may be equal: EQUAL_KEYS.
+    """Return the place of each element in the list of keys, of which two may be equal.
 
-    -1 stands for what is no key. Raises InvalidNode for equal keys by one of the readings; by the
-    others the last or the first counts.
+    -1 stands for what is no key. Of equal keys the last or the first counts, by EQUAL_KEYS. Raises
+    InvalidNode for them if it refuses them.
     """
     if len(set(keys)) == len(keys):
         return places_of(elements, keys)
@@ -348,7 +348,7 @@ def as_keys(x: NDArray[Any], *, any_nan: bool) -> list[Any]:
 
 
 def keys_and_values(X: NDArray[Any], attributes: Attributes) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lists of keys and of values, both [n]; see `only_list`.
+    """Return the lists of keys and of values, both [n], in their dtypes.
 
     Raises InvalidNode unless there is exactly one keys_* and one values_* attribute, they are lists
     as long as each other, and the keys are of the type of `X`.
@@ -371,7 +371,7 @@ def label_2(X: Array, *, stated: Collection[str], **attributes: Any) -> NDArray[
     the first counts, or they are refused: EQUAL_KEYS.
 
     Raises InvalidNode unless there is one list of keys, of the type of X, and one of values as
-    long, and by EQUAL_KEYS.
+    long, and for equal keys if EQUAL_KEYS refuses them.
     """
     X = bare(X)
     keys, values = keys_and_values(X, attributes)
@@ -484,8 +484,8 @@ def imputed(
     replaced value, are those of the kind of X, floats or int64s. NaN equals NaN.
 
     Raises InvalidNode without values of that kind, for scalars, for other numbers of values than 1
-    and F, for integers that the type of X does not hold, and by the readings of MORE_THAN_TWO_AXES
-    and, of both lists, VALUES_OF_BOTH_KINDS.
+    and F, for integers that the type of X does not hold, for more than two axes if
+    MORE_THAN_TWO_AXES refuses them, and for lists of both kinds if VALUES_OF_BOTH_KINDS does.
     """
     values: tuple[Any, ...] | None
     others: tuple[Any, ...] | None
@@ -513,9 +513,10 @@ def imputed(
 
 
 def cast_to_integers(X: Array) -> NDArray[np.int64]:
-    """Return floats as int64; fractions are cut off, or rounded in two ways: CAST_OF_FRACTIONS.
+    """Return floats as int64; fractions are cut off, or rounded, with ties to even or away from 0.
 
-    Raises NotSupported for NaN, infinities and other numbers that int64 does not hold.
+    Which of these, CAST_OF_FRACTIONS decides. Raises NotSupported for NaN, infinities and other
+    numbers that int64 does not hold.
     """
     if not (np.abs(X) < 2.0**63).all():
         raise_unspecified("casts of numbers that int64 does not hold")
@@ -541,12 +542,14 @@ def one_hot(
     """Return for each element a row of zeros with a 1 at its category, in float32.
 
     X: of any shape; texts or numbers, as the categories are. Returns [*X.shape, number of
-    categories]. Floats are cast to integers: CAST_OF_FRACTIONS. Of equal categories both, the first
-    or the last have the 1, or they are refused: EQUAL_CATEGORIES.
+    categories]. Floats are cast to integers, cut off or rounded with ties to even or away from 0:
+    CAST_OF_FRACTIONS. Of equal categories both, the first or the last have the 1, or they are
+    refused: EQUAL_CATEGORIES.
 
     Raises InvalidNode unless exactly one list of categories is given, of the kind of X, for an
-    element that is no category with `zeros` 0 (with 1 its row is all zeros), and by
-    EQUAL_CATEGORIES. Raises NotSupported for floats that int64 does not hold, NaN among them.
+    element that is no category with `zeros` 0 (with 1 its row is all zeros), and for equal
+    categories if they are refused. Raises NotSupported for floats that int64 does not hold, NaN
+    among them.
     """
     cats = only_list({"cats_int64s": cats_int64s, "cats_strings": cats_strings}, "cats_")
     reject((cats.dtype == object) != (X.dtype == object), f"cats of {cats.dtype} for {X.dtype}")
@@ -586,8 +589,8 @@ def scaled(X: Array, *, offset: tuple[float, ...] | None, scale: tuple[float, ..
     FEATURES_WITHOUT_BATCH.
 
     Raises InvalidNode for different numbers of offsets and scales, for other numbers than 1 and F,
-    and by FEATURES_WITHOUT_BATCH. Raises NotSupported without an offset or a scale, and for other
-    ranks if there is a pair for each feature.
+    and for [F] if FEATURES_WITHOUT_BATCH refuses it. Raises NotSupported without an offset or a
+    scale, and for other ranks if there is a pair for each feature.
     """
     if offset is None or scale is None:
         raise_unspecified("no offset, or no scale")

@@ -431,9 +431,10 @@ def cast(input: Array, target: Target) -> Array:
 def by_the_readings(x: Array, own: DType | None, target: Target) -> Array:
     """Return `x` such that converting it to integers follows the readings in force.
 
-    own: the type of x, None if ONNX has none. Before version 13, integers out of range may
-    saturate, INTEGERS_OUT_OF_RANGE. On the way to less than 8 bits, fractions may be rounded before
-    they are cut off, FRACTIONS_TO_FEW_BITS. Otherwise it is `x` itself.
+    own: the type of x, None if ONNX has none. Before version 13, integers out of range stay, and
+    wrap around later, or saturate: INTEGERS_OUT_OF_RANGE. On the way to less than 8 bits, floats
+    stay, and are cut off later, or are rounded, ties to even: FRACTIONS_TO_FEW_BITS. Otherwise it
+    is `x` itself.
     """
     if own is None or not target.is_integer:
         return x
@@ -687,8 +688,8 @@ def along_axis(
     The text: "`y_scale` is a 1-D tensor of length `Di`". axis: counted from the front. The shape of
     `zero` is checked before; None stays None.
 
-    Raises InvalidNode if there are not as many scales as entries, and for a block_size other than 0
-    by one of the readings of UNUSED_BLOCK_SIZE.
+    Raises InvalidNode if there are not as many scales as entries, and for a block_size other than
+    0, else ignored, if UNUSED_BLOCK_SIZE refuses it.
     """
     if block_size and UNUSED_BLOCK_SIZE.reading() == "refused":
         raise InvalidNode(f"scales of rank 1 and blocks of {block_size}")
@@ -978,8 +979,8 @@ def converted(q: Array, zero: Array, out: Target) -> Array:
     """Return saturate(q + y_zero_point), with q rounded to the nearest even, as numbers of `out`.
 
     q: quotients of any kind of numbers; zero: broadcasts to them. Of a type of floats the sum is
-    rounded, and out of range it is what Cast's table has: see `by_the_table`. What becomes of NaN
-    as an integer is not defined here; see `quantized`.
+    rounded; out of range it is the nearest end if `out` saturates, else infinite, or NaN in a type
+    without infinities. What becomes of NaN as an integer is not defined.
     """
     q = as_real_float64(q)
     if out.is_integer:
@@ -1051,7 +1052,7 @@ def ends_of(
     """Return what both ends of each quotient's error become, in float64.
 
     Each end has the output's shape. is_exact: a mask of the quotients without an error. convert:
-    see `quantized`.
+    makes numbers of `out` from quotients and the zero point.
     """
     q = quotient.with_rounding()
     error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
@@ -1164,11 +1165,12 @@ def quantize_versions(
     output_dtype: int = 0,
     precision: int = 0,
 ) -> Array:
-    """Return y = saturate((x / y_scale) + y_zero_point); see `spread` for where scales lie.
+    """Return y = saturate((x / y_scale) + y_zero_point), in the shape of x.
 
-    y has the shape of x and the type output_dtype, else that of the zero point, else uint8.
-    precision: the type to divide in, else that of the scale. saturate: concerns floats of 8 bits. A
-    NaN as an integer may be any number; `quantized` has that and what rounding decides.
+    y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
+    for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
+    of the scale. saturate: concerns floats of 8 bits. A NaN as an integer may be any number, and
+    what rounding decides either one.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a scale and zero
     point of shapes that `spread` does not have, for an axis out of range, and by its readings.
@@ -1489,7 +1491,8 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
     """Return y, uint8 in the shape of the quotients, by any zero point that is admitted.
 
     zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
-    results of any is admitted; see `admitted`.
+    results of any is admitted: the return value has it as `Indices`, unless one number each is
+    left.
     """
     points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]

@@ -422,7 +422,7 @@ def requantized(
     how: the steps, which mutants change. product: of both factors; onto: makes their scales
     broadcast to the sums. output: its scale and zero point, which are scalars; `x` is not used.
     bias: broadcasts to the sums, None for nothing. If `is_exact`, float32 holds sums and products
-    with powers of two, in any order. What rounding leaves open is admitted: see `quantized`.
+    with powers of two, in any order. What rounding leaves open is admitted, as `Indices`.
 
     Raises InvalidNode if a scale and its zero point have other shapes, if they do not stretch to
     their tensor's entries (or by SHAPE_OF_SCALES in another way than the text's), if y_scale has

@@ -698,17 +698,19 @@ def activated(
 ) -> Tensor:
     """Return an activation of what `clip` leaves of its input.
 
-    scales: alpha and beta, where the function takes them. See `clipped` for clip and NaN.
+    scales: alpha and beta, where the function takes them. clip: the threshold on either side of 0,
+    None for none; NaN stays NaN, or becomes a limit.
     """
     return function(clipped(x, clip), **scales)
 
 
 def as_first_texts_read(R: Tensor, gates: int) -> Tensor:
-    """Return R so that its transpose is what the text multiplies by: TRANSPOSED_WEIGHTS.
+    """Return R as the text of versions 1 to 6 reads it: as it is, or with each gate transposed.
 
-    R: [num_directions, gates*hidden_size, hidden_size]. "Ht-1*Ri" in versions 1 to 6 is not
-    transposed, and "Ht-1*(Ri^T)" in later ones is. If each gate's matrix is symmetric, nothing
-    depends on it.
+    R: [num_directions, gates*hidden_size, hidden_size]; its transpose is multiplied by later.
+    "Ht-1*Ri" in versions 1 to 6 is not transposed, and "Ht-1*(Ri^T)" in later ones is:
+    TRANSPOSED_WEIGHTS decides which holds. If each gate's matrix is symmetric, nothing depends on
+    it.
     """
     count, _, hidden_size = R.shape
     squares = xp.values_of(R).reshape(count, gates, hidden_size, hidden_size)
@@ -802,9 +804,10 @@ def initial_states(layer: Layer, tensors: Tensors, k: int) -> tuple[Tensor, ...]
 
 
 def without_steps(states: Sequence[Tensor], lengths: NDArray[np.int64]) -> Sequence[Tensor]:
-    """Return the last states, with those of a sequence without steps as NO_STEPS reads them.
+    """Return the last states of all sequences, of those without steps the initial states or 0.
 
-    They are the initial states, which stayed, or 0. lengths: [batch_size].
+    NO_STEPS decides which. states: [batch_size, hidden_size] each, the initial ones where no step
+    was made. lengths: [batch_size].
     """
     is_empty = (lengths == 0)[:, np.newaxis]
     if not is_empty.any() or NO_STEPS.reading() != "zero":

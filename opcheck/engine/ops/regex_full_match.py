@@ -343,10 +343,10 @@ def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
 
 
 def pattern_by_default() -> str:
-    """Return the pattern of a node without one: NO_PATTERN.
+    """Return the pattern of a node without one.
 
-    It is the empty one, or one that matches any text. Raises InvalidNode if the ruling refuses the
-    node.
+    It is the empty one, or one that matches any text, by NO_PATTERN. Raises InvalidNode if the
+    ruling refuses the node.
     """
     reading = NO_PATTERN.reading()
     if reading == "refused":

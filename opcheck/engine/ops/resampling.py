@@ -327,7 +327,8 @@ def tf_half_pixel_for_nn(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
 def step_within_a_part(axis: Axis) -> Fraction:
     """Return (end_x - start_x) * (length_original - 1) / (length_resized - 1).
 
-    It is below 0 for a part that ends before it starts; see `step_between_corners` for one element.
+    It is below 0 for a part that ends before it starts; 0 for an input of one element. The divisor
+    is 1 at least.
     """
     return step_between_corners(axis) * (axis.end_x - axis.start_x)
 
@@ -637,8 +638,8 @@ def has_the_same_answer(interpolation: Interpolation, axis: Axis, other: Axis) -
     """Return True if it does not matter which of two scales an axis has.
 
     Then the nearest elements are the same, or the coordinates and the stretch of averages are; with
-    tf_crop_and_resize also what is outside of the input. Of align_corners, CORNERS_OF_ONE_ELEMENT
-    decides for an output of one element.
+    tf_crop_and_resize also what is outside of the input. Of align_corners the only element lies at
+    the first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
     """
     coordinates = interpolation.coordinates(axis)
     others = interpolation.coordinates(other)
@@ -656,8 +657,8 @@ def with_the_scale_that_counts(interpolation: Interpolation, axis: Axis) -> Axis
 
     Where both have the same answer, nothing is open; nor for an empty output or one that copies the
     input. With the scale of the lengths, output_width of half_pixel_symmetric stays the fraction,
-    or is the whole number too: CUT_OFF_WIDTH. Of align_corners, CORNERS_OF_ONE_ELEMENT decides for
-    an output of one element.
+    or is the whole number too: CUT_OFF_WIDTH. Of align_corners CORNERS_OF_ONE_ELEMENT says where an
+    only element lies.
     """
     if not axis.length_resized or interpolation.coordinates(axis).copy_the_input:
         return axis
@@ -818,8 +819,9 @@ def resize(
 
     roi: [2 * n], scales and sizes: [n], for n axes: those named, or all. `roi` takes effect with
     tf_crop_and_resize alone. An attribute that is valid only in another mode changes nothing.
-    Rulings decide on what is cut off or rounded: SIZE_IN_FLOAT32,
-    SCALED_PART, CUT_OFF_LENGTH, CUT_OFF_WIDTH, CORNERS_OF_ONE_ELEMENT, NEARER_NEIGHBOR.
+    Rulings decide: on sizes, SIZE_IN_FLOAT32, SCALED_PART; if the scale is the one given or that of
+    cut-off lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on
+    the nearest, NEARER_NEIGHBOR.
 
     Raises InvalidNode for a value that an attribute does not have; for scales and sizes, or neither
     (EMPTY_SCALES: an empty one next to sizes); for no `roi` where it takes effect; for an axis out
@@ -1008,9 +1010,10 @@ PLACES = {
 
 
 def unstated_coordinates(axis: Axis) -> Coordinates:
-    """Return the coordinates by corners, centers or aligned corners, as UNSTATED_PLACES reads them.
+    """Return the coordinates by corners, centers or aligned corners, as UNSTATED_PLACES has it.
 
-    Those of aligned corners of one element follow CORNERS_OF_ONE_ELEMENT.
+    Of aligned corners an only element lies at the first, the middle or the last place:
+    CORNERS_OF_ONE_ELEMENT.
     """
     reading = UNSTATED_PLACES.reading()
     if reading == "aligned_corners":

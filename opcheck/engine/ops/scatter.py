@@ -156,10 +156,11 @@ def check_order(
 ) -> None:
     """Raise NotSupported where the order of updates decides, or where no reduction is defined.
 
-    "In cases where `reduction` is set to "none", indices should not have duplicate entries": two
-    updates of an element are ruled, DUPLICATE_INDICES, and more are not. Other reductions are not
-    defined of booleans, texts and complex numbers. Add and mul of integers, and of floats with
-    duplicate entries, must pass `check_exact`: whole numbers, in range in any order.
+    "In cases where `reduction` is set to "none", indices should not have duplicate entries": of two
+    updates of an element the last or first counts, DUPLICATE_INDICES; three or more are refused.
+    Other reductions are not defined of booleans, texts and complex numbers. Add and mul of
+    integers, and of floats with duplicate entries, must pass `check_exact`: whole numbers, in range
+    in any order.
     """
     has_duplicates = turns.any()
     if reduction == "none":

@@ -311,7 +311,7 @@ EXP_AND_PRODUCT = 9.0
 
 
 def in_blocks(x: Array, axis: int) -> Array:
-    """Return the shares along `axis` as an online algorithm does; see `terms_in_blocks`.
+    """Return the shares along `axis` as an online algorithm does, with the errors of rescaling.
 
     A row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
@@ -320,7 +320,7 @@ def in_blocks(x: Array, axis: int) -> Array:
 
 
 def logarithms_in_blocks(x: Array, axis: int) -> Array:
-    """Return the logarithms along `axis` as an online algorithm does; see `terms_in_blocks`.
+    """Return the logarithms along `axis` as an online algorithm does, with the errors of rescaling.
 
     A row is all NaN if it has NaN or +∞, or has −∞ alone.
     """
@@ -815,8 +815,8 @@ def jointly_by_order(x: Array, axes: Sequence[int], of_rows: RowFunction) -> Arr
     """Return `of_rows` of rows along several axes together; their order decides between maxima.
 
     "axisDirection = DML_AXIS_DIRECTION_INCREASING": the joint index runs through the axes in
-    increasing order. Where they do not increase, and that matters, it may run as they are written:
-    UNSORTED_AXES.
+    increasing order. Where they do not increase, and that matters, it does so, or runs as they are
+    written: UNSORTED_AXES.
     """
     y = jointly(x, sorted(axes), of_rows)
     if [*axes] == sorted(axes):
@@ -1192,8 +1192,9 @@ def reduced(
 ) -> Array:
     """Return the losses, their sum or their mean: by `reduction` none, sum or mean.
 
-    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean may
-    count ignored samples that have a weight, by IGNORED_IN_THE_MEAN.
+    A loss has the shape of the target, a sum or mean rank 0. `may_count_ignored`: the mean leaves
+    out ignored samples, or counts those that have a weight, by IGNORED_IN_THE_MEAN; otherwise it
+    leaves them out.
 
     Raises InvalidNode for another reduction, for shapes that do not fit, and for a target that is
     neither a class nor ignored; NotSupported for a mean of no samples.

@@ -463,9 +463,9 @@ def string_normalizer(
 
 
 def is_dropping_no_texts() -> bool:
-    """Return True if all of no texts are dropped, which leaves an empty text: NO_TEXTS.
+    """Return True if all of no texts are dropped, which leaves an empty text.
 
-    Raises InvalidNode if the ruling refuses such a node.
+    False if nothing is left of them. Raises InvalidNode if NO_TEXTS refuses such a node.
     """
     reading = NO_TEXTS.reading()
     reject(reading == "refused", "X has no texts; allowed: one or more")

@@ -254,7 +254,7 @@ def weights_added(
 ) -> Array:
     """Return Y where TFIDF adds up the weight of an n-gram, each time that it is found.
 
-    Other modes are as in `scaled`: float32 in the shape of `counts`.
+    TF leaves counts, IDF has the weight of what is found. Y is float32, in the shape of `counts`.
     """
     if mode != "TFIDF":
         return scaled(counts, weights, ngram_indexes, mode)
@@ -286,8 +286,8 @@ def tf_idf_vectorizer(
     """Return Y, [max(ngram_indexes) + 1] for X of [C], [N, max(ngram_indexes) + 1] for [N, C].
 
     Y is float32. `grams` finds n-grams, and `scaled` makes Y of their counts. `pool_int64s` or
-    `pool_strings` is the pool, by the type of X, and None the other; `weights` of None are 1.
-    Rulings decide on odd attributes, and may refuse them: MISSING_COLLECTION, N_GRAM_TWICE,
+    `pool_strings` is the pool, by the type of X, and None the other; `weights` of None are 1. Odd
+    attributes are read in one of several ways, or refused: MISSING_COLLECTION, N_GRAM_TWICE,
     SHARED_COORDINATE, LENGTH_BELOW_1, LONGEST_BELOW_SHORTEST, NEGATIVE_SKIPS.
 
     Raises InvalidNode for X of another rank, another mode, two pools, none or one of another type,

@@ -148,8 +148,8 @@ class Nodes:
 def holds(nodes: Nodes, x: NDArray[Any], at: Places) -> Mask:
     """Mask the features `x` for which the expressions of the nodes `at` these places hold.
 
-    x and at: [...]. Of NaN the node decides otherwise, by holds_for_nan. Nothing is compared in a
-    narrower type than its own: see `comparable`.
+    x and at: [...]. Of NaN the node decides otherwise, by holds_for_nan. Numbers of different types
+    are compared exactly.
     """
     a, b = comparable(x, nodes.splits[at])
     is_member: Any = False
@@ -264,11 +264,12 @@ def counted_votes(at: Places, votes: Votes) -> tuple[Mask, Array]:
 
 
 def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Array:
-    """Return the scores, [N, count], of the votes that count; see `counted_votes`.
+    """Return the scores, [N, count], of the votes that count.
 
-    `aggregate` is one of AGGREGATES. A sum of no votes is 0. An average is that of all trees, or of
-    the votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the MIN
-    or MAX of no votes.
+    counted: [N, v, count], a mask of v votes; weights: [1, v, 1]; trees: their number; `aggregate`:
+    SUM, AVERAGE, MIN or MAX. A sum of no votes is 0. An average is that of all trees, or of the
+    votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the MIN or
+    MAX of no votes.
     """
     if aggregate in ("MIN", "MAX"):
         if not counted.any(axis=1).all():
@@ -292,8 +293,8 @@ def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Arr
 def lists(attributes: Attributes, prefix: str, names: str) -> list[Any]:
     """Return the lists in these attributes, whose names follow the prefix; None for a missing one.
 
-    `names` has blanks between them. Some may be tensors in another attribute: LIST_AND_TENSOR
-    decides if both are there.
+    `names` has blanks between them. Some may be tensors in another attribute, NAME_as_tensor: of
+    both either counts, LIST_AND_TENSOR.
 
     Raises InvalidNode for lists of different lengths, of all that have the prefix, a missing one of
     `names` among them; for a list and a tensor, if that ruling refuses them. Raises NotSupported

@@ -189,8 +189,10 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 
 def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
-    """Yield facts about an input of integers, or of what may index, with their ranks."""
+    """Yield facts about an input of integers, or of indices in another type, with their ranks."""
     content = spec.content
+    if spec.dtype.kind != "int" and spec.name != "indices":
+        return
     if isinstance(content, Given):
         values = {*content.values.ravel().tolist()}
     elif isinstance(content, Fill) and content.kind in ("integers", "choice"):
@@ -207,15 +209,18 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
 
 
 def _of_pairs(case: Case) -> Iterator[_Fact]:
-    """Yield facts about two inputs of equal rank: where one is shorter, or broadcast by a 1."""
+    """Yield facts about two inputs of equal rank: one broadcasts by a 1, or indices are shorter."""
     for one, other in combinations(case.inputs[:_PAIRED], 2):
         if len(one.shape) != len(other.shape):
             continue
         sizes = [*zip(one.shape, other.shape, strict=True)]
-        if any(1 in pair and len({*pair}) > 1 for pair in sizes):
+        unequal = [pair for pair in sizes if len({*pair}) > 1]
+        if unequal and all(1 in pair for pair in unequal):
             text = f"inputs {one.name} and {other.name} are of equal rank, with a 1 in one alone"
             yield text, PLAIN, None
         for first, second in ((one, other), (other, one)):
+            if first.dtype.kind != "int":
+                continue  # only indices may be shorter than what they index
             for axis, (mine, its) in enumerate(zip(first.shape, second.shape, strict=True)):
                 if mine < its:
                     text = f"input {first.name} is shorter than {second.name} along axis {axis}"

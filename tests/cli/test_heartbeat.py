@@ -27,13 +27,13 @@ def test_nothing_is_printed_in_the_first_half_minute(clock, capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_a_line_counts_failures_and_says_how_long_the_rest_takes(clock, capsys) -> None:
+def test_a_line_counts_failures_and_says_how_long_the_rest_takes(clock, capsys, wording) -> None:
     beat = Heartbeat(1945, "judged", clock)
     for number in range(1211):
         beat.count(failed=number < 3)
     clock.now += 197
     beat.count()
-    assert capsys.readouterr().err == "opcheck: 1,212 of 1,945 judged, 3 failed, about 2 min left\n"
+    assert capsys.readouterr().err == wording
 
 
 def test_lines_come_every_half_minute(clock, capsys) -> None:

@@ -79,7 +79,10 @@ def clip(input: Tensor, min: Tensor | None = None, max: Tensor | None = None) ->
 
 
 def finite_limit(x: Tensor) -> float:
-    """Return the largest finite number of a tensor's type; infinity for other types than floats."""
+    """Return the largest finite number of a tensor's type, if that is a float of 16 bits or more.
+
+    For other types, such as integers, it is infinity: none of their numbers is beyond it.
+    """
     dtype = dtypes.of(np.empty(0, x.dtype))
     if dtype is None or dtype.kind != "float":
         return np.inf

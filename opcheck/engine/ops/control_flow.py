@@ -305,7 +305,10 @@ def axes_of(
 def scan_inputs_of(
     tensors: Values, axes: Sequence[int], directions: Sequence[bool]
 ) -> list[ScanInput]:
-    """Return the scan inputs, from their tensors, axes and directions: True for reverse."""
+    """Return the scan inputs, from their tensors, axes and directions: True for reverse.
+
+    The lists have one length; axes are counted from the front.
+    """
     return [
         ScanInput(tensor, axis, is_reverse)
         for tensor, axis, is_reverse in zip(tensors, axes, directions, strict=True)

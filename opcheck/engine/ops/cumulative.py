@@ -173,7 +173,10 @@ MUTANTS: Mapping[str, tuple[Any, ...]] = {
 
 
 def declare(name: str, accumulation: Accumulation) -> None:
-    """Declare the operator `name`, whose versions have one formula, and its mutants."""
+    """Declare the operator `name`, whose versions have one formula, and its mutants.
+
+    `accumulation` is what both compute: sums or products. The operator is registered.
+    """
     op = operator(name, module=__name__)
     versions = formula_builder(*opset.versions("", name))(scanned)
     op.formula(build=versions)(accumulation.scan)

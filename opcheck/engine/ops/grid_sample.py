@@ -162,7 +162,10 @@ class AxisLocations:
     are_half_outside: Mask
 
     def at_the_edge(self) -> "AxisLocations":
-        """Return the locations, with those half outside, and not beyond the image, at its edge."""
+        """Return the locations, with those half outside at the edge, by the reading "pixel".
+
+        They go to the first or the last pixel, unless they are beyond -1 and 1.
+        """
         mask = self.are_half_outside & ~self.are_beyond
 
         nearest = np.clip(self.neighbors.nearest, 0, self.last)
@@ -311,8 +314,8 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
     X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
-    nearest index is not sure, floats admit either pixel, and others have the nearest or the
-    other one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
+    nearest index is not sure, floats admit either pixel, and others have the nearest or the other
+    one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
     judging, for texts outside.
     """
     batch, channels, *lengths = X.shape

@@ -134,7 +134,7 @@ def is_lossy(image: Image, data: bytes) -> bool:
 
 
 def is_transparent(image: Image) -> bool:
-    """Return True if a pixel is not opaque, or if the file has a transparent color."""
+    """Return True if a pixel is not opaque, or if the file has a transparent color, used or not."""
     if "transparency" in image.info:
         return True
     if image.mode not in ("RGBA", "LA"):
@@ -172,8 +172,9 @@ def image_decoder(
 ) -> Array:
     """Return the image of a stream of bytes as `arranged` has it: uint8, by default channel-last.
 
-    encoded_stream: bytes, of one axis. A stream that cannot be decoded gives an "empty matrix", of
-    a shape that EMPTY_MATRIX decides. `opened` decodes.
+    encoded_stream: bytes, of one axis. A stream that cannot be decoded, such as an empty one, gives
+    an "empty matrix" of shape (0, 0, channels), (0, 0, 0), (0, 0) or (0): EMPTY_MATRIX. `opened`
+    decodes.
 
     Raises InvalidNode for a pixel_format other than RGB, BGR and Grayscale; NotSupported for a
     stream of other than one axis, and without Pillow. Raises it while judging also where the text
@@ -191,7 +192,11 @@ def image_decoder(
 
 
 def shape_of_an_empty_matrix(pixel_format: str) -> tuple[int, ...]:
-    """Return a shape without elements, of 1 to 3 axes: EMPTY_MATRIX."""
+    """Return the shape of an image that cannot be decoded, as EMPTY_MATRIX reads it.
+
+    That is (0, 0, channels), where Grayscale has one channel and other formats three, or (0, 0, 0),
+    (0, 0) or (0).
+    """
     channels = 1 if pixel_format == "Grayscale" else 3
     shapes = {
         "no_pixels": (0, 0, channels),

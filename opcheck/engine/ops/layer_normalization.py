@@ -148,7 +148,11 @@ Change: TypeAlias = Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor
 
 
 def with_outputs_changed(change: Change) -> Mapping[int, Formula]:
-    """Return the formula with its three outputs changed."""
+    """Return a mutant's formula by version: `change` makes its outputs of the right ones.
+
+    `change` takes Y, Mean, InvStdDev and the axis, counted from the front. Raises what the formula
+    does.
+    """
 
     def formula(
         X: Tensor, Scale: Tensor, B: Tensor | None = None, **attrs: Any

@@ -145,7 +145,11 @@ def comparison_mutants(name: str) -> dict[str, PairMutant]:
 
 
 def mutants_of(name: str) -> dict[str, PairMutant]:
-    """Return the mutants of an operator by name: a text, a function, and its dtypes if not all."""
+    """Return the mutants of an operator by name: a text, a function, and its dtypes if not all.
+
+    They are siblings computed in its place, of Equal also one of bits, and of comparisons three
+    more. An operator that has none gives {}.
+    """
     found = sibling_mutants(name)
     if name == "Equal":
         found["bits_compared"] = (

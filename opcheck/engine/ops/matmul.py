@@ -259,7 +259,11 @@ def gemm_with_optional_c(
 
 
 def gemm(combination: Combination) -> Mapping[int, Formula]:
-    """Return the formula of each version; `combination` makes Y of A', B', C, alpha and beta."""
+    """Return the formula of each version, by its first opset.
+
+    `combination` makes Y of A', B', C or None, alpha and beta. The formulas raise InvalidNode for
+    shapes that do not fit, and what `combination` raises.
+    """
     return {
         **gemm_with_broadcast(combination),
         **gemm_with_c(combination),

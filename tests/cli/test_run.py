@@ -283,13 +283,10 @@ def test_what_a_backend_prints_is_no_command_of_a_ci_system(start, tmp_path):
     assert not [line for line in lines if line.startswith("::") or "##[" in line]
 
 
-def test_a_run_says_first_what_it_is_about(run):
-    found = run("run", "cases.yaml", "-b", "right", "--shard", "1/2")
+def test_a_run_says_first_what_it_is_about(run, wording):
+    found = run("run", "cases.yaml", "-b", "right", "--shard", "1/2", "--no-known")
     first = found.stderr.splitlines()[0]
-    assert first.startswith(f"opcheck: version {opcheck.__version__}; ")
-    assert "(shard 1 of 2) on right" in first
-    assert "level core" in first
-    assert "no shipped ledger" in run("run", "cases.yaml", "-b", "right", "--no-known").stderr
+    assert first.replace(opcheck.__version__, "0.0") == wording
 
 
 @pytest.mark.parametrize("words", [["-q"], ["--format", "json"]])

@@ -44,7 +44,7 @@ def in_steps(number: Array, length: int, align_corners: bool) -> Array:
 
 
 def scaled(number: Array, length: int, align_corners: bool) -> Array:
-    """Return the places of `in_steps` in another way, which rounds elsewhere.
+    """Return the places of elements from -1 to 1 in another way, which rounds elsewhere.
 
     Without align_corners, they are those with it, times (length - 1) / length. An axis of length 0
     counts as 1 in the divisor.
@@ -56,7 +56,10 @@ def scaled(number: Array, length: int, align_corners: bool) -> Array:
 
 
 def doubled(number: Array, length: int, align_corners: bool) -> Array:
-    """Return the places of `in_steps`, each as a whole number that is divided once."""
+    """Return the places of elements from -1 to 1, each as a whole number that is divided once.
+
+    The only element of an axis is at -1 with align_corners, and at 0 without.
+    """
     if align_corners:
         return number * 2 / max(length - 1, 1) - 1
     return (number * 2 + 1) / max(length, 1) - 1

@@ -143,8 +143,9 @@ class Heads:
 def attended(heads: Heads) -> Array:
     """Return a mask of the keys that each query attends, [batch, head, query, key]; read-only.
 
-    Hidden are keys after the query if `is_causal`, outside of its windows, in the padding, and
-    where attn_mask hides them. A query may have no key left.
+    Query i is at key i + offset, which may be below 0. Hidden are keys after it if `is_causal`,
+    those outside of its windows (-1 is no window), in the padding, and where attn_mask hides them.
+    A query may have no key left.
     """
     attributes = heads.attributes
     queries = np.arange(heads.q.shape[2]).reshape(-1, 1)

@@ -212,8 +212,8 @@ def spatial_sizes(
 
     outer: batches and channels of the output; axes: how many are spatial. "Note that the
     output_shape attribute value should not include dimensions for batch size and channels" is of
-    version 11; before, a list of two more entries is cut off or left as it is:
-    BATCHES_IN_OUTPUT_SHAPE.
+    version 11; before, a list of two more entries is cut off, or left as it is, and its length
+    refused by the caller: BATCHES_IN_OUTPUT_SHAPE.
 
     Raises InvalidNode where what is cut off differs from `outer`. No other length is checked here.
     """
@@ -232,8 +232,8 @@ def windows_along(since: int, placement: Placement, n: int) -> AxisWindows:
     `since` is 1, or 11 for later versions. Raises InvalidNode for an output of a size below 0, an
     empty kernel, and since version 11 an output_padding as large as stride and dilation, or as the
     stride alone by a reading of OUTPUT_PADDING_BELOW_THE_DILATION. PADDING_BELOW_0 may refuse a
-    size beyond all products so too, EMPTY_IMAGE one of 0. Raises NotSupported while judging for
-    auto_pad VALID beside output_shape. In version 1, SIZE_UNDER_SAME decides the size,
+    size beyond all products so too, EMPTY_IMAGE one of 0 of Y or X. Raises NotSupported while
+    judging for auto_pad VALID beside output_shape. In version 1, SIZE_UNDER_SAME decides the size,
     SPLIT_BESIDE_SAME where an odd padding is, SIDE_OF_OUTPUT_PADDING the end of output_padding.
     """
     length = placement.lengths[n]

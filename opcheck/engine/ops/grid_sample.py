@@ -314,8 +314,8 @@ def nearest_pixels(X: Array, axes: Sequence[Neighbors]) -> Array:
     """Return the pixels at the nearest indices along each axis, [N, C, count]; 0 outside.
 
     X: [N, C, *lengths]; axes: the neighbors of [N, count] locations along each axis. Where the
-    nearest index is not sure, floats admit either pixel, and others have the nearest or the
-    other one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
+    nearest index is not sure, floats admit either pixel, and others have the nearest or the other
+    one by the reading of NEARER_NEIGHBOR. Texts are empty outside. Raises NotSupported, while
     judging, for texts outside.
     """
     batch, channels, *lengths = X.shape

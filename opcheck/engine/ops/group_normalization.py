@@ -180,9 +180,11 @@ OP.mutant_table(
 def with_other_operands(
     channel_of: ChannelOf, X: Tensor, scale: Tensor, bias: Tensor, **attrs: Any
 ) -> Tensor:
-    """Return the output with scale and bias of other channels.
+    """Return the output with scale and bias of other channels, for mutants.
 
-    Raises InvalidNode as the formula does for what is not legal.
+    channel_of: makes the channels to take them from, of all channels' numbers and the size of a
+    group. attrs: as of the formula. Raises InvalidNode for shapes and attributes that are not legal
+    there.
     """
     formula = OP.formulas[21]
     formula(X, scale, bias, **attrs)  # Raises for what is not legal.

@@ -13,8 +13,8 @@ OP = operator("PRelu")
 def p_relu(X: Tensor, slope: Tensor) -> Tensor:
     """Return "f(x) = slope * x for x < 0, f(x) = x for x >= 0" of X, in its shape.
 
-    slope: broadcasts to X, which is not stretched. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises
-    InvalidNode where slope does not broadcast to X.
+    slope: broadcasts to X, which is not stretched. Products of integers wrap around. NaN gives NaN,
+    or 0: NAN_ON_NO_SIDE. Raises InvalidNode where slope does not broadcast to X.
     """
     stretches("slope", slope, X)
     X, slope = broadcast(X, slope)
@@ -26,8 +26,8 @@ def p_relu_of_channels(X: Tensor, slope: Tensor) -> Tensor:
     """Return f(x) = slope * x for x < 0, f(x) = x for x >= 0, of X, in its shape.
 
     slope: one element of any rank, one for each of X, or, as the text implies, one for each
-    channel, [C]. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises NotSupported for slopes of other
-    shapes.
+    channel, [C]. Products of integers wrap around. NaN gives NaN, or 0: NAN_ON_NO_SIDE. Raises
+    NotSupported for slopes of other shapes.
     """
     if slope.size == 1:
         return p_relu(X, xp.reshape(slope, ()))

@@ -547,9 +547,9 @@ def one_hot(
     refused: EQUAL_CATEGORIES.
 
     Raises InvalidNode unless exactly one list of categories is given, of the kind of X, for an
-    element that is no category with `zeros` 0 (with 1 its row is all zeros), and for equal
-    categories if they are refused. Raises NotSupported for floats that int64 does not hold, NaN
-    among them.
+    element that is no category with `zeros` 0 (with 1 its row is all zeros; other numbers are 0, 1
+    or refused, FLAG_OF_ANOTHER_NUMBER), and for equal categories if they are refused. Raises
+    NotSupported for floats that int64 does not hold, NaN among them.
     """
     cats = only_list({"cats_int64s": cats_int64s, "cats_strings": cats_strings}, "cats_")
     reject((cats.dtype == object) != (X.dtype == object), f"cats of {cats.dtype} for {X.dtype}")

@@ -75,8 +75,8 @@ def beside(one: Array, x: Array, entries: Entries) -> Array:
     returned as it is. A shape that the text does not name, and that stretches to the entries, is
     stretched or refused: SHAPE_OF_SCALES.
 
-    Raises InvalidNode for a shape that does not stretch, and by SHAPE_OF_SCALES; NotSupported,
-    while judging, for scales or zero points of each element of a matrix.
+    Raises InvalidNode for a shape that does not stretch, and for another than the text's if it is
+    refused; NotSupported, while judging, for scales or zero points of each element of a matrix.
     """
     if not one.ndim:
         return one
@@ -204,8 +204,9 @@ class Sums:
         """Return both operands, with and without their zero points, which may be None.
 
         product: MatMul's or Conv's; entries: the axis of each operand that has its own zero points.
-        Raises InvalidNode for a zero point that does not stretch to the entries, or by
-        SHAPE_OF_SCALES; NotSupported, while judging, for one of each element.
+        Raises InvalidNode for a zero point that does not stretch to the entries, or in another
+        shape than the text's if SHAPE_OF_SCALES refuses it; NotSupported, while judging, for one of
+        each element.
         """
         first = self.difference(operands[0], zeros[0], entries[0])
         second = self.difference(operands[1], zeros[1], entries[1])
@@ -292,8 +293,8 @@ def conv_integer(
     SHAPE_OF_SCALES. Padding holds the zero point, and so 0 of the difference. Where no window fits,
     the output is empty or refused: NO_WINDOW_FITS, SIZE_BELOW_0.
 
-    Raises InvalidNode for shapes, attributes and zero points that do not fit each other, and by
-    these readings. Raises NotSupported, while judging, for sums beyond 32 bits, which otherwise
+    Raises InvalidNode for shapes, attributes and zero points that do not fit each other, and where
+    a reading refuses. Raises NotSupported, while judging, for sums beyond 32 bits, which otherwise
     wrap around; MemoryError for an output that is too large.
     """
     attributes = Attributes(

@@ -227,8 +227,9 @@ def bernoulli(
     """Return 0 and 1 in the shape of the input.
 
     They are of the type `dtype`, or of the input's if it is None. ones: decides from draws and
-    probabilities which elements are 1. "All values in input have to be in the range:[0, 1]": raises
-    NotSupported for others and NaN, and in a graph, where other nodes would compute with draws.
+    probabilities which elements are 1. seed: None for others each time. "All values in input have
+    to be in the range:[0, 1]": raises NotSupported for others and NaN, and in a graph, where other
+    nodes would compute with draws.
     """
     probabilities = xp.values_of(input)
     # Of NaN neither comparison is true.

@@ -526,11 +526,11 @@ def run(layer: Layer, since: int, tensors: Tensors, attributes: Attributes) -> t
     may be anything. since: the version; before 7 R is transposed or not, TRANSPOSED_WEIGHTS. The
     last states after 0 steps are the initial ones, 0 or refused, NO_STEPS.
 
-    Raises InvalidNode for a direction, layout or activation that does not exist, shapes that
-    contradict each other or hidden_size, sequence_lens beyond [0, seq_length], another number of
-    activations, and by readings that refuse: NO_STEPS, ACTIVATIONS_TOO_MANY, PLACE_OF_A_SCALE.
-    Raises NotSupported for a clip that is negative or NaN, and an alpha or beta without a value and
-    a default.
+    Raises InvalidNode for a direction, layout or activation that does not exist, tensors of another
+    rank, shapes that contradict each other or hidden_size, sequence_lens beyond [0, seq_length],
+    another number of activations, and by readings that refuse: NO_STEPS, ACTIVATIONS_TOO_MANY,
+    PLACE_OF_A_SCALE. Raises NotSupported for a clip that is negative or NaN, and an alpha or beta
+    without a value and a default.
     """
     attributes = checked_attributes(layer, since, attributes)
     tensors = time_first(checked_ranks(tensors), attributes.layout)
@@ -860,10 +860,12 @@ def lstm(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y, Y_h and Y_c of an LSTM; `Tensors` and `run` have the shapes.
+    """Return Y, Y_h and Y_c of an LSTM.
 
-    layer: the steps, which mutants change; since: the version. input_forget: if 1, the input and
-    the forget gate add up to 1. `output_sequence` decides nothing.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h, Y_c: without seq_length. The
+    shapes of the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps,
+    which mutants change; since: the version. input_forget: if 1, the input and the forget gate add
+    up to 1. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
@@ -907,10 +909,12 @@ def gru(
     linear_before_reset: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y and Y_h of a GRU; `Tensors` and `run` have the shapes.
+    """Return Y and Y_h of a GRU.
 
-    layer: the steps, which mutants change; since: the version. With a linear_before_reset other
-    than 0 the reset gate acts behind the product with R. `output_sequence` decides nothing.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
+    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
+    mutants change; since: the version. With a linear_before_reset other than 0 the reset gate acts
+    behind the product with R. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
@@ -953,9 +957,11 @@ def rnn(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor, ...]:
-    """Return Y and Y_h of an RNN; `Tensors` and `run` have the shapes.
+    """Return Y and Y_h of an RNN.
 
-    layer: the steps, which mutants change; since: the version. `output_sequence` decides nothing.
+    Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
+    the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
+    mutants change; since: the version. `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout

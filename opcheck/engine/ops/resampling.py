@@ -823,9 +823,10 @@ def resize(
     cut-off lengths, CUT_OFF_LENGTH, CUT_OFF_WIDTH; on an only element, CORNERS_OF_ONE_ELEMENT; on
     the nearest, NEARER_NEIGHBOR.
 
-    Raises InvalidNode for a value that an attribute does not have; for scales and sizes, or neither
-    (EMPTY_SCALES: an empty one next to sizes); for no `roi` where it takes effect; for an axis out
-    of range, a tensor of another length, a scale not above 0, a negative size.
+    Raises InvalidNode for a value that an attribute does not have (a flag other than 0 and 1 if
+    FLAG_OF_ANOTHER_NUMBER refuses it); for scales and sizes, or neither (EMPTY_SCALES: an empty one
+    next to sizes); for no `roi` where it takes effect; for an axis out of range, a tensor of
+    another length, a scale not above 0, a negative size.
 
     Raises NotSupported for averages of other than real floating numbers, sizes of or from 0
     elements, a part that is not finite or ends before it starts, an extrapolation of no real
@@ -1121,6 +1122,10 @@ def upsample_1(
 ) -> Array:
     """Return Y of version 1: X is [N, C, H, W], and mode nearest or bilinear.
 
+    Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements
+    either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; sizes are exact or as float32 cuts them off,
+    SIZE_IN_FLOAT32.
+
     Raises InvalidNode for another rank or mode, or a scale below 1 or NaN; MemoryError for an
     output that is too large. In mode bilinear raises NotSupported unless X has real floating
     numbers; for a judge, also if one is NaN or infinite.
@@ -1134,6 +1139,10 @@ def upsample_1(
 def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[float]) -> Array:
     """Return Y of version 7: scales are an attribute, one for each axis of X.
 
+    Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements
+    either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; sizes are exact or as float32 cuts them off,
+    SIZE_IN_FLOAT32.
+
     Raises InvalidNode for another number of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too
     large. In mode linear raises NotSupported unless X has real floating numbers; for a judge, also
@@ -1144,6 +1153,10 @@ def upsample_7(upsampling: Upsampling, X: Array, *, mode: str, scales: Sequence[
 
 def upsample_9(upsampling: Upsampling, X: Array, scales: Array, *, mode: str) -> Array:
     """Return Y of version 9: scales are an input, [r] for X of rank r.
+
+    Places are by corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements
+    either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR; sizes are exact or as float32 cuts them off,
+    SIZE_IN_FLOAT32.
 
     Raises InvalidNode for another shape of them, one below 1 or NaN, and a mode other than nearest
     and linear (NAMES_OF_LINEAR: bilinear and trilinear); MemoryError for an output that is too

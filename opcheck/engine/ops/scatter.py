@@ -176,8 +176,9 @@ def check_order(
 def check_exact(data: Tensor, places: NDArray[np.intp], updates: Tensor, reduction: str) -> None:
     """Raise NotSupported unless every order gives one number, and integers stay in their range.
 
-    That is so if all elements and updates are whole numbers, and no sum or product of magnitudes is
-    above 2^precision of a float type, or above the largest integer. NaN and infinity do not pass.
+    reduction: add or mul; places: the element of each update, in row-major order. It passes if all
+    elements and updates are whole numbers, and no sum or product of magnitudes is above 2^precision
+    of a float type, or above the largest integer. NaN and infinity do not pass.
     """
     known = DTYPES[data.dtype.name]
     sizes = np.abs(bare(data).astype(np.longdouble)).reshape(-1)

@@ -104,8 +104,8 @@ def sequence_at(editing: Editing, position: Array, *input_sequence: Array) -> Ar
     """Return the tensor at the position, "in [-n, n - 1]", which is not left out.
 
     Negative positions count from the back. Raises InvalidNode for a position out of range, as each
-    is of an empty sequence, and for one of other than one element (ONE_ELEMENT_AS_A_SCALAR: or of
-    shape [1]); NotSupported if rounding decides it.
+    is of an empty sequence, and for a tensor of other than one element, or of shape [1] if
+    ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
     """
     n = len(input_sequence)
     return input_sequence[editing.position(position, -n, n - 1, n - 1)]
@@ -116,9 +116,9 @@ def sequence_erase(editing: Editing, position: Array = None, *input_sequence: Ar
     """Return the sequence without the tensor at the position: "by default it's the last".
 
     The position is in [-n, n - 1]; negative ones count from the back. Raises InvalidNode for one
-    out of range, as each is of an empty sequence, and for one of other than one element
-    (ONE_ELEMENT_AS_A_SCALAR: or of shape [1]). Raises NotSupported for an empty sequence without a
-    position, and if rounding decides it.
+    out of range, as each is of an empty sequence, and for a tensor of other than one element, or of
+    shape [1] if ONE_ELEMENT_AS_A_SCALAR refuses that. Raises NotSupported for an empty sequence
+    without a position, and if rounding decides it.
     """
     n = len(input_sequence)
     if position is None and not n:
@@ -134,8 +134,8 @@ def sequence_insert(
     """Return the sequence with a tensor at the position, "in [-n, n]", by default the end.
 
     Negative positions count from the back, and the tensor comes before the one there. Raises
-    InvalidNode for a position out of range, and for one of other than one element
-    (ONE_ELEMENT_AS_A_SCALAR: or of shape [1]); NotSupported if rounding decides it.
+    InvalidNode for a position out of range, and for a tensor of other than one element, or of shape
+    [1] if ONE_ELEMENT_AS_A_SCALAR refuses that; NotSupported if rounding decides it.
     """
     n = len(input_sequence)
     place = editing.position(position, -n, n, n)

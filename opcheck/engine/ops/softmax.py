@@ -1178,7 +1178,7 @@ def with_ignored_counted(samples: Samples, losses: Losses) -> Losses:
 def mean(losses: Losses) -> Array:
     """Return the sum of the losses, divided by that of the weights applied: their number.
 
-    Without weights it is the number of samples that are not left out. It is NaN if that is 0.
+    Without weights it is the number of samples that are not left out. Of none, 0 / 0 is NaN.
     """
     if losses.applied is None:
         divisor: Array = np.float64((~losses.is_left_out).sum())

@@ -776,7 +776,7 @@ PLACES: Mapping[str, tuple[str, tuple[int, ...], Place]] = {
 
 
 def real(x: Array) -> Array:
-    """Return numbers as those of the kind in force: floats as they are, others in float64."""
+    """Return `x` as numbers of the kind in force: floats in their type, others in float64."""
     dtype = dtype_of(x)
     if dtype and dtype.kind == "float":
         return x
@@ -1492,7 +1492,7 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
 
     zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
     results of any is admitted: the return value has it as `Indices`, unless one number each is
-    left.
+    left. Raises NotSupported, while judging, for too many NaN.
     """
     points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]

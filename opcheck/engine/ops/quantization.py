@@ -980,7 +980,8 @@ def converted(q: Array, zero: Array, out: Target) -> Array:
 
     q: quotients of any kind of numbers; zero: broadcasts to them. Of a type of floats the sum is
     rounded; out of range it is the nearest end if `out` saturates, else infinite, or NaN in a type
-    without infinities. What becomes of NaN as an integer is not defined.
+    without infinities; infinities before version 24 follow INFINITIES_WITHOUT_SIGNED_ZEROS. What
+    becomes of NaN as an integer is not defined.
     """
     q = as_real_float64(q)
     if out.is_integer:
@@ -1169,15 +1170,15 @@ def quantize_versions(
 
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
-    of the scale. saturate: concerns floats of 8 bits. A NaN as an integer may be any number, and
-    what rounding decides either one.
+    of the scale. saturate: concerns floats of 8 bits. NaN as an integer may be any number.
 
-    Raises InvalidNode if output_dtype and the type of the zero point differ, for a scale and zero
-    point of shapes that `spread` does not have, for an axis out of range, and by its readings.
-    Raises NotSupported, while judging, for what the text does not define: scales of 0 or nearly,
-    infinite or NaN, a precision that is not of floats, fractions divided in integers, what float16
-    does not hold, in a type of floats a zero point other than 0 beside fractions and what rounding
-    may take out of range, and for too many NaN to list what they become.
+    Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
+    than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
+    `spread` does not have, for an axis out of range, and by its readings. Raises NotSupported,
+    while judging, for what the text does not define: scales of 0 or nearly, infinite or NaN, a
+    precision that is not of floats, fractions divided in integers, what float16 does not hold, in a
+    type of floats a zero point other than 0 beside fractions and what rounding may take out of
+    range, and for too many NaN to list what they become.
     """
     dtype = dtype_of_output(output_dtype, y_zero_point)
     saturates = 1 if dtype.bits < 8 else saturation(saturate, dtype)

@@ -366,11 +366,11 @@ def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
     A last window that starts in the padding at the end is dropped with ceil_mode since version 22;
     before, and without ceil_mode, it is dropped or counted: DROPPED_WINDOW, COUNTED_WINDOW. An
     output of size 0 is empty or refused: NO_WINDOW_FITS. Sizes are rounded up or not for VALID with
-    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in it,
+    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11,
     ROUNDED_DOWN.
 
-    Raises InvalidNode for attributes that do not fit X, and where no window fits; MemoryError for
-    an output that is too large.
+    Raises InvalidNode for attributes that do not fit X or are out of range, and where no window
+    fits; MemoryError for an output that is too large.
     """
     windows = attributes.windows_over(X, (NO_WINDOW_FITS,))
     if since < 11:

@@ -220,7 +220,8 @@ def cut_off(x: Array, dtype: DType) -> Array:
 def to_floats(x: Array, dtype: DType) -> Array:
     """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range.
 
-    A type without infinities has NaN in their place, and one without NaN its largest number.
+    A type without infinities has NaN in their place, and one without NaN its largest number, and a
+    zero for NaN. float8e8m0 has NaN for 0 and negative numbers.
     """
     if dtype.name == "float64" or x.dtype == dtype.numpy:
         return x.astype(dtype.numpy)
@@ -704,7 +705,8 @@ def along_blocks(
     """Return scales of blocks: "`y_scale` shape is `(D0, ..., ceil(Di/B), ..., Dn)`".
 
     The scale and the zero point (None stays None) get the shape of x. axis: counted from the front;
-    block_size: B. Raises InvalidNode for a block_size below 1, and for scales of another shape.
+    block_size: B. Raises InvalidNode for a block_size below 1, and for scales of another shape;
+    that of `zero` is checked before.
     """
     if block_size < 1 or scale.ndim != x.ndim:
         raise InvalidNode(f"scales of rank {scale.ndim} and blocks of {block_size}")
@@ -844,7 +846,8 @@ def dequantize_versions(
     is subtracted, ignored or refused: ZERO_POINT_OF_INT32.
 
     Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
-    than `spread` has, or of different ones, for an axis out of range, and by the readings of both.
+    than `spread` has, or of different ones, for an axis out of range, and where readings refuse:
+    ZERO_POINT_OF_INT32, and those of `spread`, as of a scale [1] or an axis 1 of a vector.
     """
     out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
     if out is None or out.kind != "float":
@@ -857,7 +860,8 @@ def zero_point_of(x: Array, zero: Array) -> Array:
     """Return the zero point, which "is 0 when it's not specified" (None), in the type of x.
 
     One of int32 that is not 0 is subtracted, ignored, so 0, or refused: ZERO_POINT_OF_INT32. Raises
-    InvalidNode by the last reading. Where DECIDED has LONG_ZERO, as for DirectML, it is subtracted.
+    InvalidNode if that refuses it. Where another specification decides it, as DirectML's does
+    (DECIDED has LONG_ZERO), it is subtracted.
     """
     none = np.zeros((), x.dtype)
     if zero is None:
@@ -1174,11 +1178,11 @@ def quantize_versions(
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
     than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
-    `spread` does not have, for an axis out of range, and by its readings. Raises NotSupported,
-    while judging, for what the text does not define: scales of 0 or nearly, infinite or NaN, a
-    precision that is not of floats, fractions divided in integers, what float16 does not hold, in a
-    type of floats a zero point other than 0 beside fractions and what rounding may take out of
-    range, and for too many NaN to list what they become.
+    `spread` does not have, for an axis out of range, and where its readings refuse. Raises
+    NotSupported, while judging, for what the text does not define: scales of 0 or nearly, infinite
+    or NaN, a precision that is not of floats, fractions divided in integers, what float16 does not
+    hold, in a type of floats a zero point other than 0 beside fractions and what rounding may take
+    out of range, and for too many NaN to list what they become.
     """
     dtype = dtype_of_output(output_dtype, y_zero_point)
     saturates = 1 if dtype.bits < 8 else saturation(saturate, dtype)

@@ -101,7 +101,8 @@ def centers(bins: int, count: int) -> FloatArray:
 def share(place: Array, at: Array, length: int) -> Array:
     """Return the share, from 0 to 1, of the elements `at` in a place; both broadcast.
 
-    Outside of [0, length - 1] an image goes on as it ends.
+    It is 1 less their distance, and 0 from a distance of 1 on. A place outside of [0, length - 1]
+    counts as the nearest end.
     """
     inside = xp.clip(place, 0.0, length - 1.0)
     # Shares are numbers.

@@ -188,7 +188,7 @@ def by_score(scores: Floats, least: Any) -> NDArray[np.intp]:
     """Return the numbers of the boxes by their scores, the best one first.
 
     Equal scores stay in the order of boxes. Those below the `least` are left out; None leaves out
-    none.
+    none. No score is NaN.
     """
     order = np.argsort(-scores, kind="stable")
     return order[scores[order] >= (-np.inf if least is None else least)]

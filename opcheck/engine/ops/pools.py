@@ -202,7 +202,7 @@ def global_lp_pool(
 
 
 def check_norm(p: float) -> None:
-    """Raise InvalidNode for a p below 1 by one of the readings of P_BELOW_1."""
+    """Raise InvalidNode for a p below 1 if P_BELOW_1 refuses it; else it is computed with."""
     if p < 1:
         reject(P_BELOW_1.reading() == "refused", f"p {p}; below 1 there is no norm")
 
@@ -327,9 +327,10 @@ def average_pool(
     if the mean of none of X is NaN or 0, MEAN_OF_NOTHING.
 
     Raises InvalidNode for X of rank below 3, attributes of another length than its spatial axes
-    need or too small, pads beside an auto_pad, an unknown auto_pad, and where no window fits.
-    Raises NotSupported, while judging, for a window that starts before the padding at the end and
-    holds padding alone, if padding does not count; MemoryError for an output that is too large.
+    need or too small, pads beside an auto_pad, an unknown auto_pad, a ceil_mode other than 0 and 1
+    if FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits. Raises NotSupported, while
+    judging, for a window that starts before the padding at the end and holds padding alone, if
+    padding does not count; MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,
@@ -365,11 +366,11 @@ def windows_of_means(since: int, X: Array, attributes: Attributes) -> Windows:
     A last window that starts in the padding at the end is dropped with ceil_mode since version 22;
     before, and without ceil_mode, it is dropped or counted: DROPPED_WINDOW, COUNTED_WINDOW. An
     output of size 0 is empty or refused: NO_WINDOW_FITS. Sizes are rounded up or not for VALID with
-    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in it,
+    ceil_mode before version 11, VALID_UNDER_CEIL_MODE, and up or down under auto_pad in version 11,
     ROUNDED_DOWN.
 
-    Raises InvalidNode for attributes that do not fit X, and where no window fits; MemoryError for
-    an output that is too large.
+    Raises InvalidNode for attributes that do not fit X or are out of range, and where no window
+    fits; MemoryError for an output that is too large.
     """
     windows = attributes.windows_over(X, (NO_WINDOW_FITS,))
     if since < 11:
@@ -441,10 +442,11 @@ def max_pool(
     the end are dropped.
 
     Raises InvalidNode for X of rank below 3, attributes of wrong lengths or too small, pads beside
-    an auto_pad, an unknown auto_pad, ceil_mode or storage_order, and where no window fits. Raises
-    NotSupported for a window of padding alone, and indices in version 1; while judging, also for
-    one that starts in the padding at the end before version 22 or without ceil_mode, and indices of
-    more than two equal maxima. Raises MemoryError for an output that is too large.
+    an auto_pad, an unknown auto_pad or storage_order, a ceil_mode other than 0 and 1 if
+    FLAG_OF_ANOTHER_NUMBER refuses it, and where no window fits. Raises NotSupported for a window of
+    padding alone, and indices in version 1; while judging, also for one that starts in the padding
+    at the end before version 22 or without ceil_mode, and indices of more than two equal maxima.
+    Raises MemoryError for an output that is too large.
     """
     attributes = Attributes(
         kernel_shape=kernel_shape,

@@ -220,7 +220,8 @@ def cut_off(x: Array, dtype: DType) -> Array:
 def to_floats(x: Array, dtype: DType) -> Array:
     """Return numbers as floats, rounded once to nearest, ties to even; infinite out of range.
 
-    A type without infinities has NaN in their place, and one without NaN its largest number.
+    A type without infinities has NaN in their place, and one without NaN its largest number, and a
+    zero for NaN. float8e8m0 has NaN for 0 and negative numbers.
     """
     if dtype.name == "float64" or x.dtype == dtype.numpy:
         return x.astype(dtype.numpy)
@@ -704,7 +705,8 @@ def along_blocks(
     """Return scales of blocks: "`y_scale` shape is `(D0, ..., ceil(Di/B), ..., Dn)`".
 
     The scale and the zero point (None stays None) get the shape of x. axis: counted from the front;
-    block_size: B. Raises InvalidNode for a block_size below 1, and for scales of another shape.
+    block_size: B. Raises InvalidNode for a block_size below 1, and for scales of another shape;
+    that of `zero` is checked before.
     """
     if block_size < 1 or scale.ndim != x.ndim:
         raise InvalidNode(f"scales of rank {scale.ndim} and blocks of {block_size}")
@@ -776,7 +778,7 @@ PLACES: Mapping[str, tuple[str, tuple[int, ...], Place]] = {
 
 
 def real(x: Array) -> Array:
-    """Return numbers as those of the kind in force: floats as they are, others in float64."""
+    """Return `x` as numbers of the kind in force: floats in their type, others in float64."""
     dtype = dtype_of(x)
     if dtype and dtype.kind == "float":
         return x
@@ -844,7 +846,8 @@ def dequantize_versions(
     is subtracted, ignored or refused: ZERO_POINT_OF_INT32.
 
     Raises InvalidNode for an output that is not a float, for a scale and zero point of other shapes
-    than `spread` has, or of different ones, for an axis out of range, and by the readings of both.
+    than `spread` has, or of different ones, for an axis out of range, and where readings refuse:
+    ZERO_POINT_OF_INT32, and those of `spread`, as of a scale [1] or an axis 1 of a vector.
     """
     out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
     if out is None or out.kind != "float":
@@ -857,7 +860,8 @@ def zero_point_of(x: Array, zero: Array) -> Array:
     """Return the zero point, which "is 0 when it's not specified" (None), in the type of x.
 
     One of int32 that is not 0 is subtracted, ignored, so 0, or refused: ZERO_POINT_OF_INT32. Raises
-    InvalidNode by the last reading. Where DECIDED has LONG_ZERO, as for DirectML, it is subtracted.
+    InvalidNode if that refuses it. Where another specification decides it, as DirectML's does
+    (DECIDED has LONG_ZERO), it is subtracted.
     """
     none = np.zeros((), x.dtype)
     if zero is None:
@@ -980,7 +984,8 @@ def converted(q: Array, zero: Array, out: Target) -> Array:
 
     q: quotients of any kind of numbers; zero: broadcasts to them. Of a type of floats the sum is
     rounded; out of range it is the nearest end if `out` saturates, else infinite, or NaN in a type
-    without infinities. What becomes of NaN as an integer is not defined.
+    without infinities; infinities before version 24 follow INFINITIES_WITHOUT_SIGNED_ZEROS. What
+    becomes of NaN as an integer is not defined.
     """
     q = as_real_float64(q)
     if out.is_integer:
@@ -1169,15 +1174,15 @@ def quantize_versions(
 
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
-    of the scale. saturate: concerns floats of 8 bits. A NaN as an integer may be any number, and
-    what rounding decides either one.
+    of the scale. saturate: concerns floats of 8 bits. NaN as an integer may be any number.
 
-    Raises InvalidNode if output_dtype and the type of the zero point differ, for a scale and zero
-    point of shapes that `spread` does not have, for an axis out of range, and by its readings.
-    Raises NotSupported, while judging, for what the text does not define: scales of 0 or nearly,
-    infinite or NaN, a precision that is not of floats, fractions divided in integers, what float16
-    does not hold, in a type of floats a zero point other than 0 beside fractions and what rounding
-    may take out of range, and for too many NaN to list what they become.
+    Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
+    than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
+    `spread` does not have, for an axis out of range, and where its readings refuse. Raises
+    NotSupported, while judging, for what the text does not define: scales of 0 or nearly, infinite
+    or NaN, a precision that is not of floats, fractions divided in integers, what float16 does not
+    hold, in a type of floats a zero point other than 0 beside fractions and what rounding may take
+    out of range, and for too many NaN to list what they become.
     """
     dtype = dtype_of_output(output_dtype, y_zero_point)
     saturates = 1 if dtype.bits < 8 else saturation(saturate, dtype)
@@ -1492,7 +1497,7 @@ def by_each_point(quotients: Sequence[Array], zero: Array, convert: Convert) -> 
 
     zero: a uint8, or `Indices` with several. The first point decides, and all that lies between the
     results of any is admitted: the return value has it as `Indices`, unless one number each is
-    left.
+    left. Raises NotSupported, while judging, for too many NaN.
     """
     points = [np.asarray(chosen(zero)), *np.ravel(each_admitted(zero))]
     found = [quantized(quotients, exact_values(point), UINT8, convert=convert) for point in points]

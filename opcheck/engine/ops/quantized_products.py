@@ -563,8 +563,8 @@ def qlinear_conv(
 
     Raises:
         InvalidNode: If shapes or attributes do not fit, if a scale and its zero point have
-            different shapes, or by a reading of OPEN_SIZES, SHAPE_OF_SCALES or
-            ONE_ELEMENT_AS_A_SCALAR.
+            different shapes, or by readings that refuse: NO_WINDOW_FITS and SIZE_BELOW_0 an
+            output without windows, SHAPE_OF_SCALES other shapes, ONE_ELEMENT_AS_A_SCALAR [1].
         NotSupported: While judging, if a scale is 0, NaN, or beyond 2^-40 or 2^40, or sums are
             beyond 32 bits.
         MemoryError: For an output that is too large.

@@ -430,7 +430,10 @@ def of_other_draws(
     *inputs: Any,
     **parameters: float,
 ) -> Any:
-    """Return what a distribution makes of draws that `change` changes, and raise as it does."""
+    """Return what a distribution makes of draws that `change` changes.
+
+    u: draws from [0, 1). Raises NotSupported for parameters that give no distribution.
+    """
     return distribution(change(u), *inputs, **parameters)
 
 

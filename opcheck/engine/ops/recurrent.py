@@ -699,7 +699,7 @@ def activated(
     """Return an activation of what `clip` leaves of its input.
 
     scales: alpha and beta, where the function takes them. clip: the threshold on either side of 0,
-    None for none; NaN stays NaN, or becomes a limit.
+    None for none; NaN stays NaN, or becomes a limit: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
     """
     return function(clipped(x, clip), **scales)
 
@@ -864,8 +864,9 @@ def lstm(
 
     Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h, Y_c: without seq_length. The
     shapes of the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps,
-    which mutants change; since: the version. input_forget: if 1, the input and the forget gate add
-    up to 1. `output_sequence` decides nothing.
+    which mutants change; since: the version; before 7 R counts transposed or not,
+    TRANSPOSED_WEIGHTS. input_forget: if 1, the input and the forget gate add up to 1.
+    `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
@@ -913,8 +914,9 @@ def gru(
 
     Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
     the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
-    mutants change; since: the version. With a linear_before_reset other than 0 the reset gate acts
-    behind the product with R. `output_sequence` decides nothing.
+    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    With a linear_before_reset other than 0 the reset gate acts behind the product with R.
+    `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
@@ -961,7 +963,8 @@ def rnn(
 
     Y: [seq_length, num_directions, batch_size, hidden_size]; Y_h: without seq_length. The shapes of
     the inputs are those of `Tensors`; without hidden_size R decides. layer: the steps, which
-    mutants change; since: the version. `output_sequence` decides nothing.
+    mutants change; since: the version; before 7 R counts transposed or not, TRANSPOSED_WEIGHTS.
+    `output_sequence` decides nothing.
 
     Raises:
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout

@@ -1026,8 +1026,8 @@ def unstated_neighbors(axis: Axis) -> Neighbors:
     """Return the nearest elements at coordinates that the text does not state.
 
     By UNSTATED_PLACES they are those of corners, where x_resized / scale is cut off, of the centers
-    of half pixels, or of aligned corners; of these halves are rounded down or up,
-    UNSTATED_ROUNDING.
+    of half pixels, or of aligned corners (of an only element: CORNERS_OF_ONE_ELEMENT); of centers
+    and aligned corners halves are rounded down or up, UNSTATED_ROUNDING.
     """
     coordinates = unstated_coordinates(axis)
     if UNSTATED_PLACES.reading() == "corners":

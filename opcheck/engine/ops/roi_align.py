@@ -101,7 +101,8 @@ def centers(bins: int, count: int) -> FloatArray:
 def share(place: Array, at: Array, length: int) -> Array:
     """Return the share, from 0 to 1, of the elements `at` in a place; both broadcast.
 
-    Outside of [0, length - 1] an image goes on as it ends.
+    It is 1 less their distance, and 0 from a distance of 1 on. A place outside of [0, length - 1]
+    counts as the nearest end.
     """
     inside = xp.clip(place, 0.0, length - 1.0)
     # Shares are numbers.
@@ -218,10 +219,10 @@ def roi_align(
     """Return Y, [num_rois, C, output_height, output_width], in the type of X.
 
     X: [N, C, H, W]; rois: [num_rois, 4], as x1, y1, x2, y2; batch_indices: [num_rois], from 0 on. A
-    sampling_ratio of 0 is an adaptive number. Version 10 has no coordinate_transformation_mode, and
-    shifts nothing. Of mode max, the maximum is that of interpolated values, or of their weighted
-    parts, MAXIMUM. Unshifted regions smaller than an element count as one element, or as they are,
-    SMALL_REGION.
+    sampling_ratio of 0 is an adaptive number. default_mode: the coordinate_transformation_mode of a
+    node without one, as in version 10, which shifts nothing. Of mode max, the maximum is that of
+    interpolated values, or of their weighted parts, MAXIMUM. Unshifted regions smaller than an
+    element count as one element, or as they are, SMALL_REGION.
 
     Raises InvalidNode for other shapes, unknown modes, a negative output_height or output_width,
     and an index of no image. Raises NotSupported for an output_height or output_width of 0, a

@@ -63,7 +63,11 @@ Rotation: TypeAlias = Callable[[Pairs], Array]
 
 
 def rotated(pairs: Pairs) -> Array:
-    """Return x with real and imag in the places of x1 and x2, in the shape of x."""
+    """Return x with real and imag in the places of x1 and x2, in the shape of x.
+
+    real = cos * x1 - sin * x2, imag = sin * x1 + cos * x2. Elements of a head that are not turned
+    stay.
+    """
     order = pairs.order
     half = pairs.rotary_embedding_dim // 2
     of_x1, of_x2, of_others = np.split(order, (half, pairs.rotary_embedding_dim))

@@ -230,9 +230,9 @@ def scatter_elements(
     no longer on other axes; those below 0 count from the back. updates: of the "same rank and shape
     as indices". Of NaN and a number, max and min give either: NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
 
-    Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and for
-    two updates of one element by none, else the last or the first counts, if DUPLICATE_INDICES
-    refuses them. Raises NotSupported where the order of updates decides, as of three updates of an
+    Raises InvalidNode for other shapes, an axis or index out of range, another reduction, and two
+    updates of one element by none if DUPLICATE_INDICES refuses them (else the last or the first
+    counts). Raises NotSupported where the order of updates decides, as of three updates of an
     element without a reduction, where integers may leave their range, for a reduction of booleans,
     texts or complex numbers, and for a subnormal number in the output of add or mul.
     """
@@ -249,8 +249,8 @@ def scatter_9(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> T
     and no model may have it.
 
     Raises InvalidNode for other shapes, an axis or index out of range, a negative index if that is
-    refused, and two updates of one element, of which else the last or the first counts, if
-    DUPLICATE_INDICES refuses them; NotSupported for three updates of one element.
+    refused, and two updates of one element if DUPLICATE_INDICES refuses them (else the last or the
+    first counts); NotSupported for three updates of one element.
     """
     if (indices < 0).any() and NEGATIVE_INDEX.reading() == "refused":
         raise InvalidNode("a negative index")
@@ -283,8 +283,8 @@ def scatter_nd(
     NAN_IN_MAXIMUM, NAN_IN_MINIMUM.
 
     Raises InvalidNode for other shapes, rank 0 among them, an index out of range, another
-    reduction, and for two updates of one element by none, else the last or the first counts, if
-    DUPLICATE_INDICES refuses them. Raises NotSupported for tuples of length 0, where the order of
+    reduction, and two updates of one element by none if DUPLICATE_INDICES refuses them (else the
+    last or the first counts). Raises NotSupported for tuples of length 0, where the order of
     updates decides, as of three updates of an element without a reduction, where integers may leave
     their range, for a reduction of booleans, texts or complex numbers, and for a subnormal number
     in the output of add or mul.

@@ -266,7 +266,8 @@ def of_input(
     tensor containing a single positive value". NaN is the largest or the smallest, or no comparison
     with it is true: NAN_IN_ORDER. In version 10 a negative axis other than -1 is refused, or counts
     from the back: NEGATIVE_AXIS_BUT_THE_LAST. Raises InvalidNode for an axis out of range or
-    refused, another shape of K, and a value below 1 or above the axis's length.
+    refused, another shape of K, a value below 1 or above the axis's length, and flags other than 0
+    and 1, if FLAG_OF_ANOTHER_NUMBER refuses them.
     """
     counted = from_the_front_or_last if since == 10 else from_either_end
     axis = counted(axis, X.ndim)

@@ -267,9 +267,9 @@ def aggregated(counted: Mask, weights: Array, trees: int, aggregate: str) -> Arr
     """Return the scores, [N, count], of the votes that count.
 
     counted: [N, v, count], a mask of v votes; weights: [1, v, 1]; trees: their number; `aggregate`:
-    SUM, AVERAGE, MIN or MAX. A sum of no votes is 0. An average is that of all trees, or of the
-    votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the MIN or
-    MAX of no votes.
+    SUM, AVERAGE, MIN or MAX. A sum or average of no votes is 0. An average is that of all trees, or
+    of the votes for a target, where their numbers differ: AVERAGE_OF. Raises NotSupported for the
+    MIN or MAX of no votes.
     """
     if aggregate in ("MIN", "MAX"):
         if not counted.any(axis=1).all():
@@ -350,7 +350,7 @@ def are_true(name: str, flags: Sequence[int]) -> Mask:
 
 
 def branches_for_nan(attributes: Attributes, count: int) -> Mask:
-    """Return if each node's true branch is for NaN, [count]: "the default value is false (0)".
+    """Return a mask, [count], of nodes whose true branch is for NaN; none by default.
 
     Flags other than 0 and 1 are true, or false: NEITHER_0_NOR_1. Raises InvalidNode if that refuses
     them.
@@ -480,12 +480,13 @@ def scores_of(
     added. An average is that of all trees or of votes, AVERAGE_OF; features of another type than
     thresholds are compared exactly, in float64 or in float32: PRECISION_OF_COMPARISONS.
 
-    Raises InvalidNode for attributes that do not describe trees, see `nodes_with_ids` and
-    `votes_with_ids`; for X of another rank or without a feature, nodes that lead to themselves, a
-    target that does not exist, another number of base values; and for what TENSORS_NOT_OF_DOUBLES,
-    LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses. Raises NotSupported for no nodes or votes, tensors
-    that are no lists, trees whose nodes lie apart or whose first is not the only root, and the MIN
-    or MAX of no votes. Raises MemoryError for more than 2^28 targets.
+    Raises InvalidNode for lists that are missing or of different lengths, unknown modes, two nodes
+    of one id, missing children, and votes of no leaf; for X of another rank or without a feature,
+    nodes that lead to themselves, a target that does not exist, another number of base values; and
+    for what TENSORS_NOT_OF_DOUBLES, LIST_AND_TENSOR or NEITHER_0_NOR_1 refuses. Raises NotSupported
+    for no nodes or votes, tensors that are no lists, trees whose nodes lie apart or whose first is
+    not the only root, and the MIN or MAX of no votes. Raises MemoryError for more than 2^28
+    targets.
     """
     nodes, places = nodes_with_ids(attributes)
     check_tensors(attributes, X)

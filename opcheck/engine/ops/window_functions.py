@@ -126,8 +126,9 @@ def window(
 ) -> Array:
     """Return the window, [size], in the type of number `output_datatype`.
 
-    `cut` makes integers of its points. A size of 0 gives no points. A symmetric window of one point
-    is the first point of every window, 1 or NaN: SYMMETRIC_POINT.
+    points: makes them from a cosine, their numbers and the period: `size` if `periodic` is 1, else
+    size - 1. `cut` is applied to points that become integers. A size of 0 gives no points. A
+    symmetric window of one point is the first point of every window, 1 or NaN: SYMMETRIC_POINT.
 
     Raises InvalidNode for a size that is no scalar (of rank 1 or more, if ONE_ELEMENT_AS_A_SCALAR
     refuses it), and for a `periodic` other than 0 and 1, if FLAG_OF_ANOTHER_NUMBER refuses it.

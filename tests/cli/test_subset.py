@@ -263,4 +263,4 @@ def test_hidden_case_files_are_left_out_and_named(run, tmp_path, wording):
     (folder / "seen.yaml").write_text(text)
     (folder / ".hidden" / "b.yaml").write_text(text)
     for words in (("run", "mine", "-b", "right"), ("list", "mine")):
-        assert run(*words).stderr == wording
+        assert notes(run(*words)) == wording

@@ -335,7 +335,7 @@ def _judge_outputs(
     return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), comparisons)
 
 
-def failure(broken: Sequence[Comparison]) -> Failure | None:
+def failure(broken: Sequence[Comparison]) -> Failure:
     """Return the first way in which outputs fail, other than by a poorer arithmetic.
 
     No problem, "precision" and "undecided" are skipped. Raises IndexError if there is no other.

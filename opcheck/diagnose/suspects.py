@@ -383,8 +383,8 @@ class Suspects:
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
         """Return the pattern of an answer's numbers, "" for none.
 
-        It is the one found when the case was diagnosed; if that was not here, the first of its
-        `diagnoses` without a mutant.
+        It is the one found when the case was diagnosed here. If that was elsewhere, or found none,
+        it is the text of the first of its `diagnoses` that names no mutant, whatever that says.
         """
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
@@ -1193,8 +1193,9 @@ def _is_swapped(given: Array, right: Array, got: Array) -> bool:
 def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str]:
     """Yield what the numbers that are wrong have in common: a factor, an offset, few digits.
 
-    The likeliest comes first. A factor or an offset needs at least three wrong numbers of different
-    right values. Nothing is yielded if one of them is not finite, or none is wrong.
+    The likeliest comes first. A factor or an offset needs at least three wrong numbers whose right
+    values are not all equal. Nothing is yielded if one of them is not finite, or none is wrong.
+    `right` and `got` have one shape, and `dtype`, a floating one. Raises ValueError otherwise.
     """
     steps = distance(right, got)
     off = steps > 0

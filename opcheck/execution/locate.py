@@ -218,7 +218,8 @@ class Network:
     def passes(self) -> Iterator[list[Part]]:
         """Yield lists of nodes that are judged together: of at most 256 MiB, or a single one.
 
-        Nodes in `why_not` and Constant are in none.
+        That is the size of their tensors, constants and the model's inputs not counted; one of
+        unknown size counts 0. Nodes in `why_not` and Constant are in none.
         """
         nodes: list[Part] = []
         names: set[str] = set()

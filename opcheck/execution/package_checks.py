@@ -66,8 +66,8 @@ def _check_digest(run: Run) -> None:
 def check_origin(info: BackendInfo, folder: Path) -> None:
     """Raise UsageError unless the outputs in `folder` are of the backend that the run names.
 
-    So it is raised if the folder names none, cannot be read, or differs in any field. Declarations
-    such as `accumulate` and `refuses` make answers right that are wrong without them.
+    So it is raised if the folder names none, cannot be read, or differs in any of ORIGIN_FIELDS.
+    Declarations such as `accumulate` and `refuses` make answers right that are wrong without them.
     """
     try:
         origin = folders.read_origin(folder)

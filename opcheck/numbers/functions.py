@@ -271,9 +271,10 @@ def atanh(x: Tensor) -> Tensor:
 
 
 def erf(x: Tensor) -> Tensor:
-    """Return the error function 2/√π · ∫₀ˣ e^(−t²) dt, which is beyond the standard.
+    """Return the error function 2/√π · ∫₀ˣ e^(−t²) dt, which the array API standard does not have.
 
-    −1 and 1 of infinities; NaN of NaN.
+    −1 and 1 of infinities; NaN of NaN. Of plain integers the fraction is cut off; of complex
+    numbers the imaginary part is lost.
     """
     return dispatch("erf", x)
 

@@ -550,9 +550,10 @@ def grid_sample(
 def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Array:
     """Return the values of X at locations along all axes, [N, C, count].
 
-    X: [N, C, *lengths]; axes: [N, count] locations along each. Less than a pixel outside of X a
-    value is interpolated with 0, is 0, or the last pixel's: HALF_OUTSIDE. In nearest, what is no
-    float has the nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
+    X: [N, C, *lengths]; axes: [N, count] locations along each. With padding zeros, a value less
+    than a pixel outside of X is interpolated with 0 (in nearest, that of the nearest pixel), is 0
+    (of texts: empty), or that of the last pixel: HALF_OUTSIDE. In nearest, what is no float has the
+    nearest pixel or the other, where float32 cannot tell: NEARER_NEIGHBOR. Averages
     of integers are cut off or rounded: CAST_OF_AVERAGES. Unless the mode is nearest, raises
     NotSupported for booleans, complex numbers and texts, and, while judging, for integers whose
     averages depend on roundings, and for NaN or infinity near a location; in nearest while judging
@@ -573,7 +574,9 @@ def values_at(X: Array, axes: Sequence[AxisLocations], sampling: Sampling) -> Ar
             leave_open("float32 cannot tell where to cut averages of integers off")
         Y = xp.reshape(averages(X, axes, sampling), (*X.shape[:2], axes[0].place.shape[1]))
     if is_zero.any():
-        Y = xp.where(is_zero[:, np.newaxis], xp.zeros_like(Y), Y)
+        is_text = isinstance(Y, np.ndarray) and Y.dtype.hasobject
+        zeros = np.full_like(Y, "") if is_text else xp.zeros_like(Y)
+        Y = xp.where(is_zero[:, np.newaxis], zeros, Y)
     return Y
 
 

@@ -121,8 +121,8 @@ def log_sum_exp(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum of e^x along `axis`, in the type of `x`.
 
     It is −inf of no values, and NaN where one is. Where the sum leaves the range of a float and its
-    logarithm does not, it is the logarithm, or ±∞: RANGE_OF_THE_SUM. Raises NotSupported for
-    integers unless every logarithm is 0.
+    logarithm does not, plain numbers give ±∞, and numbers of a wider range the logarithm, or ±∞:
+    RANGE_OF_THE_SUM. Raises NotSupported for integers unless every logarithm, as computed, is 0.
     """
     y = xp.log(xp.sum(xp.exp(x), axis=axis, keepdims=keepdims))
     return log_sum_exp_as_read(x, y)

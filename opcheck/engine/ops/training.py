@@ -45,9 +45,9 @@ Grouping: TypeAlias = Callable[[Sequence[Tensor], int], Sequence[Sequence[Tensor
 
 
 def by_kind(tensors: Sequence[Tensor], count: int) -> Sequence[Sequence[Tensor]]:
-    """Return `count` groups of tensors that come in turns: X_1, X_2, G_1, G_2, …
+    """Return the groups [X_1, G_1, …], [X_2, G_2, …] of tensors in the order X_1, X_2, G_1, G_2, …
 
-    The n-th group has every `count`-th tensor from the n-th on.
+    `count` is the number of groups; the n-th has every `count`-th tensor from the n-th on.
     """
     return [tensors[n::count] for n in range(count)]
 

@@ -551,9 +551,10 @@ def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
 
 
 def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Common:
-    """Return an error of each element of `spread`, which is spread over an array of this rank.
+    """Return the relative error that all repeats of an element of `spread` share.
 
-    `down` and `up` have the shape of `spread`.
+    `spread` is broadcast to an array of this rank. The error is a factor from 1 / (1 + `down`) to
+    1 + `up`; both have the shape of `spread`. Each of its elements is a group.
     """
     shape = (1,) * (rank - spread.ndim) + spread.shape
     group = np.arange(spread.size).reshape(shape)

@@ -131,3 +131,13 @@ def test_a_location_half_outside_is_0_in_its_own_image_of_several():
     inside = [[[2]], [[6]]]
     assert found["zero"] == [[[[0]], [[0]]], inside]
     assert [[[[2]], [[1]]], inside] in found.values()
+
+
+def test_a_text_half_outside_is_empty_or_the_nearest():
+    """Beyond the last column by 0.2 of a pixel: no number 0 stands among texts."""
+    x = np.array([[[["a", "b"], ["c", "d"]]]], object)
+    grid = np.float32([[[[1.2, 0.9]]]])
+    attrs = {"align_corners": 1, "mode": "nearest"}
+    with judging():
+        readings = [*each_answer(Node(GRID, (x, grid), attrs))]
+    assert {rounded(one.answer[0]).item() for one in readings} <= {"", "d"}

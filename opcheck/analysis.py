@@ -497,10 +497,11 @@ def compare(old: Run, new: Run) -> Difference:
 
 
 def same_backends(old: Header, new: Header) -> dict[str, str]:
-    """Return addresses of OLD that have another name in NEW: an option more, or a profile's name.
+    """Return addresses of OLD that have another name in NEW, such as a profile's.
 
-    A backend has one if what its address names without options is the same, and if no other
-    backend of either run is a candidate. Versions may differ: they are what is compared.
+    The address behind the name has to be the same but for `threads` and `refuses`, which choose
+    nothing else to be judged, and no other backend of either run may be a candidate. Versions may
+    differ: they are what is compared.
     """
     before = _places(old, besides=new)
     after = _places(new, besides=old)
@@ -512,14 +513,24 @@ def same_backends(old: Header, new: Header) -> dict[str, str]:
 
 
 def _places(header: Header, *, besides: Header) -> dict[tuple[str, str], list[str]]:
-    """Return the addresses that the other run lacks, by what they name without options."""
+    """Return the addresses that the other run lacks, by what they name; see `same_backends`."""
     there = {info.address for info in besides.backends}
     places: dict[tuple[str, str], list[str]] = {}
     for info in header.backends:
         if info.address not in there:
-            place = (info.of or info.address).partition("?")[0]
+            place = _without_free_options(info.kind, info.of or info.address)
             places.setdefault((info.kind, place), []).append(info.address)
     return places
+
+
+def _without_free_options(kind: str, address: str) -> str:
+    """Return an address without `threads` and `refuses`; that of a program as it is."""
+    place, mark, options = address.rpartition("?")
+    if not mark or kind == "cmd":
+        return address
+    free = ("threads=", "refuses=")
+    kept = [option for option in options.split("&") if not option.startswith(free)]
+    return "?".join(filter(None, (place, "&".join(sorted(kept)))))
 
 
 def renamed(run: Run, names: Mapping[str, str]) -> Run:

@@ -65,7 +65,7 @@ class ProfileFields(validation.Fields):
     options: dict[str, Annotated[Any, AfterValidator(_option)]] = Field({})
     accumulate: list[str] = Field([])
     refuses: bool = True
-    operators: list[str] = Field([])
+    operators: Annotated[list[str], Field(min_length=1)] | None = None
     environment: dict[
         Annotated[str, AfterValidator(_variable)], Annotated[str, AfterValidator(_without_nul)]
     ] = Field({})
@@ -107,7 +107,7 @@ def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapp
             timeout=fields.timeout,
             memory_limit=fields.memory_limit,
             resources=fields.resources,
-            operators=tuple(fields.operators),
+            operators=tuple(fields.operators or ()),
             file=file,
             code=tuple(_code(table, name, address, fields.environment)),
         )

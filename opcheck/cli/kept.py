@@ -5,16 +5,19 @@ says itself what it compares. OPCHECK_KEEP=0 keeps nothing either.
 """
 
 import gzip
+import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from opcheck.cli.console import note
 from opcheck.errors import UsageError
+from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
     from opcheck.model import Run
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 _MOST_RUNS = 5
 _MOST_BYTES = 200 * 10**6
 _SUFFIX = ".jsonl.gz"
+#: How the time of a run is its name: in UTC, so that clocks that are put back change no order.
+_TIME = "%Y%m%d-%H%M%S-%f"
 
 
 def in_ci() -> bool:
@@ -40,17 +45,17 @@ def keep(run: "Run") -> None:
     folder = _folder()
     if folder is None or in_ci() or os.environ.get("OPCHECK_KEEP") == "0":
         return
-    part = folder / f"{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with gzip.open(part, "wt", compresslevel=3, encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in store.lines(run))
-        # The name is the time: the last run is the last in their order.
-        part.replace(folder / f"{datetime.now():%Y%m%d-%H%M%S-%f}{_SUFFIX}")
+        # Removed whatever happens, unless it has its name by then.
+        with TemporaryDirectory(dir=folder) as scratch:
+            part = Path(scratch) / "run"
+            with gzip.open(part, "wt", compresslevel=3, encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in store.lines(run))
+            # The name is the time: the last run is the last in their order.
+            part.replace(folder / f"{datetime.now(UTC).strftime(_TIME)}{_SUFFIX}")
         _delete_old(folder)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
         note(f"this run is not kept for --lf: {error.strerror or error}")
 
 
@@ -67,9 +72,19 @@ def last_run(what_for: str) -> Path:
     if not runs:
         hint = "name the file of a stored run, or run opcheck here first"
         raise UsageError(f"{what_for}: no run of this folder is kept", hint)
-    time = datetime.strptime(runs[-1].name.removesuffix(_SUFFIX), "%Y%m%d-%H%M%S-%f")
-    note(f"the last run of this folder is of {time:%Y-%m-%d %H:%M:%S}")
+    stated = datetime.strptime(runs[-1].name.removesuffix(_SUFFIX), _TIME)
+    time = stated.replace(tzinfo=UTC).astimezone()
+    note(f"the last run of this folder is of {time:%Y-%m-%d %H:%M:%S}: {_selection(runs[-1])}")
     return runs[-1]
+
+
+def _selection(run: Path) -> str:
+    """Return what a kept run was asked for, in the words of its header."""
+    try:
+        with gzip.open(run, "rt", encoding="utf-8") as file:
+            return one_line(json.loads(file.readline())["selection"])
+    except (OSError, EOFError, ValueError, TypeError, LookupError):
+        return "it cannot be read"
 
 
 def _folder() -> Path | None:
@@ -91,11 +106,10 @@ def _delete_old(folder: Path) -> None:
     for path in _runs_in(folder)[:-_MOST_RUNS]:
         path.unlink(missing_ok=True)
     newest_first = sorted(folder.parent.glob(f"*/*{_SUFFIX}"), key=_name, reverse=True)
-    for path in _beyond(newest_first):
-        path.unlink(missing_ok=True)
-    for other in folder.parent.iterdir():
-        with suppress(OSError):  # one that still has runs
-            other.rmdir()
+    # The newest stays, however large it is.
+    for path in [*_beyond(newest_first)]:
+        if path != newest_first[0]:
+            path.unlink(missing_ok=True)
 
 
 def _name(path: Path) -> str:

@@ -496,10 +496,17 @@ def scope_of(addresses: Sequence[str]) -> "Scope | None":
     from opcheck.suite.scope import Scope
 
     known = profiles(Path.cwd())
-    stated = [
-        known[address].operators if address in known else () for address in addresses or DEFAULT
-    ]
-    return Scope(part for parts in stated for part in parts) if all(stated) else None
+    stated = {
+        address: known[address].operators if address in known else ()
+        for address in addresses or DEFAULT
+    }
+    if not all(stated.values()):
+        for address, operators in stated.items():
+            if operators:
+                others = "another backend of this run is for all"
+                note(f"operators of profile {plain_text.one_line(address)} are not used: {others}")
+        return None
+    return Scope(part for parts in stated.values() for part in parts)
 
 
 def within_scope(
@@ -507,8 +514,8 @@ def within_scope(
 ) -> "tuple[Case, ...]":
     """Return the cases in the scope of the backends at `addresses`; print how many there are."""
     kept = scope.of(cases)
-    names = plain_text.one_line(", ".join(addresses))
-    note(f"scope of {names}: {plural(len(kept), 'case')}; all others are left out")
+    names = plain_text.one_line(" or ".join(addresses))
+    note(f"in the scope of {names}: {plural(len(kept), 'case')}; all others are left out")
     return kept
 
 

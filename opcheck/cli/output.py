@@ -130,11 +130,17 @@ class PrettyOutput(_Output):
     """Failures as they come, tables at the end."""
 
     def __init__(
-        self, header: Header, *, quiet: bool, verbose: int, durations: int | None = None
+        self,
+        header: Header,
+        *,
+        quiet: bool,
+        verbose: int,
+        durations: int | None = None,
+        headed: bool = True,
     ) -> None:
         super().__init__(header, pausing=True)
         self._durations = durations
-        if not quiet:
+        if headed and not quiet:
             note(_about(header))
         self.pretty = summary.Pretty(stdout_console(), header, quiet=quiet, verbose=verbose)
         for remark in header.environment.remarks:
@@ -431,11 +437,13 @@ def _revised_text(
 class CaseFilter:
     """What a run does with the selected cases: takes a shard, or those that failed last time.
 
-    `last_failed` is the file of a stored run; `expect_cases` is the number that must be selected.
+    `last_failed` is the file of a stored run, and `name` what messages call it; `expect_cases` is
+    the number that must be selected.
     """
 
     expect_cases: int | None
     last_failed: Path | None
+    name: str
     shard: tuple[int, int] | None
 
     @cached_property
@@ -464,18 +472,17 @@ class CaseFilter:
 
         A case that was not run failed. Raises UsageError if no backend took part.
         """
-        path = self.last_failed
         run = self._last_run
         if run is None:
             return cases, description
         there = [info.address for info in run.header.backends]
         if not {*there} & {*addresses}:
-            message = f"--last-failed {path}: it has no result of a backend of this run"
+            message = f"--last-failed {self.name}: it has no result of a backend of this run"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
         failed = self._failed_ids(run, addresses)
         return tuple(
             case for case in cases if case.id in failed
-        ), f"{description}, failed in {path}"
+        ), f"{description}, failed in {self.name}"
 
     def why_too_few(
         self,
@@ -489,17 +496,16 @@ class CaseFilter:
         `everything` are all cases that were read, of which the `selection` has `selected`. Those
         that -k and the like exclude are left out on purpose; a level may be forgotten.
         """
-        path = self.last_failed
         run = self._last_run
         if run is None:
             return []
         reasons = []
         if not run.complete:
-            reasons.append(f"{path} is incomplete: more cases may fail than it has")
+            reasons.append(f"{self.name} is incomplete: more cases may fail than it has")
         there = {info.address for info in run.header.backends}
         if strangers := sorted({*addresses} - there):
             names = ", ".join(strangers)
-            reasons.append(f"{path} has no result of {names}: any case may fail")
+            reasons.append(f"{self.name} has no result of {names}: any case may fail")
         at_any_level = choose(everything, replace(selection, level="deep"))
         excluded = {case.id for case in everything} - {case.id for case in at_any_level}
         here = {case.id for case in selected}
@@ -507,7 +513,9 @@ class CaseFilter:
         if gone:
             named = few([*map(one_line, gone)], 3)
             verb = "is" if len(gone) == 1 else "are"
-            message = f"{plural(len(gone), 'case')} that failed in {path} {verb} not among those"
+            message = (
+                f"{plural(len(gone), 'case')} that failed in {self.name} {verb} not among those"
+            )
             reasons.append(f"{message} selected: {named}")
         return reasons
 

@@ -3,7 +3,8 @@
 import gc
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -29,12 +30,14 @@ from opcheck.cli.options import (
     ModelOptions,
     PrettyOptions,
 )
-from opcheck.errors import Exit, UsageError, did_you_mean
+from opcheck.errors import Exit, UsageError
 from opcheck.report import BENCH_FORMATS, FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
+#: Names of standard error, to which a report may go.
+_STANDARD_ERROR = ("/dev/stderr", "/dev/fd/2")
 #: In place of a RUN that is not named: the last run of this folder.
-LAST = Path("the last run")
+LAST = Path("(the last run)")
 
 if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, Ledgers
@@ -279,10 +282,15 @@ def run(given: RunOptions) -> NoReturn:
 
     options.use_config(given.backends.config)
     given.model.apply_limits()
+    name = str(given.last_failed)
     if given.last_failed == LAST:
+        name = "the last run"
         given = replace(given, last_failed=kept.last_run("--last-failed"))
     case_filter = CaseFilter(
-        expect_cases=given.expect_cases, last_failed=given.last_failed, shard=given.shard
+        expect_cases=given.expect_cases,
+        last_failed=given.last_failed,
+        name=name,
+        shard=given.shard,
     )
     ledgers = Ledgers(known=given.known, updated=given.update_known, prune=given.prune_known)
     # All errors of files come before anything starts.
@@ -331,10 +339,10 @@ def _judge_and_report(
     # Backends start while the ledgers and the cases are read. A ledger of the user's own is
     # checked against all cases there are, and so is a stored run.
     selection = given.cases.selection
-    scope = options.scope_of(given.backends.addresses)
-    needed = selection
-    if scope is not None and not (selection.ops or selection.ids):
-        needed = replace(selection, ops=scope.operators)
+    # Files, operators and cases that are named are meant, whatever a profile says.
+    is_named = given.cases.paths or selection.ops or selection.ids
+    scope = None if is_named else options.scope_of(given.backends.addresses)
+    needed = selection if scope is None else replace(selection, ops=scope.operators)
     needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
     interrupt.safe_place()
     all_cases = load_all(
@@ -390,6 +398,8 @@ def _judge_and_report(
             quiet=given.pretty.quiet,
             verbose=given.pretty.verbose,
             durations=given.durations,
+            # A report there has standard error to itself.
+            headed=not any(str(target.path) in _STANDARD_ERROR for target in given.reports),
         )
     records, stopped = judge_and_show(run, output, reports, given.max_failures)
     with output.searching(records) as searched:
@@ -397,12 +407,20 @@ def _judge_and_report(
     # Whatever may fail comes before the exit code is printed.
     unwritten = ledgers.update(whole, facts, ledger_backend)
     ending = reports.finish(whole, unwritten, revised)
-    if scope is None and not given.pretty.quiet:
+    if _is_of_everything(given) and whole.complete and not given.pretty.quiet:
         _propose_scopes(whole.records, given.backends.addresses)
     output.finish(whole.records, ending, revised)
     reports.show(whole)
     kept.keep(replace(whole, ending=ending))
     return ending
+
+
+def _is_of_everything(given: RunOptions) -> bool:
+    """Return True if all shipped operators are asked: others are not known to be missing."""
+    selection = given.cases.selection
+    is_narrow = any((selection.ops, selection.ids, selection.opsets, selection.dtypes))
+    is_part = given.cases.paths or selection.keywords or given.shard or given.last_failed
+    return not is_narrow and not is_part
 
 
 #: A scope is proposed to a backend that has at most this share of so many operators or more.
@@ -536,18 +554,6 @@ def _show_benchmark(path: Path, form: str, out: Path | None) -> Exit:
     return Exit.CONFORMS if is_timed else Exit.NOTHING_JUDGED
 
 
-def _names(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> dict[str, str]:
-    """Return the names of backends in NEW by those in OLD."""
-    names: dict[str, str] = {}
-    for value in values:
-        # An option in an address has = too: the name in NEW is what follows the last one.
-        old, _, new = value.rpartition("=")
-        if not old or not new:
-            raise click.BadParameter(f"write OLD=NEW, not {value!r}", ctx, param)
-        names[old] = new
-    return names
-
-
 @dataclass(frozen=True, kw_only=True)
 class DiffOptions:
     """Options of `opcheck diff`."""
@@ -555,7 +561,7 @@ class DiffOptions:
     old_path: Path
     new_path: Path
     common: bool
-    names: dict[str, str]
+    names: tuple[str, ...]
     format: str
     out: Path | None
     verbose: bool
@@ -574,7 +580,6 @@ class DiffOptions:
     "names",
     metavar="OLD=NEW",
     multiple=True,
-    callback=_names,
     help="Compare this backend of OLD with that of NEW, as 'py:mine=mine'. Repeatable.",
 )
 @options.format_option("markdown", help="markdown: a page for pull requests.")
@@ -584,8 +589,8 @@ class DiffOptions:
 def diff(given: DiffOptions) -> NoReturn:
     """Show what changed from one stored run to another: a gate that lets old failures pass.
 
-    Results are compared by case and by the address of the backend; one whose address has other
-    options in NEW, or is a profile there, is found by what it names. A regression is a result that
+    Results are compared by case and by the address of the backend; one that is a profile in NEW, or
+    has other threads there, is found by what it names. A regression is a result that
     became red, is no longer supported or no longer run, or is missing in NEW though the run covers
     it. Other results of an edited case are not compared.
 
@@ -623,22 +628,27 @@ def diff(given: DiffOptions) -> NoReturn:
     console.exit_with(code)
 
 
-def _with_names_of_new(old: "Run", new: "Run", names: Mapping[str, str]) -> "Run":
+def _with_names_of_new(old: "Run", new: "Run", names: Sequence[str]) -> "Run":
     """Return the old run with the addresses that its backends have in NEW, and print which changed.
 
-    Raises UsageError for names of no backend. Ends the program if the runs share no backend:
-    everything would be a regression.
+    `names` are texts OLD=NEW. Raises UsageError for names of no backend, and where two backends of
+    OLD would be one. Ends the program if the runs share no backend: everything would be a
+    regression.
     """
     from opcheck.analysis import renamed, same_backends
 
     there = [info.address for info in old.header.backends]
     here = [info.address for info in new.header.backends]
-    for run, known, wanted in (("OLD", there, names.keys()), ("NEW", here, names.values())):
-        for name in wanted:
-            if name not in known:
-                hint = did_you_mean(name, known) or f"it has {', '.join(map(one_line, known))}"
-                raise UsageError(f"--as: {run} has no backend {name!r}", hint)
-    others = {**same_backends(old.header, new.header), **names}
+    stated = [_stated_names(text, there, here) for text in names]
+    others = {**same_backends(old.header, new.header), **dict(stated)}
+    if len(stated) > len(dict(stated)):
+        raise UsageError("--as: a backend of OLD is named twice", "name each once")
+    taken = Counter(others.get(address, address) for address in there)
+    for name, count in taken.items():
+        if count > 1:
+            # Of their results, only those of one would be compared.
+            message = f"--as: {count} backends of OLD are compared with {name!r}"
+            raise UsageError(message, "name each once")
     for was, now in others.items():
         console.note(f"{one_line(was)} of OLD is compared with {one_line(now)} of NEW")
     if not {others.get(address, address) for address in there} & {*here}:
@@ -646,6 +656,20 @@ def _with_names_of_new(old: "Run", new: "Run", names: Mapping[str, str]) -> "Run
         message = f"nothing could be compared: {one_line(both)} (--as OLD=NEW names two as one)"
         console.print_and_exit(Exit.NOTHING_JUDGED, message)
     return renamed(old, others)
+
+
+def _stated_names(text: str, there: Sequence[str], here: Sequence[str]) -> tuple[str, str]:
+    """Return the names in a text OLD=NEW; raise UsageError if they are of no backend.
+
+    An address may have = itself: the one between the names is that with both known.
+    """
+    places = [place for place, letter in enumerate(text) if letter == "="]
+    pairs = [(text[:place], text[place + 1 :]) for place in places]
+    known = [(old, new) for old, new in pairs if old in there and new in here]
+    if len(known) == 1:
+        return known[0]
+    both = f"OLD has {', '.join(there)}, and NEW {', '.join(here)}"
+    raise UsageError(f"--as {text!r} is no OLD=NEW of backends of these runs", one_line(both))
 
 
 def _check_distinct(paths: Sequence[Path]) -> None:

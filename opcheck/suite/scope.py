@@ -83,6 +83,9 @@ def _parsed(text: str) -> _Part:
     known = _known_operators()
     if not any(map(is_meant, known)):
         raise UsageError(f"{text!r}: no such operator", did_you_mean(found["op"], known))
+    newest = max(opset.newest(domain) for domain in opset.domains())
+    if int(found["opset"] or 0) > newest:
+        raise UsageError(f"{text!r}: opset {found['opset']}", f"the newest is {newest}")
     if found["dtype"] not in (None, *DTYPES):
         hint = did_you_mean(found["dtype"], DTYPES)
         raise UsageError(f"{text!r}: unknown dtype {found['dtype']!r}", hint)

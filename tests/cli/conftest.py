@@ -171,7 +171,12 @@ def start() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
 
 def notes(found: Result) -> str:
     """What `opcheck run` printed on standard error, without its first line about the run."""
-    lines = found.stderr.splitlines(keepends=True)
+    return without_header(found.stderr)
+
+
+def without_header(printed: str) -> str:
+    """What was printed on standard error, without the line about the run."""
+    lines = printed.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("opcheck: version "))
 
 

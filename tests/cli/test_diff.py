@@ -88,7 +88,7 @@ def runs_of(keep, tmp_path, old: str, new: str) -> tuple[str, str]:
     return "old", "new"
 
 
-@pytest.mark.parametrize("new", ["py:mine:Npu?refuses=false", "py:mine:Npu?threads=2&speed=1"])
+@pytest.mark.parametrize("new", ["py:mine:Npu?refuses=false", "py:mine:Npu?threads=2"])
 def test_a_backend_with_other_options_is_the_same(run, keep, tmp_path, new) -> None:
     runs = runs_of(keep, tmp_path, "py:mine:Npu", new)
     found = run("diff", *runs, code=0)
@@ -107,6 +107,22 @@ def test_backends_of_other_names_are_compared_if_both_are_named(run, keep, tmp_p
     # A regression in every case would be no help.
     assert "newly failing" not in run("diff", *runs, code=5).stdout
     run("diff", *runs, "--as", "py:mine:Npu=py:other:Gpu", code=0)
+
+
+@pytest.mark.parametrize("option", ["speed=1", "device=CPU"])
+def test_an_option_that_may_choose_another_backend_is_not_passed_over(
+    run, keep, tmp_path, option: str
+) -> None:
+    runs = runs_of(keep, tmp_path, "py:mine:Npu", f"py:mine:Npu?{option}")
+    run("diff", *runs, code=5)
+    run("diff", *runs, "--as", f"py:mine:Npu=py:mine:Npu?{option}", code=0)
+
+
+@pytest.mark.parametrize("order", [("right", "last_of_ties"), ("last_of_ties", "right")])
+def test_two_backends_of_the_old_run_are_never_one(run, keep, order: tuple[str, str]) -> None:
+    """The results of one would hide those of the other."""
+    old, new = keep("old", *order), keep("new", "right")
+    run("diff", old, new, "--as", "last_of_ties=right", code=2)
 
 
 @pytest.mark.parametrize("names", ["py:mne:Npu=py:other:Gpu", "py:mine:Npu=gpu", "=gpu", "npu"])

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from opcheck.execution.scheduler import JudgePool
+from tests.cli.conftest import notes
 from tests.wording import lines_with
 
 pytestmark = pytest.mark.processes
@@ -124,7 +125,7 @@ def test_what_the_backends_of_a_judge_left_is_missed_where_it_does_not_say(
         ),
     )
     words = ("run", "--op", "Relu", "--level", "smoke", "-b", "numpy", "-j", "2")
-    assert run(*words, code=4).stderr == wording
+    assert notes(run(*words, code=4)) == wording
 
 
 def test_a_bug_of_an_adapter_ends_the_run_as_in_one_process(slow):

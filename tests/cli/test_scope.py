@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from opcheck.cli import runs
+from opcheck.model import OpVersion, Verdict
+from tests.report.made import record
+
 SETTINGS = """\
 [backends.mine]
 address = "py:mine"
@@ -37,9 +41,18 @@ def test_a_run_judges_the_scope_alone(run, scoped) -> None:
     assert "scope of mine" in head["selection"]
 
 
-def test_a_scope_without_a_case_judges_nothing(run, scoped) -> None:
+@pytest.mark.parametrize("words", [("--op", "Softmax"), ("--case", "Softmax/worked_example*")])
+def test_named_operators_and_cases_are_judged_whatever_the_scope(run, scoped, words) -> None:
     scoped("Hardmax")
-    run("run", "--level", "smoke", "--op", "Softmax", "-b", "mine", code=5)
+    found = run("run", "--level", "smoke", *words, "-b", "mine", "--format", "json", code=0)
+    assert operators_of(found.stdout) == {"Softmax"}
+
+
+def test_named_files_are_judged_whatever_the_scope(run, scoped) -> None:
+    scoped("Hardmax")
+    run("new", "case", "Softmax", "mine.yaml", code=0)
+    found = run("run", "mine.yaml", "-b", "mine", "--format", "json", code=0)
+    assert operators_of(found.stdout) == {"Softmax"}
 
 
 def test_a_backend_without_a_scope_is_for_all_cases(run, scoped) -> None:
@@ -59,13 +72,24 @@ def test_support_shows_the_cells_of_the_scope(run, scoped) -> None:
     }
 
 
-def test_a_part_of_no_operator_is_a_usage_error(run, scoped) -> None:
-    scoped("Softmx")
+@pytest.mark.parametrize("operators", [("Softmx",), ("Softmax@99",), ()])
+def test_a_scope_of_nothing_is_a_usage_error(run, scoped, operators) -> None:
+    scoped(*operators)
     run("run", "--level", "smoke", "-b", "mine", code=2)
 
 
-def test_a_scope_is_proposed_to_a_backend_that_lacks_most_operators(run, scoped) -> None:
-    scoped()
+def test_a_scope_is_proposed_to_a_backend_that_lacks_most_operators(capsys) -> None:
+    some = [OpVersion("", f"Op{number}", 1) for number in range(30)]
+    answered = [record(Verdict.PASS, op=op, backend="mine") for op in some[:2]]
+    lacking = [record(Verdict.UNSUPPORTED, op=op, backend="mine") for op in some]
+    runs._propose_scopes([*answered, *lacking], ["mine"])
+    assert 'operators = ["Op0", "Op1"]' in capsys.readouterr().err
+    runs._propose_scopes([*answered, *lacking[:3]], ["mine"])
+    assert capsys.readouterr().err == ""
+
+
+def test_a_part_of_the_suite_proposes_no_scope(run, scoped) -> None:
+    run("new", "backend", "mine2", code=0)
     some = "Softmax,Hardmax,Reduce*,A*,S*"
-    found = run("run", "--level", "smoke", "--op", some, "-b", "mine", code=0)
-    assert 'operators = ["Hardmax", "Softmax"]' in found.stderr
+    found = run("run", "--level", "smoke", "--op", some, "-b", "py:mine2", code=0)
+    assert "operators =" not in found.stderr

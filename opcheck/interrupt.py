@@ -80,6 +80,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def load() -> float:
+    """Return how many programs were ready to run in the last minute; 0 where unknown: Windows."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
 @contextmanager
 def safe_path() -> Iterator[None]:
     """Have Python's own helper processes, started here, import nothing from the working directory.

@@ -91,8 +91,34 @@ def test_the_action_ends_with_the_exit_code_of_the_run(
     case = "--case 'Softmax/worked_example@opset=13,dtype=float32'"
     inputs |= {"BACKEND": backend, "CASES": "", "OPERATORS": "Softmax", "OPTIONS": case}
     inputs |= {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary.md"}
+    inputs["RUNNER_TEMP"] = "."
     stated = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in inputs.items())
     found, output = shell(tmp_path, stated + judge)
     assert found == code, output
     assert (tmp_path / "summary.md").exists() == (code == 0)
-    assert (tmp_path / "output").read_text() == "run=opcheck-run.jsonl\n"
+    [run] = re.findall(r"^run=\./(opcheck-\w+\.jsonl)$", (tmp_path / "output").read_text(), re.M)
+    assert (tmp_path / run).exists() == (code == 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script")
+@pytest.mark.parametrize(
+    ("heading", "code"),
+    [
+        ("## 1.2.0 (2030-01-31)", 0),
+        ("## 1.2.0 - 2030-01-31", 0),
+        ("## 1.2.0 (unreleased)", 1),
+        ("## 1.2.0", 1),
+        ("## 1.2.01 (2030-01-31)", 1),
+        ("## 1x2.0 (2030-01-31)", 1),
+    ],
+)
+def test_a_release_needs_a_section_of_its_version_with_a_date(
+    tmp_path: Path, heading: str, code: int
+) -> None:
+    (tmp_path / "opcheck").mkdir()
+    (tmp_path / "opcheck/__init__.py").write_text('__version__ = "1.2.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text(f"{heading}\n\n- New.\n\n## 1.1.0 (2029)\n\n- Old.\n")
+    check = scripts(ROOT / ".github/workflows/release.yml")[0]
+    found, output = shell(tmp_path, f"set -e\nexport GITHUB_REF_NAME=v1.2.0\n{check}")
+    assert found == code, output
+    assert "Old." not in (tmp_path / "notes.md").read_text()

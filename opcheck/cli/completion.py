@@ -42,9 +42,10 @@ class _Bash(BashComplete):
         value = incomplete
         if incomplete.startswith("--"):
             value = incomplete.partition("=")[2] or incomplete
-        # Bash replaces its own last word only.
+        # Bash replaces its own last word only, which goes on behind a cursor inside of it.
         own = os.environ["COMP_LAST"]
-        self._kept = len(value) - len("" if own in ("=", ":") else own.lstrip("'\""))
+        own = "" if own in ("=", ":") else own.lstrip("'\"")
+        self._kept = next(k for k in range(len(value) + 1) if own.startswith(value[k:]))
         return words[1:-1], incomplete
 
     def format_completion(self, item: "CompletionItem[str]") -> str:

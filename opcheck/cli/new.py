@@ -1,5 +1,8 @@
 """`opcheck new`: files to begin with, which run as they are."""
 
+import json
+import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +21,7 @@ _WORKFLOWS = Path(".github/workflows")
 _SETTINGS = """\
 # Backends by name, for `opcheck run -b mine`. All keys: docs/writing-a-backend.md, Profiles.
 [backends.mine]
-address = "{address}"
+address = {address}
 # The library does not check that a model is valid:
 # refuses = false
 # It adds up in a narrower type than the specification's:
@@ -33,8 +36,7 @@ jobs:
     uses: ./.github/workflows/opcheck.yml
     with:
       backends: mine
-      # What fails today: opcheck run -b mine --update-known known.yaml
-      options: --known known.yaml
+      # options: --known known.yaml  # once opcheck run -b mine --update-known known.yaml wrote it
       install: pip install .
 """
 
@@ -98,19 +100,23 @@ def backend(given: NewBackendOptions) -> None:
     from opcheck.reading import shipped_folder
 
     example = shipped_folder("examples") / _EXAMPLES[given.kind]
-    file = Path(given.name).with_suffix(example.suffix)
-    if given.kind == "python" and not file.stem.isidentifier():
+    name = given.name.removesuffix(example.suffix)
+    if not name or Path(name).name != name:
+        hint = "such as my_backend: the file is written here"
+        raise UsageError(f"{given.name!r} is no name of a file in this folder", hint)
+    if given.kind == "python" and not name.isidentifier():
         hint = "such as my_backend: Python imports it by this name"
-        raise UsageError(f"{file.stem!r} is no name of a Python module", hint)
-    text = example.read_text("utf-8").replace(example.stem, file.stem)
-    _write({file: text})
+        raise UsageError(f"{name!r} is no name of a Python module", hint)
+    file = Path(name + example.suffix)
+    _write({file: example.read_text("utf-8").replace(example.stem, name)})
+    asked = shlex.quote(f"cmd:python3 {shlex.quote(str(file))}")
+    program = shlex.quote(f"cmd:{shlex.quote(f'./{name}')} {{model}} {{inputs}} {{outputs}}")
     commands = {
-        "python": [f"opcheck run --op Softmax,Hardmax --level smoke -b py:{file.stem}"],
-        "lines": [f"opcheck run --op Hardmax --level smoke -b 'cmd:python3 {file}'"],
+        "python": [f"opcheck run --op Softmax,Hardmax --level smoke -b py:{name}"],
+        "lines": [f"opcheck run --op Hardmax --level smoke -b {asked}"],
         "program": [
-            f"g++ -std=c++17 -O2 -o {file.stem} {file}",
-            "opcheck run --op Softmax,Hardmax --level smoke"
-            f" -b 'cmd:./{file.stem} {{model}} {{inputs}} {{outputs}}'",
+            shlex.join(["g++", "-std=c++17", "-O2", "-o", name, str(file)]),
+            f"opcheck run --op Softmax,Hardmax --level smoke -b {program}",
         ],
     }
     _show_next(commands[given.kind])
@@ -134,7 +140,8 @@ def case(given: NewCaseOptions) -> None:
     file = given.file or Path(f"{given.op.lower()}.yaml")
     _check_absent([file])
     _write({file: sample_text(given.op, str(file))})
-    _show_next([f"opcheck list {file}", f"opcheck run {file} -b onnxruntime"])
+    quoted = shlex.quote(str(file))
+    _show_next([f"opcheck list {quoted}", f"opcheck run {quoted} -b onnxruntime"])
 
 
 @command.command(name="gate")
@@ -164,7 +171,7 @@ def gate(given: NewGateOptions) -> None:
 
     workflow = shipped_folder(str(_WORKFLOWS)) / "opcheck.yml"
     files = {
-        "opcheck.toml": _SETTINGS.format(address=given.address),
+        "opcheck.toml": _SETTINGS.format(address=json.dumps(given.address, ensure_ascii=False)),
         str(_WORKFLOWS / "opcheck.yml"): workflow.read_text("utf-8"),
         str(_WORKFLOWS / "conformance.yml"): _GATE,
     }
@@ -180,8 +187,12 @@ def gate(given: NewGateOptions) -> None:
 def _check_absent(files: Sequence[Path]) -> None:
     """Raise UsageError if one of the files is there: it is somebody's work."""
     for file in files:
-        if file.exists():
-            raise UsageError(f"{file} is there already", "choose another name")
+        if os.path.lexists(file):  # A link that leads nowhere too.
+            raise _is_there(file)
+
+
+def _is_there(file: Path) -> UsageError:
+    return UsageError(f"{file} is there already", "choose another name")
 
 
 def _write(texts: dict[Path, str]) -> None:
@@ -190,7 +201,12 @@ def _write(texts: dict[Path, str]) -> None:
     for file, text in texts.items():
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            try:
+                new = file.open("x", encoding="utf-8")
+            except FileExistsError:
+                raise _is_there(file) from None
+            with new:
+                new.write(text)
         note(f"wrote {file}")
 
 

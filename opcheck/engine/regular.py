@@ -8,6 +8,8 @@ The parts of the file: expressions; the automaton; matching.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -15,10 +17,11 @@ from opcheck.errors import NotSupported
 
 #: The most states of an automaton.
 MOST_STATES = 50_000
-#: The most states that a match goes through, and characters, which takes some seconds.
+#: The most states that a match goes through, and characters, which takes some seconds; or all
+#: matches that are `counted_together`.
 MOST_STEPS = 4_000_000
-#: So many steps between sets of states are remembered.
-_MOST_KNOWN = 10_000
+#: Steps between sets of states are remembered while the sets have so many states in all.
+_MOST_KNOWN = 500_000
 
 # ── expressions ───────────────────────────────────────────────────────────────────────────────
 
@@ -148,6 +151,26 @@ Waiting: TypeAlias = tuple[int, ...]
 
 
 @dataclass
+class _Steps:
+    """Steps that one match has taken, or several that are counted together."""
+
+    count: int = 0
+
+
+_TOGETHER: ContextVar[_Steps | None] = ContextVar("_TOGETHER", default=None)
+
+
+@contextmanager
+def counted_together() -> Iterator[None]:
+    """Have all matches of the block, by any automata, take MOST_STEPS together: a tensor's."""
+    token = _TOGETHER.set(_Steps())
+    try:
+        yield
+    finally:
+        _TOGETHER.reset(token)
+
+
+@dataclass
 class Automaton:
     """An expression, ready to match. `is_of_word` tests the characters of words.
 
@@ -160,7 +183,9 @@ class Automaton:
     _known: dict[tuple[Waiting, str, Gap], tuple[Waiting, int]] = field(
         default_factory=dict, init=False, repr=False
     )
-    _steps: int = field(default=0, init=False, repr=False)
+    #: The states in all sets of `_known`.
+    _size: int = field(default=0, init=False, repr=False)
+    _steps: _Steps = field(default_factory=_Steps, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._states, self._first = _states_of(self.expression)
@@ -185,7 +210,7 @@ class Automaton:
         Of several matches it is the one that takes the first options, and repeats as often as it
         may, or as rarely if it is lazy.
         """
-        self._steps = 0
+        self._steps = _TOGETHER.get() or _Steps()
         gaps = self._gaps(text)
         waiting = self._reached([self._first], gaps[0])
         end: int | None = None
@@ -203,7 +228,7 @@ class Automaton:
 
         anywhere: a match may begin at any place.
         """
-        self._steps = 0
+        self._steps = _TOGETHER.get() or _Steps()
         gaps = self._gaps(text)
         waiting = self._reached([self._first], gaps[0])
         yield waiting
@@ -236,7 +261,7 @@ class Automaton:
             reached, steps = known
             self._count(steps)
             return reached
-        before = self._steps
+        before = self._steps.count
         self._count()
         entered: list[int] = []
         for place in waiting:
@@ -245,9 +270,12 @@ class Automaton:
             if callable(needs) and needs(character):
                 entered += following
         reached = self._reached(entered, gap)
-        if len(self._known) >= _MOST_KNOWN:
+        size = 1 + len(waiting) + len(reached)
+        if self._size + size > _MOST_KNOWN:
             self._known.clear()
-        self._known[step] = reached, self._steps - before
+            self._size = 0
+        self._size += size
+        self._known[step] = reached, self._steps.count - before
         return reached
 
     def _reached(self, entered: Iterable[int], gap: Gap) -> Waiting:
@@ -269,7 +297,7 @@ class Automaton:
         return tuple(waiting)
 
     def _count(self, steps: int = 1) -> None:
-        """Count steps of a match; raises NotSupported after MOST_STEPS."""
-        self._steps += steps
-        if self._steps > MOST_STEPS:
-            raise NotSupported(f"the engine goes {MOST_STEPS:,} steps to match a text, no more")
+        """Count steps; raises NotSupported after MOST_STEPS."""
+        self._steps.count += steps
+        if self._steps.count > MOST_STEPS:
+            raise NotSupported(f"the engine goes {MOST_STEPS:,} steps to match texts, no more")

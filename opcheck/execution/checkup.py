@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from opcheck import own_memory
+from opcheck import interrupt, own_memory
 from opcheck.backends.address import nearest_settings
 from opcheck.backends.offers import Offer
 from opcheck.backends.trust import is_accepted
@@ -85,7 +85,7 @@ def _wrong(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Iterato
         yield str(error)
     if own_memory.available() < _LEAST_MEMORY:
         yield f"less than {_LEAST_MEMORY // _GIB} GiB of memory: large cases are not judged"
-    if os.getloadavg()[0] > (os.cpu_count() or 1):
+    if interrupt.load() > (os.cpu_count() or 1):
         yield "other programs keep all processors busy: timings of `opcheck bench` are unclear"
     folder = cache.folder_of_user()
     if folder and not _is_writable(folder):

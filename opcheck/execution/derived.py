@@ -102,7 +102,7 @@ def _made_larger(case: Case) -> Case:
 
     An axis stays as it is if the operator does not allow another length.
     """
-    if not case.inputs:
+    if _elements(case) == 0:
         return case
     largest = max(case.inputs, key=lambda spec: math.prod(spec.shape))
     rank = len(largest.shape)

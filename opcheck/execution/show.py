@@ -25,9 +25,10 @@ def shown(case: Case) -> ShownCase:
         return ShownCase(case, question, (), "all backends of a run must answer alike")
     try:
         admitted = expected.accepted_answers(case, question)
+        answers = tuple(_right_answer(case, answer) for answer in admitted)
     except (ValueError, MemoryError) as error:
         return ShownCase(case, question, (), str(error) or "the answer takes too much memory")
-    return ShownCase(case, question, tuple(_right_answer(case, answer) for answer in admitted))
+    return ShownCase(case, question, answers)
 
 
 def _right_answer(case: Case, admitted: verdict.Admitted) -> RightAnswer:

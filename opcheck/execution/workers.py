@@ -438,7 +438,7 @@ def machine() -> timing.Machine:
         cores=interrupt.processors(),
         governor=_read(_CPU / "cpufreq" / "scaling_governor"),
         platform=platform.platform(),
-        load=round(os.getloadavg()[0], 2),
+        load=round(interrupt.load(), 2),
         memory=psutil.virtual_memory().total,
     )
 

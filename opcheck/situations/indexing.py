@@ -41,10 +41,14 @@ def found_in(case: Case) -> Iterator[str]:
     data, indices = (spec.shape for spec in case.inputs[:2])
     values = materialize(case.inputs[1])
     if values.size and 0 not in data:
+        if op in _OF_TUPLES:
+            # The first index of a tuple goes into the first axis behind those of the batch.
+            batch_dims = int(np.asarray(case.attrs.get("batch_dims", 0)))
+            yield from _places(values[..., :1], data[batch_dims])
+            return
         axis = int(np.asarray(case.attrs.get("axis", 0)))
-        yield from _places(values, data[axis] if op in _ALONG_AN_AXIS else data[0])
-        if op in _ALONG_AN_AXIS:
-            yield from _shapes(data, indices, axis % len(data), is_shorter=op in _SHORTER)
+        yield from _places(values, data[axis])
+        yield from _shapes(data, indices, axis % len(data), is_shorter=op in _SHORTER)
 
 
 def _axes() -> Iterator[tuple[int, int]]:
@@ -52,7 +56,7 @@ def _axes() -> Iterator[tuple[int, int]]:
 
 
 def _places(values: Array, length: int) -> Iterator[str]:
-    """Yield what indices into an axis of that length are; of tuples, the first of each."""
+    """Yield what indices into an axis of that length are."""
     numbers = values.reshape(-1).tolist()
     if 0 in numbers:
         yield "first"

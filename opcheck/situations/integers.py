@@ -83,12 +83,12 @@ def found_in(case: Case) -> Iterator[str]:
     operands = case.inputs[:count]
     if not operands or len(case.inputs) < count or operands[0].dtype.kind != "int":
         return
-    dtype = operands[0].dtype
+    dtypes = [spec.dtype for spec in operands]
     values = [materialize(spec) for spec in operands]
     is_scalar = all(spec.shape == () for spec in operands)
-    label = f"{_kernel(case)}{dtype}{' of rank 0' if is_scalar else ''}"
+    label = f"{_kernel(case)}{dtypes[0]}{' of rank 0' if is_scalar else ''}"
     elements = [array.reshape(-1) for array in np.broadcast_arrays(*values)]
-    yield from (f"{label}: {situation}" for situation in _in_elements(dtype, elements))
+    yield from (f"{label}: {situation}" for situation in _in_elements(dtypes, elements))
 
 
 def _kernels(op: str) -> Iterator[str]:
@@ -118,13 +118,17 @@ def _pairs(signs: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{first} with {second}" for first, second in product(signs, repeat=2))
 
 
-def _in_elements(dtype: DType, operands: Sequence[Array]) -> Iterator[str]:
-    """Yield what elements at the same places in 1-D operands are, once each."""
+def _in_elements(dtypes: Sequence[DType], operands: Sequence[Array]) -> Iterator[str]:
+    """Yield what elements at the same places in 1-D operands are, once each.
+
+    An operand may be of another type than the first, as Pow's exponent: floats have no ends.
+    """
     signs = [[_SIGNS[int(n > 0) - int(n < 0)] for n in array.tolist()] for array in operands]
     yield from sorted({" with ".join(pair) for pair in zip(*signs, strict=True)})
-    for place, array in zip(("first", "second"), operands, strict=False):
+    for place, dtype, array in zip(("first", "second"), dtypes, operands, strict=False):
         prefix = f"{place} is " if len(operands) > 1 else ""
-        yield from (f"{prefix}{end}" for end in _ends(dtype, array))
+        if dtype.kind == "int":
+            yield from (f"{prefix}{end}" for end in _ends(dtype, array))
 
 
 def _ends(dtype: DType, array: Array) -> Iterator[str]:

@@ -158,6 +158,9 @@ IDS = [f"Hardmax/scalar@dtype={name}" for name in ("float16", "float64")]
         ("opcheck show Hardmax/scalar@dtype=", "=", ["plain,float16", "plain,float64"]),
         ("opcheck run --case=Hardmax/scalar@dtype=float6", "float6", ["plain,float64"]),
         ("opcheck show 'Hardmax/s", "'Hardmax/s", [f"plain,{id}" for id in IDS]),
+        # The line ends at the cursor, which is inside of a word.
+        ("opcheck run --op Softpl", "Softplus", ["plain,Softplus"]),
+        ("opcheck show Hardmax/scalar@dtype=float6", "float64", ["plain,float64"]),
     ],
 )
 def test_bash_is_offered_what_follows_its_own_last_word(

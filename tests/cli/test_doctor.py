@@ -1,10 +1,11 @@
 """`opcheck doctor` names what is here, and what changes verdicts or cannot be used."""
 
+import os
 import re
 
 import pytest
 
-from opcheck import machine, own_memory
+from opcheck import interrupt, machine, own_memory
 from opcheck.execution import checkup
 
 
@@ -13,7 +14,8 @@ def sound_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which nothing looks wrong, with few backends to start."""
     monkeypatch.setattr(checkup, "has_locale", lambda: True)
     monkeypatch.setattr(checkup, "remarks", lambda *_: ())
-    monkeypatch.setattr(checkup.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(interrupt, "load", lambda: 0.0)
+    monkeypatch.setattr(own_memory, "available", lambda: 1 << 36)
     monkeypatch.setattr("opcheck.backends.offers.built_in", lambda: ("numpy", "py"))
 
 
@@ -40,12 +42,19 @@ def test_what_changes_verdicts_ends_with_1(run, monkeypatch, what: str, value) -
 
 def test_little_memory_is_looked_at(run, monkeypatch) -> None:
     monkeypatch.setattr(own_memory, "available", lambda: 1 << 30)
-    run("doctor", code=1)
+    found = run("doctor", code=1).output
+    assert ("1 thing to" in found, "GiB of memory:" in found) == (True, True)
 
 
 def test_busy_processors_are_looked_at(run, monkeypatch) -> None:
-    monkeypatch.setattr(checkup.os, "getloadavg", lambda: (1e6, 0.0, 0.0))
-    run("doctor", code=1)
+    monkeypatch.setattr(interrupt, "load", lambda: 1e6)
+    found = run("doctor", code=1).output
+    assert ("1 thing to" in found, "processors busy" in found) == (True, True)
+
+
+def test_a_system_that_does_not_tell_its_load_has_none(monkeypatch) -> None:
+    monkeypatch.delattr(os, "getloadavg")
+    assert interrupt.load() == 0
 
 
 def test_settings_that_cannot_be_read_are_looked_at(run, tmp_path) -> None:

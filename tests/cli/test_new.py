@@ -1,5 +1,6 @@
 """`opcheck new` writes files that run as they are, and changes none that is there."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -38,15 +39,19 @@ def test_a_new_case_file_is_right_by_itself(run, op: str) -> None:
     run("run", "first.yaml", "-b", "numpy", code=0)
 
 
-def test_a_new_gate_has_settings_and_workflows(run, tmp_path) -> None:
-    run("new", "gate", "--backend", "numpy", code=0)
-    assert str(profiles(tmp_path)["mine"].address) == "numpy"
+@pytest.mark.parametrize("address", ["numpy", """cmd:./run "{model}" 'a' \\b é"""])
+def test_a_new_gate_has_settings_and_workflows(run, tmp_path, address: str) -> None:
+    run("new", "gate", "--backend", address, code=0)
+    assert str(profiles(tmp_path)["mine"].address) == address
     workflows = tmp_path / ".github" / "workflows"
     calling = yaml.safe_load((workflows / "conformance.yml").read_text())
     assert calling["jobs"]["conformance"]["uses"] == "./.github/workflows/opcheck.yml"
     called = yaml.safe_load((workflows / "opcheck.yml").read_text())
     inputs = called[True]["workflow_call"]["inputs"]  # YAML takes `on` for a truth value.
-    assert calling["jobs"]["conformance"]["with"].keys() <= inputs.keys()
+    given = calling["jobs"]["conformance"]["with"]
+    assert given.keys() <= inputs.keys()
+    # The ledger is not there yet.
+    assert "options" not in given
 
 
 @pytest.mark.parametrize(
@@ -67,8 +72,28 @@ def test_a_file_that_is_there_stays_as_it_is(run, tmp_path, words, file: str) ->
     assert {*tmp_path.rglob("*")} == before
 
 
+def test_a_link_that_leads_nowhere_stays_as_it_is(run, tmp_path) -> None:
+    (tmp_path / "opcheck.toml").symlink_to("elsewhere")
+    run("new", "gate", code=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["opcheck.toml"]
+
+
+def test_printed_commands_are_quoted_for_a_shell(run) -> None:
+    next_command = run("new", "backend", "my engine", "--kind", "lines", code=0).output
+    [line] = [line for line in next_command.splitlines() if "opcheck run" in line]
+    assert shlex.split(shlex.split(line)[-1].removeprefix("cmd:")) == ["python3", "my engine.py"]
+
+
 @pytest.mark.parametrize(
-    "words", [("backend", "my-backend"), ("case", "Softmx"), ("case", "RandomNormal")]
+    "words",
+    [
+        ("backend", "my-backend"),
+        ("backend", "mine.v2"),
+        ("backend", "sub/mine"),
+        ("backend", "sub/mine", "--kind", "program"),
+        ("case", "Softmx"),
+        ("case", "RandomNormal"),
+    ],
 )
 def test_what_cannot_be_written_is_an_error(run, tmp_path, words) -> None:
     run("new", *words, code=2)

@@ -1,6 +1,11 @@
 """`opcheck show`: one case with its text, model, inputs and right answers."""
 
+from pathlib import Path
+
 import pytest
+
+from opcheck.execution import golden, show
+from opcheck.suite import load
 
 CASES = """\
 op: [Relu, Softmax]
@@ -64,3 +69,13 @@ def test_a_shipped_case_is_shown_from_the_file_that_ships(run) -> None:
 @pytest.mark.parametrize("words", [("Relu/nothing", "cases.yaml"), ("Softmax/*",), ()])
 def test_too_few_and_too_many_are_errors(run, words) -> None:
     assert not run("show", *words, code=2).stdout
+
+
+def test_an_answer_whose_ends_take_too_much_memory_is_a_problem(monkeypatch) -> None:
+    def ends(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(golden, "ends", ends)
+    case = next(case for case in load([Path("cases.yaml")]) if case.name == "stated")
+    shown = show.shown(case)
+    assert (shown.answers, "memory" in shown.problem) == ((), True)

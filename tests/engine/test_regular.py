@@ -69,6 +69,16 @@ def test_a_match_of_too_many_steps_is_unsupported(
             method(machine, "ab" * 100)
 
 
+def test_what_is_remembered_is_bounded_by_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regular, "_MOST_KNOWN", 100)
+    machine = automaton("(?:[ab]?){30}c")
+    for text in TEXTS:
+        machine.matches_fully(text)
+        assert (
+            sum(1 + len(step[0]) + len(known[0]) for step, known in machine._known.items()) <= 100
+        )
+
+
 def test_a_pattern_of_too_many_states_is_unsupported() -> None:
     with pytest.raises(NotSupported, match="states"):
         automaton("(a{20}){1000}b{1000}c{1000}" * 4)

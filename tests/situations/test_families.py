@@ -136,6 +136,25 @@ def test_integers_are_told_apart_by_sign_and_by_ends(case_of: Write) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("dtype", "exponent", "ends"),
+    [
+        ("int64", "[0, 2147483647]", []),
+        ("uint8", "[0, 255]", ["greatest", "least"]),
+        ("float32", "[0, -2147483648]", []),
+    ],
+)
+def test_ends_of_an_exponent_are_those_of_its_own_type(
+    dtype: str, exponent: str, ends: list[str], case_of: Write
+) -> None:
+    case = case_of(
+        "op: Pow, opset: 15, inputs: {X: {value: [1, 1], dtype: int32},"
+        f" Y: {{value: {exponent}, dtype: {dtype}}}}}"
+    )
+    found = sorted(one for one in integers.found_in(case) if " is " in one)
+    assert found == [f"int32: second is {end}" for end in ends]
+
+
 def test_a_scalar_is_a_situation_of_its_own(case_of: Write, wording) -> None:
     case = case_of("op: Mod, opset: 28, dtype: int64, attrs: {fmod: 1}, inputs: {A: -7, B: 3}")
     assert [*integers.found_in(case)] == wording
@@ -191,3 +210,22 @@ def test_indices_are_told_apart_by_place_and_by_shorter_axes(case_of: Write) -> 
         *("first", "last", "negative", "first from the back", "last from the back"),
         *("axis 1 of 2", "axis 1 of 2, shorter along 0"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "indices", "found"),
+    [
+        ("", "[[0, 1]]", ["first"]),
+        ("", "[[1, 0]]", ["last"]),
+        ("", "[[-2, -1]]", ["negative", "first from the back"]),
+        ("batch_dims: 1", "[[0], [2]]", ["first", "last"]),
+    ],
+)
+def test_of_tuples_the_first_index_counts(
+    attrs: str, indices: str, found: list[str], case_of: Write
+) -> None:
+    case = case_of(
+        f"op: GatherND, opset: 13, dtype: float32, attrs: {{{attrs}}}, inputs:"
+        f" {{data: {{shape: [2, 3], arange: [1, 1]}}, indices: {{value: {indices}, dtype: int64}}}}"
+    )
+    assert [*indexing.found_in(case)] == found

@@ -39,6 +39,7 @@ from opcheck.engine.regular import (
     Repetition,
     Sequence,
     Test,
+    counted_together,
 )
 from opcheck.errors import InvalidNode, NotSupported, decline
 from opcheck.numbers import Array
@@ -331,15 +332,17 @@ def regex_full_match(match: Match, X: Array, *, pattern: str | None) -> Array:
     Raises InvalidNode unless the pattern is "valid RE2 syntax", also where X is empty. Raises
     NotSupported for what the engine does not read: Unicode's classes, flags from the middle of a
     pattern on, cases of letters beyond ASCII, some hundred groups within each other, and
-    repetitions of repetitions above MOST_REPETITIONS; and for more states or steps than the
-    automaton has.
+    repetitions of repetitions above MOST_REPETITIONS; for more states than the
+    automaton has, and for more steps of all texts together.
     """
     if pattern is None:
         pattern = pattern_by_default()
     check_pattern(pattern)
     texts = X.reshape(-1).tolist()
     check_is_decided(pattern, texts)
-    return np.array([match(pattern, text) for text in texts], np.bool_).reshape(X.shape)
+    with counted_together():
+        matched = [match(pattern, text) for text in texts]
+    return np.array(matched, np.bool_).reshape(X.shape)
 
 
 def pattern_by_default() -> str:

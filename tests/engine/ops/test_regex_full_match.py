@@ -81,6 +81,14 @@ def test_a_text_that_takes_too_many_steps_is_unsupported(monkeypatch):
         matches("(?:.?){100}", "a" * 100)
 
 
+def test_the_texts_of_a_tensor_share_their_steps(monkeypatch):
+    monkeypatch.setattr(regular, "MOST_STEPS", 1000)
+    for _ in range(3):
+        assert matches("a*", *["a" * 20] * 5) == [True] * 5
+    with pytest.raises(NotSupported, match="steps"):
+        matches("a*", *["a" * 20] * 50)
+
+
 def test_a_count_of_thousands_of_digits_is_refused_and_beside_a_brace_it_is_text():
     digits = "9" * 5000
     with pytest.raises(InvalidNode):

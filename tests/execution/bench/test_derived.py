@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opcheck.execution import expected
+from opcheck.execution import derived, expected
 from opcheck.execution.derived import ELEMENTS, LONGEST, derived_cases
 from opcheck.suite import case_digest, load
 
@@ -62,6 +62,16 @@ def test_a_case_without_inputs_is_timed_as_it_is() -> None:
     [case] = derived_cases("Constant")
     assert case.inputs == ()
     assert case.id.startswith("Constant/derived@")
+
+
+def test_cases_that_are_all_empty_are_timed_as_they_are(monkeypatch, tmp_path) -> None:
+    file = tmp_path / "cases.yaml"
+    inputs = "{X: {shape: [0, 2], constant: 1}}"
+    file.write_text(f"op: Relu\ncases: [{{name: a, opset: 14, dtype: float32, inputs: {inputs}}}]")
+    monkeypatch.setattr(derived, "load", lambda **_: load([file]))
+    monkeypatch.setattr(derived, "_is_suitable", lambda *_: True)
+    [case] = derived_cases("Relu")
+    assert case.inputs[0].shape == (0, 2)
 
 
 def test_no_axis_is_made_very_long() -> None:

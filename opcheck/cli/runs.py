@@ -40,8 +40,8 @@ _STANDARD_ERROR = ("/dev/stderr", "/dev/fd/2")
 LAST = Path("(the last run)")
 
 if TYPE_CHECKING:
-    from opcheck.cli.output import CaseFilter, Ledgers
-    from opcheck.model import Ending, Record, Run
+    from opcheck.cli.output import CaseFilter, JsonOutput, Ledgers, PrettyOutput
+    from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.session import Session
 
 
@@ -331,34 +331,12 @@ def _judge_and_report(
     given: RunOptions, session: "Session", case_filter: "CaseFilter", ledgers: "Ledgers"
 ) -> "Ending":
     """Judge the cases, print and write the results; return how the run ended."""
-    from opcheck.cli.output import JsonOutput, PrettyOutput, Reports, judge_and_show
+    from opcheck.cli.output import Reports, judge_and_show
     from opcheck.session import LiveRun, Request
-    from opcheck.suite import choose, load_all
-    from opcheck.suite.select import EVERYTHING
 
-    # Backends start while the ledgers and the cases are read. A ledger of the user's own is
-    # checked against all cases there are, and so is a stored run.
+    # Backends start while the ledgers and the cases are read.
     selection = given.cases.selection
-    # Files, operators and cases that are named are meant, whatever a profile says.
-    is_named = given.cases.paths or selection.ops or selection.ids
-    scope = None if is_named else options.scope_of(given.backends.addresses)
-    needed = selection if scope is None else replace(selection, ops=scope.operators)
-    needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
-    interrupt.safe_place()
-    all_cases = load_all(
-        given.cases.paths,
-        given.model.dims,
-        selection=EVERYTHING if needs_all_cases else needed,
-        inputs=given.model.inputs,
-    )
-    options.note_hidden_files(given.cases.paths)
-    gc.freeze()  # Cases stay to the end: the collector need not look through them.
-    cases = choose(all_cases, selection)
-    description = str(selection) if cases else selection.why_empty(all_cases)
-    if scope is not None:
-        cases = options.within_scope(cases, scope, given.backends.addresses)
-        description += f", scope of {', '.join(given.backends.addresses)}"
-    interrupt.safe_place()
+    all_cases, cases, description = _selected_cases(given, ledgers)
     case_filter.check_count(cases, description)
     session.connect(cases)
     addresses = {info.address for info in session.infos}
@@ -389,18 +367,7 @@ def _judge_and_report(
         run.observe = Recording(session.infos, given.save_outputs).observe
     reports = Reports(given.reports)
     reports.begin(run.header)
-    output: JsonOutput | PrettyOutput
-    if given.format == "json":
-        output = JsonOutput(run.header)
-    else:
-        output = PrettyOutput(
-            run.header,
-            quiet=given.pretty.quiet,
-            verbose=given.pretty.verbose,
-            durations=given.durations,
-            # A report there has standard error to itself.
-            headed=not any(str(target.path) in _STANDARD_ERROR for target in given.reports),
-        )
+    output = _output_of(given, run.header)
     records, stopped = judge_and_show(run, output, reports, given.max_failures)
     with output.searching(records) as searched:
         whole, revised = run.end(records, stopped=stopped, searched=searched)
@@ -413,6 +380,56 @@ def _judge_and_report(
     reports.show(whole)
     kept.keep(replace(whole, ending=ending))
     return ending
+
+
+def _selected_cases(
+    given: RunOptions, ledgers: "Ledgers"
+) -> "tuple[tuple[Case, ...], tuple[Case, ...], str]":
+    """Return all cases that were read, those that are selected, and a description of these.
+
+    A ledger of the user's own is checked against all cases there are, and so is a stored run.
+    """
+    from opcheck.suite import choose, load_all
+    from opcheck.suite.select import EVERYTHING
+
+    selection = given.cases.selection
+    # Files, operators and cases that are named are meant, whatever a profile says.
+    is_named = given.cases.paths or selection.ops or selection.ids
+    scope = None if is_named else options.scope_of(given.backends.addresses)
+    needed = selection if scope is None else replace(selection, ops=scope.operators)
+    needs_all_cases = bool(ledgers.gate.ledgers or given.update_known or given.last_failed)
+    interrupt.safe_place()
+    all_cases = load_all(
+        given.cases.paths,
+        given.model.dims,
+        selection=EVERYTHING if needs_all_cases else needed,
+        inputs=given.model.inputs,
+    )
+    options.note_hidden_files(given.cases.paths)
+    gc.freeze()  # Cases stay to the end: the collector need not look through them.
+    cases = choose(all_cases, selection)
+    description = str(selection) if cases else selection.why_empty(all_cases)
+    if scope is not None:
+        cases = options.within_scope(cases, scope, given.backends.addresses)
+        description += f", scope of {', '.join(given.backends.addresses)}"
+    interrupt.safe_place()
+    return all_cases, cases, description
+
+
+def _output_of(given: RunOptions, header: "Header") -> "JsonOutput | PrettyOutput":
+    """Return what prints the results on standard output."""
+    from opcheck.cli.output import JsonOutput, PrettyOutput
+
+    if given.format == "json":
+        return JsonOutput(header)
+    return PrettyOutput(
+        header,
+        quiet=given.pretty.quiet,
+        verbose=given.pretty.verbose,
+        durations=given.durations,
+        # A report there has standard error to itself.
+        headed=not any(str(target.path) in _STANDARD_ERROR for target in given.reports),
+    )
 
 
 def _is_of_everything(given: RunOptions) -> bool:

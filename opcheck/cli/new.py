@@ -167,8 +167,10 @@ def gate(given: NewGateOptions) -> None:
 
     Exit codes: 0 written, 2 wrong usage, or one of the files is there, 4 one cannot be written.
     """
+    from opcheck.backends.address import parse
     from opcheck.reading import shipped_folder
 
+    parse(given.address)  # raises for one of no backend
     workflow = shipped_folder(str(_WORKFLOWS)) / "opcheck.yml"
     files = {
         "opcheck.toml": _SETTINGS.format(address=json.dumps(given.address, ensure_ascii=False)),

@@ -63,8 +63,9 @@ def test_settings_that_cannot_be_read_are_looked_at(run, tmp_path) -> None:
     assert "opcheck.toml:2:1" in found.output
 
 
-def test_a_backend_that_cannot_start_is_looked_at(run, tmp_path) -> None:
+def test_a_backend_that_cannot_start_is_looked_at(run, tmp_path, monkeypatch) -> None:
     (tmp_path / "opcheck.toml").write_text("[backends.mine]\naddress = 'py:no_such_module'\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     run("trust", code=0)
     found = run("doctor", code=1)
     assert "backend mine" in found.output

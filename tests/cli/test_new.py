@@ -98,3 +98,8 @@ def test_printed_commands_are_quoted_for_a_shell(run) -> None:
 def test_what_cannot_be_written_is_an_error(run, tmp_path, words) -> None:
     run("new", *words, code=2)
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_gate_of_no_backend_is_not_written(run, tmp_path) -> None:
+    run("new", "gate", "--backend", "mine", code=2)
+    assert not [*tmp_path.iterdir()]

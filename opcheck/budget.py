@@ -51,13 +51,14 @@ class Budget:
             raise BeyondBudget(f"the tensors of the graph have {self.held:,} elements: {held}")
 
 
-_limits: ContextVar[GraphLimits | None] = ContextVar("graph_limits", default=None)
+_USUAL = GraphLimits()
+_limits: ContextVar[GraphLimits] = ContextVar("graph_limits", default=_USUAL)
 _budget: ContextVar[Budget | None] = ContextVar("graph_budget", default=None)
 
 
 def limits() -> GraphLimits:
     """Return the limits in force."""
-    return _limits.get() or GraphLimits()
+    return _limits.get()
 
 
 def check(what: str, elements: int) -> None:

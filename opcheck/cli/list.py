@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     #: A function that tests the cells of one backend, and counts what it does.
     Probe: TypeAlias = Callable[[Counted[Any]], Sequence[Support]]
 
-#: The default of the seconds that a backend has to start.
-PATIENCE = 20.0
-
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
@@ -286,7 +283,7 @@ class BackendsOptions:
     "--timeout",
     metavar="SECONDS",
     type=options.SECONDS,
-    help=f"Time limit for a backend to start.  [default: {PATIENCE:g}]",
+    help=f"Time limit for a backend to start.  [default: {options.PATIENCE:g}]",
 )
 @format_option("json")
 @options.takes(BackendsOptions)
@@ -316,7 +313,7 @@ def backends(given: BackendsOptions) -> None:
     else:
         chosen, problems = offers(profiles(Path.cwd()))
     with guarded_folder() as folder:
-        tried_offers = tried(chosen, folder, given.timeout or PATIENCE)
+        tried_offers = tried(chosen, folder, given.timeout or options.PATIENCE)
         if given.format == "json":
             print_records(map(report.backend_record, tried_offers))
             for problem in problems:
@@ -361,8 +358,8 @@ class SupportOptions:
     "--timeout",
     metavar="SECONDS",
     type=options.SECONDS,
-    help=f"Time limit for a backend to start, and for a model.  [default: {PATIENCE:g}, for a"
-    " model also as the backend's profile says]",
+    help="Time limit for a backend to start, and for a model."
+    f"  [default: {options.PATIENCE:g}, for a model also as the backend's profile says]",
 )
 @options.cluster_option
 @format_option("html", "json")
@@ -487,11 +484,11 @@ def _probes(
     from opcheck.execution.support import probed, settings_of
 
     settings = [
-        settings_of(offer, folder, given.timeout or offer.profile.timeout or PATIENCE)
+        settings_of(offer, folder, given.timeout or offer.profile.timeout or options.PATIENCE)
         for offer in offered
     ]
     if given.cluster is None:
-        backends = tried(offered, folder, given.timeout or PATIENCE)
+        backends = tried(offered, folder, given.timeout or options.PATIENCE)
         return backends, [partial(probed, its_settings, cells) for its_settings in settings]
     from opcheck.cluster import hired, supported
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import Context, Parameter, ParameterSource
 
-from opcheck import budget, interrupt, own_memory
+from opcheck import budget, interrupt, own_memory, reading
 from opcheck.cli import values
 from opcheck.cli.console import note
 from opcheck.cli.files import OutputPath
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from opcheck.model import Case, Level
     from opcheck.suite import Selection
     from opcheck.suite.scope import Scope
+
+#: The default of the seconds that a backend has to start.
+PATIENCE = 20.0
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Options = TypeVar("Options")
@@ -479,7 +482,7 @@ def _hint_at_timed(op: str, timed: "Sequence[str]", *, is_file: bool) -> str:
     """Return a hint for an operator that is not among those that can be timed."""
     from opcheck.opset import operators
 
-    known = timed if is_file else values.shipped_operators()
+    known = timed if is_file else reading.shipped_operators()
     misspelt = None if op in operators("") else did_you_mean(op, known)
     others = "for another operator, pass a case file with a list `bench`"
     if is_file:

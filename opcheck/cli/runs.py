@@ -34,15 +34,15 @@ from opcheck.errors import Exit, UsageError
 from opcheck.report import BENCH_FORMATS, FORMATS, lines
 from opcheck.report.plain_text import one_line, plural
 
-#: Names of standard error, to which a report may go.
-_STANDARD_ERROR = ("/dev/stderr", "/dev/fd/2")
-#: In place of a RUN that is not named: the last run of this folder.
-LAST = Path("(the last run)")
-
 if TYPE_CHECKING:
     from opcheck.cli.output import CaseFilter, JsonOutput, Ledgers, PrettyOutput
     from opcheck.model import Case, Ending, Header, Record, Run
     from opcheck.session import Session
+
+#: Names of standard error, to which a report may go.
+_STANDARD_ERROR = ("/dev/stderr", "/dev/fd/2")
+#: In place of a RUN that is not named: the last run of this folder.
+LAST = Path("(the last run)")
 
 
 def _shard(value: str) -> tuple[int, int]:

@@ -33,14 +33,8 @@ def operators(_ctx: Context, _param: Parameter, incomplete: str) -> list[str]:
     """Return operators of the shipped suites, after a comma too."""
     before, comma, last = incomplete.rpartition(",")
     named = before.split(",")
-    names = [name for name in _begin_with(last, shipped_operators()) if name not in named]
+    names = [name for name in _begin_with(last, reading.shipped_operators()) if name not in named]
     return [f"{before}{comma}{name}" for name in names]
-
-
-def shipped_operators() -> list[str]:
-    """Return the operators that the heads of the shipped case files name, in order."""
-    files = reading.shipped_files(reading.Kind.CASES)
-    return sorted({name for file in files for name in reading.operators_in(file)})
 
 
 def backends(ctx: Context, _param: Parameter, incomplete: str) -> "list[CompletionItem[str]]":
@@ -86,7 +80,7 @@ def cases(ctx: Context, _param: Parameter, incomplete: str) -> "list[CompletionI
     paths = [*(ctx.params.get("paths") or ()), *map(Path, ctx.args)]
     operator, slash, _ = incomplete.partition("/")
     if not paths and not slash:
-        names = _begin_with(operator, shipped_operators())
+        names = _begin_with(operator, reading.shipped_operators())
         return [unfinished(f"{name}/") for name in names]
     ids: list[str] = []
     with suppress(OpcheckError, OSError):

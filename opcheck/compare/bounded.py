@@ -14,8 +14,8 @@ import numpy as np
 
 from opcheck.compare import elements
 from opcheck.compare.elements import Findings, Floats, Mask, Places, Want
-from opcheck.dtypes import DType, half_ulp, nearest_integers, round_to
-from opcheck.engine import Expected, Room, Tier
+from opcheck.dtypes import DType, half_ulp, round_to
+from opcheck.engine import Room, Tier
 from opcheck.engine.orders import other_orders
 from opcheck.errors import NotSupported
 from opcheck.model import Array
@@ -472,7 +472,7 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     finite = np.isfinite(elements.wide(written))
     room = bound.room(bound.tiers()[0])
     if bound.dtype.kind == "int":
-        return _ends_of_integers(bound, room)
+        return bound.integer_ends(room)
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
@@ -481,19 +481,6 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
 
     below, above = _slacks(bound.values, room.own, room)
     return end(-below), end(above)
-
-
-def _ends_of_integers(bound: Expected, room: Room) -> tuple[Array, Array]:
-    """Return the lowest and the highest right value of each integer; of an index its own value."""
-    if room.admitted is not None:
-        return bound.rounded(), bound.rounded()
-    below = np.ceil(bound.values - room.own)
-    above = np.floor(bound.values + room.own)
-    if room.lost is not None:
-        below = np.where(room.lost, -np.inf, below)
-        above = np.where(room.lost, np.inf, above)
-    lowest = nearest_integers(below, None, bound.dtype)
-    return lowest, nearest_integers(above, None, bound.dtype)
 
 
 #: The fewest elements whose scatter is judged.

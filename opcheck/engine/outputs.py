@@ -107,6 +107,21 @@ class Expected:
         with np.errstate(over="ignore"):
             return np.asarray(round_to(self.values + rest, self.dtype))
 
+    def integer_ends(self, room: Room) -> tuple[Array, Array]:
+        """Return the lowest and the highest right value of each integer; of an index its own value.
+
+        An integer that is lost in `room` has the ends of its type.
+        """
+        if room.admitted is not None:
+            return self.rounded(), self.rounded()
+        below = np.ceil(self.values - room.own)
+        above = np.floor(self.values + room.own)
+        if room.lost is not None:
+            below = np.where(room.lost, -np.inf, below)
+            above = np.where(room.lost, np.inf, above)
+        lowest = nearest_integers(below, None, self.dtype)
+        return lowest, nearest_integers(above, None, self.dtype)
+
     def tiers(self, declared: Collection[str] = ()) -> tuple[Tier, ...]:
         """Return the tiers in the order in which they are tried; `declared` ones have no remark."""
         return self.evaluation.tiers(declared, self.dtype)

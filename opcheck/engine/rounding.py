@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from opcheck.dtypes import DTYPES, DType, nearest_integers, round_to
+from opcheck.dtypes import DTYPES, DType, round_to
 from opcheck.engine.evaluate import exactly, precisely
 from opcheck.engine.node import Node
 from opcheck.engine.outputs import Drawn, Expected
@@ -113,11 +113,7 @@ def _ends_of_integers(output: Expected) -> tuple[Array, Array]:
     room = output.room(output.tiers()[0])
     if room.lost is not None and room.lost.any():
         raise Unrounded(f"an integer beyond {output.dtype} is not defined")
-    if room.admitted is not None:
-        return output.rounded(), output.rounded()
-    low = nearest_integers(np.ceil(output.values - room.own), None, output.dtype)
-    high = nearest_integers(np.floor(output.values + room.own), None, output.dtype)
-    return low, high
+    return output.integer_ends(room)
 
 
 def _sum(high: Any, low: Any, slack: Any) -> tuple[Any, Any]:

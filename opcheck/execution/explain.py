@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from opcheck import clauses, opset
+from opcheck import clauses, opset, reading
 from opcheck.engine import operators
 from opcheck.engine.all_rulings import all_rulings
 from opcheck.engine.readings import Ruling
@@ -13,7 +13,6 @@ from opcheck.known import Line, shipped_ledgers
 from opcheck.model import OpVersion, Verdict
 from opcheck.model.explained import FAILURES, VERDICTS, Explanation
 from opcheck.suite import load
-from opcheck.suite.select import shipped_operators
 
 #: Fewer words than this are a name and no sentence.
 _LEAST_WORDS = 3
@@ -31,9 +30,10 @@ def explanations(name: str) -> list[Explanation]:
         *_failure(name),
         *_defect(name),
         *_operator(name),
-        *_ruling(name),
     ]
     # The rest needs all operators.
+    if not found:
+        found = [*_ruling(name)]
     if not found:
         found = [*_mistake(name)]
     if not found and len(name.split()) >= _LEAST_WORDS:
@@ -85,16 +85,17 @@ def _about_defect(line: Line) -> Iterator[tuple[str, str]]:
 
 def _operator(name: str) -> Iterator[Explanation]:
     """Yield the versions and the types of an operator of this name, in any case of letters."""
-    for op in sorted(shipped_operators()):
+    for op in reading.shipped_operators():
         if op.lower() != name.lower():
             continue
-        versions = sorted({case.op for case in load((), [op])})
+        cases = load((), [op])
+        versions = sorted({case.op for case in cases})
         listed = ", ".join(f"{version.since}" for version in versions)
         yield Explanation(
             f"operator {op}",
             (
                 ("versions", listed),
-                ("cases", f"{len(load((), [op])):,}: opcheck list --op {op}"),
+                ("cases", f"{len(cases):,}: opcheck list --op {op}"),
                 ("sentences", f"opcheck list --clauses --op {op}"),
                 ("judge", f"opcheck run --op {op} -b BACKEND"),
             ),
@@ -191,6 +192,6 @@ def _hint(name: str) -> str:
     """Return what the name may have been meant to be."""
     ids = [line.id or "" for ledger in shipped_ledgers() for line in ledger.fields.known]
     rulings = [ruling.id for ruling in all_rulings()]
-    known = [*VERDICTS, *FAILURES, *shipped_operators(), *ids, *rulings]
+    known = [*VERDICTS, *FAILURES, *reading.shipped_operators(), *ids, *rulings]
     kinds = "a case, a verdict, a mistake, a defect such as ORT-0001, a ruling, an operator"
     return did_you_mean(name, map(str, known)) or f"name {kinds}, or a sentence of a text"

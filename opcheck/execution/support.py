@@ -87,7 +87,7 @@ def _floor(asked: Asked, text: str) -> Floor:
         cell
         for cell in cells
         if dtype in (None, cell.dtype)
-        if _is_in_force(cell.op, version, or_later=bool(parts["later"]))
+        if opset.is_in_force(cell.op, version, or_later=bool(parts["later"]))
     )
     if not named:
         raise UsageError(f"{text!r} names no cells: there is no such version with that type")
@@ -107,16 +107,6 @@ def _cells_of_operator(asked: Asked, text: str, operator: str) -> list[Cell]:
         hint = did_you_mean(name, names.values())
         raise UsageError(f"{text!r}: nothing is asked of operator {operator!r}", hint)
     return [cell for cell in asked if cell.op.name.lower() == name]
-
-
-def _is_in_force(op: model.OpVersion, opset_version: int, *, or_later: bool) -> bool:
-    """Return True if this version of an operator is the one of an opset, or `or_later` a later one.
-
-    An `opset_version` of 0 is any.
-    """
-    schema = opset.describe(op.domain, op.name, opset_version)
-    begins = schema.op.since if schema else opset_version
-    return not opset_version or op.since == begins or (or_later and op.since > begins)
 
 
 #: Cases of level core are added to cells of fewer cases than that.

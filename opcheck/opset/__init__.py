@@ -427,6 +427,18 @@ def describe(domain: str, name: str, opset: int) -> Schema | None:
     return known[max(in_force)] if in_force else None
 
 
+def is_in_force(op: OpVersion, opset: int, *, or_later: bool) -> bool:
+    """Return True if this version of an operator is the one of an opset, or `or_later` a later one.
+
+    An `opset` of 0 is any.
+    """
+    if not opset:
+        return True
+    schema = describe(op.domain, op.name, opset)
+    begins = schema.op.since if schema else opset
+    return op.since == begins or (or_later and op.since > begins)
+
+
 def attribute(op: OpVersion, name: str) -> Attribute | None:
     """Return the attribute as `op` declares it, or else as the nearest other version does."""
     schemas = [

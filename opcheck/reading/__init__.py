@@ -521,6 +521,11 @@ def operators_in(shipped: Path) -> tuple[str, ...]:
     return tuple((stated[1] or stated[2]).replace(",", " ").split()) if stated else ()
 
 
+def shipped_operators() -> list[str]:
+    """Return the operators that the heads of the shipped case files name, in order."""
+    return sorted({name for file in shipped_files(Kind.CASES) for name in operators_in(file)})
+
+
 class Mark(NamedTuple):
     """A place in a file: line and column (in characters), both from 1."""
 

@@ -17,38 +17,11 @@ from opcheck.situations import broadcasting, equations, indexing, integers, wind
 from opcheck.situations.family import Argument, Family
 
 FAMILIES = (
-    Family(
-        name="broadcasting",
-        situations=broadcasting.situations,
-        found_in=broadcasting.found_in,
-        left_out=broadcasting.LEFT_OUT,
-    ),
-    Family(
-        name="integers",
-        situations=integers.situations,
-        found_in=integers.found_in,
-        left_out=integers.LEFT_OUT,
-        argued=integers.ARGUED,
-        one_type=False,
-    ),
-    Family(
-        name="equations",
-        situations=equations.situations,
-        found_in=equations.found_in,
-        left_out=equations.LEFT_OUT,
-    ),
-    Family(
-        name="indexing",
-        situations=indexing.situations,
-        found_in=indexing.found_in,
-        left_out=indexing.LEFT_OUT,
-    ),
-    Family(
-        name="windows",
-        situations=windows.situations,
-        found_in=windows.found_in,
-        left_out=windows.LEFT_OUT,
-    ),
+    broadcasting.FAMILY,
+    integers.FAMILY,
+    equations.FAMILY,
+    indexing.FAMILY,
+    windows.FAMILY,
 )
 #: The types that situations of one type are asked of: the first that an operator has.
 _LEADING = ("float32", "int64", "uint32", "bool", "string")

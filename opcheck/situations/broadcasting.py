@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from opcheck.model import Case, TensorSpec
 from opcheck.opset import Schema
+from opcheck.situations.family import Family
 from opcheck.suite import materialize
 
 Shape: TypeAlias = tuple[int, ...]
@@ -18,7 +19,7 @@ Shape: TypeAlias = tuple[int, ...]
 Axis: TypeAlias = Literal["equal", "first is 1", "second is 1", "first lacks it", "second lacks it"]
 Pattern: TypeAlias = tuple[Axis, ...]
 
-LEFT_OUT = (
+_LEFT_OUT = (
     "Shapes of more than three axes, axes that are 1 in both shapes, and axes of length 0. Of the "
     "operators that stretch both operands, four stand for the others with three axes, as engines "
     "write loops over shapes once for a kind: Add, Less, And and Max."
@@ -170,3 +171,11 @@ def _text(letters: Iterable[str], pattern: Pattern, side: str) -> str:
         if axis != f"{side} lacks it"
     )
     return f"[{','.join(axes)}]"
+
+
+FAMILY = Family(
+    name="broadcasting",
+    situations=situations,
+    found_in=found_in,
+    left_out=_LEFT_OUT,
+)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from opcheck.model import Case
 from opcheck.opset import Schema
+from opcheck.situations.family import Family
 
-LEFT_OUT = (
+_LEFT_OUT = (
     "Equations of more than two operands or of operands of more than three axes, ellipses, "
     "implicit outputs, and a letter twice in one of two operands: other cases ask some of each. "
     "Outputs of two matrices with four axes. Where an operand has three axes, the order of its "
@@ -124,3 +125,11 @@ def _renamed(terms: Sequence[str], output: str) -> str:
     letters = dict.fromkeys(chain.from_iterable(terms))
     names = str.maketrans(dict(zip(letters, ascii_letters, strict=False)))
     return f"{','.join(terms)}->{output}".translate(names)
+
+
+FAMILY = Family(
+    name="equations",
+    situations=situations,
+    found_in=found_in,
+    left_out=_LEFT_OUT,
+)

@@ -6,9 +6,10 @@ import numpy as np
 
 from opcheck.model import Array, Case
 from opcheck.opset import Schema
+from opcheck.situations.family import Family
 from opcheck.suite import materialize
 
-LEFT_OUT = (
+_LEFT_OUT = (
     "Indices out of range, which are refused. More than three axes. Repeated indices of "
     "ScatterElements and ScatterND, whose order the text leaves open without a reduction."
 )
@@ -84,3 +85,11 @@ def _shapes(
         shorter = [other for other, (index, length) in pairs if index < length]
         if len(shorter) == 1:
             yield f"{place}, shorter along {shorter[0]}"
+
+
+FAMILY = Family(
+    name="indexing",
+    situations=situations,
+    found_in=found_in,
+    left_out=_LEFT_OUT,
+)

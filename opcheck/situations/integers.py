@@ -11,10 +11,10 @@ import numpy as np
 from opcheck.dtypes import BY_TEXT, DTYPES, DType
 from opcheck.model import Array, Case
 from opcheck.opset import Schema
-from opcheck.situations.family import Argument
+from opcheck.situations.family import Argument, Family
 from opcheck.suite import materialize
 
-LEFT_OUT = (
+_LEFT_OUT = (
     "Operators that do not compute each element from one element of each operand. Rank 0 of other "
     "types than int64, and of operators that do the same with every sign."
 )
@@ -46,7 +46,7 @@ _DIVISION = "The text does not say what a division by 0 gives."
 _NO_POWER = "The text does not say what 0 to the power of 0 is."
 _POWER_OF_1 = "Of all bases but -1, 0 and 1 the power is out of range."
 _FRACTION = "The text does not say how a negative power of an integer is rounded."
-ARGUED = (
+_ARGUED = (
     Argument("Abs", "int*: least", _RANGE),
     Argument("Neg", "int*: least", _RANGE),
     Argument("Sub", "uint*: zero with positive", _RANGE),
@@ -139,3 +139,13 @@ def _ends(dtype: DType, array: Array) -> Iterator[str]:
         yield "least"
     if greatest in numbers:
         yield "greatest"
+
+
+FAMILY = Family(
+    name="integers",
+    situations=situations,
+    found_in=found_in,
+    left_out=_LEFT_OUT,
+    argued=_ARGUED,
+    one_type=False,
+)

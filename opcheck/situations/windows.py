@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from opcheck.model import Case
 from opcheck.opset import Schema
+from opcheck.situations.family import Family
 
-LEFT_OUT = (
+_LEFT_OUT = (
     "Three and more axes, `auto_pad`, and combinations of properties along two axes: other cases "
     "ask some of each. `ceil_mode` where the stride is 1, which changes nothing."
 )
@@ -138,3 +139,11 @@ def _by_axis(name: str, values: tuple[int, ...]) -> Iterator[str]:
 def _kernel(case: Case) -> tuple[int, ...]:
     weights = case.inputs[1].shape[2:] if case.op.name in _CONVOLUTIONS else (1, 1)
     return _numbers(case, "kernel_shape", weights)
+
+
+FAMILY = Family(
+    name="windows",
+    situations=situations,
+    found_in=found_in,
+    left_out=_LEFT_OUT,
+)

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from opcheck import opset
+from opcheck import opset, reading
 from opcheck.dtypes import DTYPES
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.model import Case, OpVersion
-from opcheck.suite.select import operator_matcher, shipped_operators
+from opcheck.suite.select import operator_matcher
 
 #: `Conv`, `Reduce*`, `MatMul@13`, `MatMul@13+`, `*:float32`.
 PART = re.compile(r"(?P<op>[\w*?]+)(?:@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(?::(?P<dtype>\w+))?")
@@ -27,15 +28,9 @@ class _Part:
 
     def has(self, op: OpVersion, dtype: str | None) -> bool:
         is_of_type = self.dtype is None or self.dtype == dtype
-        return is_of_type and self.is_meant(op.name) and self._is_in_force(op)
-
-    def _is_in_force(self, op: OpVersion) -> bool:
-        """Return True if this version is the one in force at the opset, or a later one."""
-        if not self.opset:
-            return True
-        schema = opset.describe(op.domain, op.name, self.opset)
-        begins = schema.op.since if schema else self.opset
-        return op.since == begins or (self.later and op.since > begins)
+        if not (is_of_type and self.is_meant(op.name)):
+            return False
+        return opset.is_in_force(op, self.opset, or_later=self.later)
 
 
 class Scope:
@@ -69,8 +64,10 @@ class Scope:
 
     def of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Return the cases that are in the scope, in their order."""
+        # Many cases are of one cell.
+        has = cache(self.has)
         return tuple(
-            case for case in cases if self.has(case.op, case.dtype.name if case.dtype else None)
+            case for case in cases if has(case.op, case.dtype.name if case.dtype else None)
         )
 
 
@@ -96,6 +93,5 @@ def _parsed(text: str) -> _Part:
 
 def _known_operators() -> set[str]:
     """Return the operators of all domains, those of shipped cases included."""
-    return {name for domain in opset.domains() for name in opset.operators(domain)} | (
-        shipped_operators()
-    )
+    known = {name for domain in opset.domains() for name in opset.operators(domain)}
+    return known.union(reading.shipped_operators())

@@ -58,7 +58,7 @@ class Selection:
         """The operators whose suites have all that may be selected; empty where any may."""
         if any(map(_is_pattern, self.ops)):
             is_wanted = operator_matcher(self.ops)
-            return sorted(filter(is_wanted, shipped_operators()))
+            return [*filter(is_wanted, reading.shipped_operators())]
         if self.ops:
             return self.ops
         names = [id.partition("/")[0] for id in self.ids]
@@ -240,13 +240,7 @@ def _operators_of(cases: Iterable[model.Case]) -> set[str]:
     """Return the operators of these cases; all that shipped files have, unless others were read."""
     if not all(case.source.shipped for case in cases):
         return {case.op.name for case in cases}
-    return shipped_operators()
-
-
-def shipped_operators() -> set[str]:
-    """Return the operators that shipped case files name."""
-    files = reading.shipped_files(reading.Kind.CASES)
-    return {name for file in files for name in reading.operators_in(file)}
+    return {*reading.shipped_operators()}
 
 
 def _completions(word: str, known: Iterable[str]) -> str | None:

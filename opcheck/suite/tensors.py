@@ -25,7 +25,7 @@ from opcheck.engine.axes import slices
 from opcheck.model import Array, Case, Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import FileNode, Mark, Unreadable, quoted
 from opcheck.reading.validation import shown
-from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
+from opcheck.suite.fields import CONTENTS, FILLS, ROUND_IT, TensorFields
 
 Floats: TypeAlias = NDArray[np.float64]
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
@@ -334,7 +334,7 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
     """Return the elements that are overwritten after the fill.
 
     Raises InvalidTensor for an index that the shape does not have, and a value that the dtype does
-    not hold.
+    not hold, or that no float64 is, where the dtype is not of whole numbers.
     """
     puts = []
     for number, put in enumerate(fields.put or ()):
@@ -342,7 +342,10 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
         if not has_rank or not all(0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)):
             message = f"put: [{_spelt(put.at)}] is not an index of shape [{_spelt(spec.shape)}]"
             raise InvalidTensor(node.at(["put", number, "at"]), message)
-        value = _held(spec.name, spec.dtype, put.value, node.at(["put", number, "value"]))
+        mark = node.at(["put", number, "value"])
+        value = _held(spec.name, spec.dtype, put.value, mark)
+        if isinstance(value, int) and spec.dtype.kind != "int":
+            raise InvalidTensor(mark, f"put: {shown(value)} has no exact float64", ROUND_IT)
         puts.append(Put(tuple(put.at), value))
     return tuple(puts)
 

@@ -97,7 +97,7 @@ NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 _VALUE = WithJsonSchema({"type": ["number", "string"]})
 ValueField: TypeAlias = Annotated[Any, BeforeValidator(_value), _VALUE]
 #: The same, and any whole number: types of 64 bits have some that no float64 is.
-PutValueField: TypeAlias = Annotated[Any, BeforeValidator(_whole_or_exact), _VALUE]
+WholeValueField: TypeAlias = Annotated[Any, BeforeValidator(_whole_or_exact), _VALUE]
 ValuesField: TypeAlias = Annotated[list[ValueField], Field(min_length=2, max_length=2)]
 PairField: TypeAlias = Annotated[list[NumberField], Field(min_length=2, max_length=2)]
 ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
@@ -114,7 +114,7 @@ class PutField(validation.Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: PutValueField = Field(
+    value: WholeValueField = Field(
         description="Rounded once to the dtype; of a type of whole numbers exact."
     )
 
@@ -134,7 +134,9 @@ class TensorFields(validation.Fields):
     uniform: PairField | None = _optional("[low, high)")
     normal: PairField | None = _optional("[mean, standard deviation]")
     integers: PairField | None = _optional("[low, high], both included.")
-    choice: list[ValueField] | None = _optional("Values to draw from; gives ties.", min_length=1)
+    choice: list[WholeValueField] | None = _optional(
+        "Values to draw from; gives ties. Of a type of whole numbers they are exact.", min_length=1
+    )
     permutation: PairField | None = _optional(
         "[start, step]: an arange in random order; gives no ties."
     )

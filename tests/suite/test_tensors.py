@@ -681,6 +681,31 @@ def test_every_whole_number_of_a_type_can_be_put(
 
 
 @pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("int64", [2**63 - 1, -(2**63), 2**53 + 1, 0]),
+        ("uint64", [2**64 - 1, 2**53 + 1, 3]),
+        ("uint8", [255, 128, 3]),
+        ("int8", [127, -128, 0]),
+    ],
+)
+def test_a_choice_is_among_every_whole_number_of_a_type(
+    tensor: Callable[..., TensorSpec], dtype: str, values: list[int]
+) -> None:
+    got = materialize(tensor(f"{{shape: [200], choice: {values}}}", dtype))
+    assert {*map(int, got.tolist())} == {*values}
+    assert got.dtype == DTYPES[dtype].numpy
+    # The same places are drawn as of numbers that float64 holds.
+    small = materialize(tensor(f"{{shape: [200], choice: {[*range(len(values))]}}}", dtype))
+    assert [*map(int, got.tolist())] == [values[int(place)] for place in small.tolist()]
+
+
+def test_a_choice_of_floats_has_exact_float64(wrong: Callable[..., None]) -> None:
+    message = f"choice: 9007199254740993 has no exact float64 {NO_FLOAT64}"
+    wrong("{shape: [2], choice: [1, »9007199254740993]}", message, "float64")
+
+
+@pytest.mark.parametrize(
     ("dtype", "value", "shown", "held"),
     [
         ("int64", 2**63, 2.0**63, f"{-(2**63)} to {2**63 - 1}"),

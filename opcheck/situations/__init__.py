@@ -58,6 +58,26 @@ def survey(op: str, cases: Iterable[Case]) -> tuple[Survey, ...]:
     return tuple(one for one in surveys if one.situations)
 
 
+def cases_in(op: str, cases: Iterable[Case]) -> dict[tuple[str, str], list[str]]:
+    """Return the ids of the cases, of any level, in each situation of `op` that one is in.
+
+    A key is the name of a family and the situation.
+    """
+    schema = opset.describe("", op, opset.newest(""))
+    if schema is None:
+        return {}
+    answered = [case for case in cases if case.op == schema.op and _is_answered(case)]
+    by_situation: dict[tuple[str, str], list[str]] = {}
+    for family in FAMILIES:
+        situations = {*family.situations(schema)}
+        leading = leading_type(schema) if family.one_type else None
+        for case in answered if situations else ():
+            if leading is None or _type(case, schema) == leading:
+                for situation in situations.intersection(family.found_in(case)):
+                    by_situation.setdefault((family.name, situation), []).append(case.id)
+    return by_situation
+
+
 def leading_type(schema: Schema) -> str | None:
     """Return the type that situations of one type are asked of."""
     allowed = {BY_TEXT[text].name for text in schema.typed.types if text in BY_TEXT}
@@ -65,7 +85,12 @@ def leading_type(schema: Schema) -> str | None:
 
 
 def _counts(case: Case) -> bool:
-    return case.level != "deep" and case.expect.rejection is None and case.rule == "must"
+    return case.level != "deep" and _is_answered(case)
+
+
+def _is_answered(case: Case) -> bool:
+    """Return True if a backend must answer the case, and may not refuse it."""
+    return case.expect.rejection is None and case.rule == "must"
 
 
 def _survey(family: Family, schema: Schema, cases: Iterable[Case]) -> Survey:

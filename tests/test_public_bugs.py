@@ -1,6 +1,5 @@
 """`benchmarks/public_bugs.py`: planted bugs, and whether their causes are named rightly."""
 
-from collections.abc import Sequence
 from itertools import chain
 
 import pytest

@@ -82,9 +82,17 @@ def einsum_of_one_operand_not_transposed(node: Node) -> Outputs:
     partly=Names(mistakes=("version_1?_always",), terms=("`reduction` is *",)),
 )
 def scatter_elements_without_reduction(node: Node) -> Outputs:
-    """`reduction` is ignored: an update replaces what is there."""
-    right(node)
-    return right(node.with_attrs(reduction=None))
+    """`reduction` is ignored: the last update replaces what is there."""
+    outputs = right(node)
+    data, indices, updates = (given(node, place) for place in range(3))
+    if node.attrs.get("reduction", "none") == "none":
+        return outputs
+    axis = integer(node, "axis", 0) % data.ndim
+    places = [*np.indices(indices.shape)]
+    places[axis] = np.where(indices < 0, indices + data.shape[axis], indices)
+    scattered = data.copy()
+    scattered[tuple(places)] = updates
+    return [scattered]
 
 
 @reported(

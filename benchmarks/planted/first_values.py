@@ -225,7 +225,9 @@ def integers_divided_downwards(node: Node) -> Outputs:
     """The quotient of two integers is rounded down, not towards 0."""
     outputs = right(node)
     a, b = given(node, 0), given(node, 1)
-    return [np.floor_divide(a, b)] if a.dtype.kind == "i" and (b != 0).all() else outputs
+    if node.op.since < 7 or a.dtype.kind != "i" or not b.all():
+        return outputs
+    return [np.floor_divide(a, b)]
 
 
 @reported(
@@ -323,20 +325,25 @@ def resize_leaves_channels_last(node: Node) -> Outputs:
 
 @reported(
     "microsoft/onnxruntime#29172",
-    ops="Cast",
-    right=Names(mistakes=("*packed*",), terms=("the input is uint2", "the input is a constant")),
+    ops="DequantizeLinear QuantizeLinear",
+    right=Names(
+        mistakes=("*packed*",), terms=("* is uint2", "input * is a constant", "input * is fed")
+    ),
 )
 def constants_of_uint2_unpacked(node: Node) -> Outputs:
     """A constant of uint2 is read with one element a byte, of which each has four."""
     outputs = right(node)
-    x = given(node, 0)
-    if x.dtype.name != "uint2" or not node.constant:
-        return outputs
+    changed = node
+    for place, array in enumerate(node.inputs):
+        if node.constant and array is not None and array.dtype.name == "uint2":
+            changed = changed.with_input(place, _first_of_four(array))
+    return right(changed) if changed is not node else outputs
+
+
+def _first_of_four(x: Array) -> Array:
+    """Return what is read if each byte is taken for one element, its low two bits; then zeros."""
     plain = x.astype(np.uint8).ravel()
-    packed = np.zeros(-(-plain.size // 4) * 4, np.uint8)
-    packed[: plain.size] = plain
-    quads = packed.reshape(-1, 4)
-    firsts = np.zeros(plain.size, np.uint8)
-    # The low bits of a byte are its first element; nothing lies behind the bytes.
-    firsts[: len(quads)] = quads[:, 0][: plain.size]
-    return right(node.with_input(0, firsts.reshape(x.shape).astype(x.dtype)))
+    firsts = plain[::4]
+    read = np.zeros_like(plain)
+    read[: firsts.size] = firsts
+    return read.reshape(x.shape).astype(x.dtype)

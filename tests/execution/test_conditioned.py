@@ -59,7 +59,11 @@ def test_of_integers_only_the_elements_in_the_situation_are_wrong(tmp_path: Path
 
 
 def test_cases_in_no_situation_are_left_out(tmp_path: Path) -> None:
-    rejected = "- {name: bad, inputs: {A: [[1, 2]], B: [[1, 2, 3]]}, expect: {rejected: a, legal: {inputs.B: [[1, 2]]}}}\n"
+    legal = "legal: {inputs.B: [[1, 2]]}"
+    rejected = (
+        "- {name: bad, inputs: {A: [[1, 2]], B: [[1, 2, 3]]}, "
+        f"expect: {{rejected: they do not fit, {legal}}}}}\n"
+    )
     older = ROW.replace("name: row", "name: row, opset: 13")
     lenient = ROW.replace("name: row", "name: row, rule: should")
     for case in (rejected, older, lenient, ROW.replace("name: row", "name: row, dtype: float64")):

@@ -41,7 +41,7 @@ def show_levels(given: CaseOptions, jobs: int | None, *, verbose: bool) -> NoRet
 
 def _proposal(cases: "Sequence[Case]", jobs: int) -> "Proposal | None":
     """Return the proposal for some cases; None if their operators have no mutants."""
-    from opcheck.execution import levels, mutate
+    from opcheck.execution import conditioned, levels, mutate
     from opcheck.known import shipped_ledgers
     from opcheck.suite.levels import propose
 
@@ -50,4 +50,7 @@ def _proposal(cases: "Sequence[Case]", jobs: int) -> "Proposal | None":
         sightings = [*each(mutate.sightings(cases, jobs))]
     if not sightings:
         return None
-    return propose(cases, levels.demands(cases, sightings, shipped_ledgers()))
+    with console.counted("trying mutants in situations", None) as each:
+        in_situations = [*each(conditioned.sightings(cases, jobs))]
+    shown = levels.demands(cases, sightings, in_situations, shipped_ledgers())
+    return propose(cases, shown)

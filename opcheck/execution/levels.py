@@ -8,21 +8,28 @@ from opcheck.diagnose.suspects import cell_of
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case, OpVersion
+from opcheck.model import Case, MutantId, OpVersion
 from opcheck.suite.levels import Demand, Shown
 
 
 def demands(
-    cases: Sequence[Case], sightings: Iterable[Sighting], ledgers: Iterable[Ledger]
+    cases: Sequence[Case],
+    sightings: Iterable[Sighting],
+    in_situations: Iterable[tuple[MutantId, str, Sequence[str]]],
+    ledgers: Iterable[Ledger],
 ) -> Iterator[Shown]:
     """Yield everything that core must show, with the cases that show it.
 
     Args:
         cases: All cases of some operators, of every level.
         sightings: What they see of every mutant.
+        in_situations: Mutants that are wrong in one situation, and the cases that kill them.
         ledgers: Known defects of engines.
     """
     yield from _mutants(sightings)
+    for mutant, situation, ids in in_situations:
+        what = f"{mutant.name} in {situation}"
+        yield Demand("conditioned mutant", mutant.op, what, mutant.dtype), ids
     yield from _sentences(cases)
     yield from _situations(cases)
     yield from _defects(cases, ledgers)
@@ -56,8 +63,13 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each situation that cases are in, with these cases."""
     newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
     for name, op in newest.items():
-        for (family, situation), ids in situations.cases_in(name, cases).items():
-            yield Demand("situation", op, f"{family}: {situation}"), ids
+        for family, situations_of_cases in situations.by_family(name, cases):
+            by_situation: dict[str, list[str]] = {}
+            for case, found in situations_of_cases.items():
+                for situation in found:
+                    by_situation.setdefault(situation, []).append(case.id)
+            for situation, ids in by_situation.items():
+                yield Demand("situation", op, f"{family.name}: {situation}"), ids
 
 
 def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:

@@ -24,8 +24,9 @@ SHARE = 0.99
 class Demand(NamedTuple):
     """Something that core must show: `what` of a `kind`, of one version.
 
-    Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `sentence`,
-    `situation`, `defect` of an engine, and `type`, of which there must be a case.
+    Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `conditioned mutant`
+    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type`, of which
+    there must be a case.
     """
 
     kind: str
@@ -221,6 +222,8 @@ def _is_mutant_of(op: str, demand: Demand) -> bool:
 
 def _may_be_missed(demand: Demand, newest: Mapping[str, int]) -> bool:
     """Return True for a mutant, unless it is of float32 in the newest version."""
+    if demand.kind == "conditioned mutant":
+        return True
     if demand.kind not in ("mutant", "warning"):
         return False
     return demand.op.since != newest[demand.op.name] or demand.dtype != "float32"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from opcheck.execution import conditioned
 from opcheck.execution.levels import demands
 from opcheck.execution.mutate import Sighting, mutations, sightings
 from opcheck.known import Ledger, LedgerFields
@@ -66,7 +67,7 @@ def of_hardmax() -> dict[Demand, Sequence[str]]:
     lines = [{**line, "where": where}, {**line, "id": "ACME-0002", "where": elsewhere}]
     fields = LedgerFields.model_validate({"backend": "acme", "known": lines})
     cases = [case for case in shipped_cases("Hardmax") if case.op == HARDMAX13]
-    return dict(demands(cases, [], [Ledger("acme.yaml", fields)]))
+    return dict(demands(cases, [], [], [Ledger("acme.yaml", fields)]))
 
 
 def what(shown: dict[Demand, Sequence[str]], kind: str) -> set[str]:
@@ -95,5 +96,27 @@ def test_each_known_defect_needs_a_case_that_shows_it(of_hardmax) -> None:
 
 def test_each_situation_needs_a_case_that_is_in_it(tmp_path: Path) -> None:
     text = "op: Abs\nopset: 13\ndtype: int64\ncases:\n- {name: a, inputs: {X: [-1]}}\n"
-    shown = dict(demands(cases_in(tmp_path, text), [], []))
+    shown = dict(demands(cases_in(tmp_path, text), [], [], []))
     assert what(shown, "situation") == {"integers: int64: negative"}
+
+
+def test_each_mutant_that_is_wrong_in_one_situation_needs_a_case_that_kills_it_there(
+    tmp_path: Path,
+) -> None:
+    text = """\
+        op: Add
+        dtype: float32
+        opset: 14
+        cases:
+        - {name: row, inputs: {A: [[0.5, 2], [3, 4]], B: [[5, 6]]}}
+        - {name: other_row, inputs: {A: [[0.5, 2], [3, 4]], B: [[5, 6]]}}
+        - {name: matrices, inputs: {A: [[0.5, 2], [3, 4]], B: [[5, 6], [8, 7]]}}
+    """
+    cases = cases_in(tmp_path, text)
+    shown = dict(demands(cases, [], conditioned.sightings(cases), []))
+    killers = {
+        demand.what: ids for demand, ids in shown.items() if demand.kind == "conditioned mutant"
+    }
+    row = "whole_numbers in broadcasting: [m,n] with [1,n]"
+    assert killers[row] == ("Add/row", "Add/other_row")
+    assert killers["whole_numbers in broadcasting: [m,n] with [m,n]"] == ("Add/matrices",)

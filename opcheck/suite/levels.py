@@ -47,7 +47,7 @@ Shown = tuple[Demand, Sequence[str]]
 class Row:
     """Cases of one place, dtype and level, and what they show.
 
-    `fixed`: core has it whatever it shows, because the place is of level smoke.
+    `fixed`: core has it whatever it shows, because smoke has it.
     """
 
     cases: tuple[Case, ...]
@@ -195,14 +195,12 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
 
 def _rows(cases: Iterable[Case], shows: Mapping[str, set[Demand]]) -> Iterator[Row]:
     """Yield the rows of cases, in the order of files; `shows` has the demands by case."""
-    cases = [*cases]
-    smoke = {case.source for case in cases if case.level == "smoke"}
     by_row = group_by(cases, lambda case: (case.source, case.dtype, case.level))
     for those in sorted(by_row.values(), key=lambda those: _order(those[0])):
         yield Row(
             cases=tuple(those),
             shows=frozenset[Demand]().union(*(shows.get(case.id, ()) for case in those)),
-            fixed=those[0].source in smoke,
+            fixed=those[0].level == "smoke",
         )
 
 

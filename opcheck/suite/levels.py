@@ -19,14 +19,16 @@ from opcheck.suite.cover import Column, Group, alone, cover
 CASE_WORK = 8192
 #: The least share of an operator's mutants that core must see, of those that some level sees.
 SHARE = 0.99
+#: The same of mutants that are wrong in one situation only.
+CONDITIONED_SHARE = 0.98
 
 
 class Demand(NamedTuple):
     """Something that core must show: `what` of a `kind`, of one version.
 
     Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `conditioned mutant`
-    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type`, of which
-    there must be a case.
+    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type` and `name`,
+    of which there must be a case.
     """
 
     kind: str
@@ -188,8 +190,10 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
     demands = {demand for demand, _ in shown}
     lenient = {demand for demand in demands if _may_be_missed(demand, newest)}
     groups = [Group(frozenset(demands - lenient))]
-    for of_op in group_by(lenient, lambda demand: (demand.op.name, demand.kind)).values():
-        groups.append(Group(frozenset(of_op), share))
+    by_kind = group_by(lenient, lambda demand: (demand.op.name, demand.kind))
+    for (_, kind), of_op in by_kind.items():
+        least = min(share, CONDITIONED_SHARE) if kind == "conditioned mutant" else share
+        groups.append(Group(frozenset(of_op), least))
     return Proposal(rows, frozenset(cover([_column(row) for row in rows], groups)))
 
 

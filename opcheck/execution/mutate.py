@@ -262,9 +262,10 @@ def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
-    """Return the cases that state an answer by version and dtype.
+    """Return the cases that need no backend's answer (`is_stated`), by version and dtype.
 
-    A case of an illegal dtype is in all cells of its version.
+    A version has a cell for each legal dtype of its cases. A case of an illegal or unknown dtype is
+    in all of them, and in none if there are none, as of versions that the engine does not compute.
     """
     stated = [case for case in cases if case.expect.is_stated]
     by_cell: dict[Cell, tuple[Case, ...]] = {}

@@ -274,14 +274,16 @@ def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+    """Return x ≠ 0, unsure where an error reaches 0, and of lost integers, which may be any.
 
-    Plain booleans if all are sure, else a `Truth`.
+    True of NaN; a lost float counts by its value. Plain booleans if all are sure, else a `Truth`.
     """
-    e = x.with_rounding().e
+    x = x.with_rounding()
     unsure = None
-    if e is not None:
-        unsure = (magnitude_of(x.v) <= e) & (e > 0)
+    if x.e is not None:
+        unsure = (magnitude_of(x.v) <= x.e) & (x.e > 0)
+    if x.dtype.kind in "iu" and x.lost is not None:
+        unsure = union(unsure, x.lost > 0)
     return truth(np.asarray(x.v != 0), unsure)
 
 

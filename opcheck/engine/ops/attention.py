@@ -177,15 +177,14 @@ def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple
     """
     if mask is None:
         return None, None
-    # Padding with -inf makes floats of integers.
-    is_integer = mask.dtype.kind in "iu"
+    dtype = mask.dtype  # Padding with -inf makes floats of integers.
     if since > 23:
         mask = padded_mask(mask, shape[-1], least)
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
-    if is_integer and INTEGER_MASK.reading() == "refused":
-        raise InvalidNode(f"attn_mask of {mask.dtype}; allowed: booleans and floats")
+    if dtype.kind in "iu" and INTEGER_MASK.reading() == "refused":
+        raise InvalidNode(f"attn_mask of {dtype}; allowed: booleans and floats")
     values = xp.values_of(mask)
     # NaN equals nothing, so that it is shown, and declined.
     shown = values != -np.inf
@@ -603,9 +602,9 @@ def attention_24(
     FLAG_OF_ANOTHER_NUMBER. A mask of one key is padded or stretched: MASK_OF_ONE_KEY.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative, infinite or NaN scale or softcap, windows below -1, lengths below 0 or beyond the keys, and
-    a mask that adds NaN or +infinity; while judging, also for NaN or infinity where keys are
-    hidden.
+    negative, infinite or NaN scale or softcap, windows below -1, lengths below 0 or beyond the
+    keys, and a mask that adds NaN or +infinity; while judging, also for NaN or infinity where keys
+    are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(

@@ -191,7 +191,8 @@ class Want:
 class Findings:
     """Wrong elements of an output, collected piece by piece.
 
-    `used`: largest share. `steps`: largest ULP distance, None for integers. `unjudged`: how many.
+    `used`: largest share. `steps`: largest ULP distance, None for dtypes without ULP. `unjudged`:
+    how many.
     """
 
     size: int

@@ -117,6 +117,12 @@ def test_an_integer_that_may_be_any_decides_nothing() -> None:
         assert truth_parts(decision)[1].tolist() == [False, True, True]
 
 
+def test_an_integer_that_may_be_any_is_any_number_as_a_float() -> None:
+    cast = xp.astype(xp.astype(about([2.0, 3e9, np.nan], 0), np.int32), np.float32)
+    with np.errstate(invalid="ignore"):
+        assert hull(cast) == [(2, 2), (-np.inf, np.inf), (-np.inf, np.inf)]
+
+
 UNSURE = Truth(np.array([[True, False, True]]), np.array([[False, False, True]]))
 
 

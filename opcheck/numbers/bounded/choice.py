@@ -670,7 +670,7 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     NaN counts as the largest number, and of equal elements the one with the lower index comes
     first. The indices are plain where errors leave one order only; otherwise they are `Indices`,
     with all that may be there. The value in each place lies between the values there of all least
-    and of all greatest elements.
+    and of all greatest elements. Lost elements count by their values, and are not lost any more.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """

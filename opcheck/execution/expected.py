@@ -405,8 +405,9 @@ def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) 
     """Return why an expected output is too degenerate to test anything, else None.
 
     More than half of its elements are 0 in `dtype`, infinity or NaN; or all, if answers are not
-    `rounded`, as those of Hardmax: zeros are answers like others there. An output without elements
-    is not degenerate. `dtype` None is not a tensor of numbers.
+    `rounded`, as those of Hardmax: zeros are answers like others there. Infinities and NaN count so
+    in floats of 16 bits or more alone. An output without elements is not degenerate. `dtype` None
+    is not a tensor of numbers.
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.

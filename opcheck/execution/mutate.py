@@ -288,7 +288,7 @@ def mutations(
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
     Args:
-        cases: The cases; those that state no answer are left out.
+        cases: The cases; those that need a backend's answer are left out.
         settings: Options, None for the default ones.
         jobs: The number of processes.
         spread: Does the work elsewhere, None for processes of this machine.
@@ -404,7 +404,7 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 def _each(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
-    Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
+    The settings of the batch name its mutants. Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
     cases.
     """
     cases_of_cells, settings, is_first = batch

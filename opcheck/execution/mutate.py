@@ -299,17 +299,17 @@ def mutations(
     by_cell = cells(cases)
     for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
-    batches = _batches(by_cell, _with_present_names(by_cell, settings or MutationSettings()), jobs)
-    return (spread or partial(_here, jobs))(_each, batches)
+    batches = _batches(by_cell, with_present_names(by_cell, settings or MutationSettings()), jobs)
+    return (spread or partial(here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
     """Return how many mutations `mutations` will yield."""
     by_cell = cells(cases)
-    return len(_places(by_cell, _with_present_names(by_cell, settings)))
+    return len(_places(by_cell, with_present_names(by_cell, settings)))
 
 
-def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
+def with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
     """Return settings that also name the mutants whose former names are given.
 
     `cells` decide whose mutants are looked at.
@@ -385,7 +385,7 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
+def here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
     """Do the work of `mutations` in so many processes: a `Spread` of this machine.
 
     Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
@@ -404,8 +404,8 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 def _each(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
-    The settings of the batch name its mutants. Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
-    cases.
+    The settings of the batch name its mutants. Raises UsageError for a case that is wrong; in the
+    first batch of an operator, for any of its cases.
     """
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
@@ -498,7 +498,7 @@ def killed_elsewhere(
         (survivors, [case for case in _shipped(op) if (case.id, case.source) not in asked])
         for op, survivors in group_by(alive, lambda mutant: mutant.op).items()
     ]
-    yield from (spread or partial(_here, jobs))(_killing, batches)
+    yield from (spread or partial(here, jobs))(_killing, batches)
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

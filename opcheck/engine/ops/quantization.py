@@ -1306,9 +1306,9 @@ def are_exact(x: Array, scale: Array, divides: DType) -> Mask:
     """Return a mask of the quotients that are exact in the type of the division, `divides`.
 
     Those are finite numbers that the type holds (float32 for a type of integers), divided by powers
-        of two of either sign, with a quotient of 0 or of at least LEAST_QUOTIENT in size. One too large
-        for the type counts too: y, narrower, does not hold it either. A quotient of what has an error,
-        as what a model computes before has, is not exact.
+    of two of either sign, with a quotient of 0 or of at least LEAST_QUOTIENT in size. One too large
+    for the type counts too: y, narrower, does not hold it either. A quotient of what has an error,
+    as what a model computes before has, is not exact.
     """
     numerator = xp.values_of(real(x))
     size = np.abs(xp.values_of(real(scale)))

@@ -484,6 +484,63 @@ def _killers(
     return killers, noticers
 
 
+@dataclass(frozen=True)
+class Sighting:
+    """A mutant with the ids of every case that sees it.
+
+    `killers` are ids of `must` cases that fail; without any, `noticers` are of cases that come out
+    wrong but decide nothing.
+    """
+
+    mutant: MutantId
+    killers: tuple[str, ...] = ()
+    noticers: tuple[str, ...] = ()
+
+
+def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
+    """Yield every mutant in every cell with all cases that see it, in no order.
+
+    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    """
+    yield from here(jobs, _sightings, _batches(cells(cases), MutationSettings(), jobs))
+
+
+def _sightings(batch: _Batch) -> Iterator[Sighting]:
+    """Yield each mutant of a batch with the cases that see it."""
+    cases_of_cells, settings, _ = batch
+    kills_of_cases = {
+        cell: [CaseKills(case, cell.dtype) for case in cases]
+        for cell, cases in cases_of_cells.items()
+    }
+    for (_, _), (mutant, cells) in _places(kills_of_cases, settings).items():
+        by_id = {
+            case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
+        }
+        # The type that everybody has stands for all.
+        cell = min(cells, key=lambda cell: cell.dtype != "float32")
+        yield _sighting(mutant_of(cell, mutant), mutant, [*by_id.values()])
+
+
+def _sighting(mutant: MutantId, wrong: AnyMutant, kills_of_cases: Sequence[CaseKills]) -> Sighting:
+    """Show one mutant to every case; cases that decide nothing count only if none kills it."""
+    deciding = [case_kills for case_kills in kills_of_cases if case_kills.case.rule == "must"]
+    verdicts = {
+        case_kills.case.id: case_kills.verdict(wrong)
+        for case_kills in deciding
+        if case_kills.judges
+    }
+    killers = tuple(id for id, verdict in verdicts.items() if verdict in RED)
+    if killers:
+        return Sighting(mutant, killers)
+    verdicts |= {
+        case_kills.case.id: case_kills.verdict(wrong)
+        for case_kills in kills_of_cases
+        if case_kills.case.rule != "must" and case_kills.judges
+    }
+    noticed = (Verdict.WARN, *RED)
+    return Sighting(mutant, (), tuple(id for id, it in verdicts.items() if it in noticed))
+
+
 def killed_elsewhere(
     alive: Iterable[MutantId], cases: Iterable[Case], jobs: int = 1, spread: Spread | None = None
 ) -> Iterator[tuple[MutantId, Case]]:

@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects
-from opcheck.diagnose.suspects import (
-    Evidence,
-    _same_kind,
-    both,
-    contradicts,
-    mutant_named,
-    reproduces,
-)
+from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.faults import both, mutant_named
+from opcheck.diagnose.likeness import _same_kind, contradicts, reproduces
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Foreign, OpVersion, Tolerance

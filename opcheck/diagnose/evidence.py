@@ -174,9 +174,11 @@ class Evidence:
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
-        """Largest distance of each output from the nearest right values in ULP, and its place.
+        """Largest distance in ULP of each output from its `nearest` right values, and where it is.
 
-        Both are 0 if unknown: for what is not floating, has another shape, or has no element.
+        Those are of one admitted answer as a whole, rounded. The distance is `UNORDERED` for NaN
+        and a number; the place is a flat index. Both are 0 if unknown: for what is not floating,
+        has another shape, or has no element. Empty for a refusal.
         """
         farthest = []
         for got, right in zip(self.got or (), self.nearest, strict=True):

@@ -194,9 +194,7 @@ def _as_integers(own: Any, rounding: Rounding, is_clamped: bool, x: Array) -> Ar
     """
     low, high = map(int, limits(not_none(of(np.empty(0, own)))))
     whole = np.nan_to_num(rounding(x.astype(np.longdouble)), nan=0.0)
-    integers = np.clip(whole, low, high).astype(own)
-    return (
-        integers
-        if is_clamped
-        else np.where((whole < low) | (whole > high), own.type(low), integers)
-    )
+    integers: Array = np.clip(whole, low, high).astype(own)
+    if not is_clamped:
+        integers[(whole < low) | (whole > high)] = low
+    return integers

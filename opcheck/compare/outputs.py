@@ -449,6 +449,10 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif spread and spread.remark:
         problem = "precision"
         remark = spread.remark
+    elif not want.whole and tier.name != want.expected.tiers(())[0].name:
+        # A narrower arithmetic that is declared: errors scatter as it explains.
+        problem = None
+        remark = ""
     else:
         if not want.whole:
             spread = _spread(want, got, dtype)

@@ -803,9 +803,11 @@ class Evidence:
 
     @cached_property
     def farthest(self) -> list[tuple[int, int]]:
-        """Largest distance of each output from the nearest right values in ULP, and its place.
+        """Largest distance in ULP of each output from its `nearest` right values, and where it is.
 
-        Both are 0 if unknown: for what is not floating, has another shape, or has no element.
+        Those are of one admitted answer as a whole, rounded. The distance is `UNORDERED` for NaN
+        and a number; the place is a flat index. Both are 0 if unknown: for what is not floating,
+        has another shape, or has no element. Empty for a refusal.
         """
         farthest = []
         for got, right in zip(self.got or (), self.nearest, strict=True):
@@ -1082,8 +1084,9 @@ def _alike(
     """Return True if an output is that of a mutant, up to rounding; both are of one kind.
 
     Floats of an operator that rounds (`is_rounded`) may differ by some ULP, or more where the
-    mutant is far from right; all others must be equal, NaN to NaN. Outputs that are no tensors are
-    equal already.
+    mutant is far from right; all others must be equal, NaN to NaN and 0 to −0. Outputs that are
+    not tensors are equal already. A bound that is computed here for the first time raises what the
+    operator's formula raises.
     """
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return True
@@ -1091,7 +1094,7 @@ def _alike(
     if dtype is None:
         return np.array_equal(got, answer)
     if dtype.kind != "float" or not is_rounded or not got.size:
-        return np.array_equal(got, answer, equal_nan="float" in dtype.kind)
+        return np.array_equal(got, answer, equal_nan=dtype.kind != "string")
     right = evidence.nearest[place]
     if right is None:
         return int(distance(got, answer).max()) <= _same_ulp(got)

@@ -298,17 +298,17 @@ def mutations(
     by_cell = cells(cases)
     for cell in by_cell:
         arguments(cell.op)  # here, so that no other process has to send the error
-    batches = _batches(by_cell, _with_present_names(by_cell, settings or MutationSettings()), jobs)
-    return (spread or partial(_here, jobs))(_each, batches)
+    batches = _batches(by_cell, with_present_names(by_cell, settings or MutationSettings()), jobs)
+    return (spread or partial(here, jobs))(_each, batches)
 
 
 def count(cases: Iterable[Case], settings: MutationSettings) -> int:
     """Return how many mutations `mutations` will yield."""
     by_cell = cells(cases)
-    return len(_places(by_cell, _with_present_names(by_cell, settings)))
+    return len(_places(by_cell, with_present_names(by_cell, settings)))
 
 
-def _with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
+def with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
     """Return settings that also name the mutants whose former names are given.
 
     `cells` decide whose mutants are looked at.
@@ -384,7 +384,7 @@ def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
-def _here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
+def here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
     """Do the work of `mutations` in so many processes: a `Spread` of this machine.
 
     Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
@@ -497,7 +497,7 @@ def killed_elsewhere(
         (survivors, [case for case in _shipped(op) if (case.id, case.source) not in asked])
         for op, survivors in group_by(alive, lambda mutant: mutant.op).items()
     ]
-    yield from (spread or partial(_here, jobs))(_killing, batches)
+    yield from (spread or partial(here, jobs))(_killing, batches)
 
 
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:

@@ -5,11 +5,13 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from opcheck import clauses, grouping, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
+from opcheck.errors import UsageError
 from opcheck.report import plain_text
 
 #: The most elements of a literal shown in a line.
@@ -115,7 +117,6 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     """The command, or for an object the call, that repeats this case on this backend."""
     # Commands that show a stored run need not import backends.
     from opcheck.backends import trust
-    from opcheck.backends.address import CODE
 
     kind, _, name = result.backend.partition(":")
     if kind == "object":
@@ -130,7 +131,7 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     alone = result.case.expect.compares_backends and not result.against
     # An oracle that is the user's code must be named on the command line.
     oracle = result.case.expect.oracle or ""
-    oracles = [oracle] * (oracle.partition(":")[0] in CODE)
+    oracles = [oracle] * _is_code(oracle)
     others = backends if alone else result.against
     for backend in dict.fromkeys((result.backend, *others, *oracles)):
         words += ["-b", backend]
@@ -145,6 +146,15 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     if result.verdicts:
         words += ["--repeat", str(sum(result.verdicts.values()))]
     return shlex.join(words)
+
+
+def _is_code(oracle: str) -> bool:
+    """Return True if an oracle is an address that chooses code to run."""
+    from opcheck.backends.address import names_code, parse
+
+    with suppress(UsageError):  # a profile, or nothing
+        return names_code(parse(oracle))
+    return False
 
 
 #: Of these nobody asks how a sentence is read.

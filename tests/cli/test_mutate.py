@@ -107,3 +107,36 @@ def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "opcheck: interrupted\n")
+
+
+SITUATIONS = """\
+op: Add
+dtype: float32
+opset: 14
+cases:
+- {name: row, inputs: {A: [[1, 2], [3, 4]], B: [[5, 6]]}}
+- {name: matrices, inputs: {A: [[0.1, 2], [3, 4]], B: [[5, 6], [8, 7]]}}
+"""
+
+
+@pytest.fixture
+def situations(tmp_path):
+    """A file of two cases, of which one does not show what rounds to whole numbers."""
+    (tmp_path / "situations.yaml").write_text(SITUATIONS)
+    return "mutate", "situations.yaml", "--mutant", "whole_numbers", "-j", "1"
+
+
+def test_mutants_that_are_wrong_in_one_situation_have_a_score_of_their_own(run, situations):
+    rows = lines_of(run(*situations, code=0))
+    assert ["Add-14", "broadcasting", "2", "1", "1", "50", "%"] in map(str.split, rows)
+
+
+def test_they_are_listed_by_situation_on_request(run, situations, wording):
+    rows = lines_of(run(*situations, "-v", code=0))
+    first = next(number for number, row in enumerate(rows) if row.startswith("SURVIVED"))
+    assert rows[first : first + 3] == wording
+
+
+def test_operators_without_situations_have_no_such_score(run):
+    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1", code=0)
+    assert "situation" not in found.stdout

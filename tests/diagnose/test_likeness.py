@@ -235,6 +235,13 @@ def test_what_is_no_tensor_is_reproduced_by_the_same_type() -> None:
     assert not reproduces(mutant(lambda _: [object()]), seen)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.float32, ml_dtypes.float8_e5m2])
+def test_nan_of_the_answer_is_nan_of_the_mutant(dtype: Any) -> None:
+    copied = node(OpVersion("", "Identity", 25), [1, np.nan], {}, dtype)
+    doubled = np.array([2, np.nan], dtype)
+    assert reproduces(mutant(lambda _: [doubled]), wrong(copied, [doubled.copy()]))
+
+
 def test_an_accepted_invalid_model_is_reproduced_by_its_answer() -> None:
     invalid = node(HARDMAX, [[3, 3, 1]], {"axis": 2})
     assert reproduces(mutant(lambda _: [LAST]), wrong(invalid, [LAST]))

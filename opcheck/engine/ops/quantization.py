@@ -39,6 +39,7 @@ from opcheck.errors import InvalidNode, decline, reject
 from opcheck.numbers import Array
 from opcheck.numbers.bounded.array import Bounded
 from opcheck.numbers.bounded.choice import Indices
+from opcheck.numbers.bounded.movement import hull
 from opcheck.numbers.faulty import bare
 from opcheck.numbers.plain import values_of as exact_values
 
@@ -414,6 +415,10 @@ def cast(input: Array, target: Target) -> Array:
     dtype = target.dtype
     check_castable(dtype)
     x = bare(input)
+    if isinstance(x, Indices):
+        return cast_admitted(x, target)
+    if isinstance(x, Bounded) and dtype.kind == "minifloat":
+        return cast_with_errors(x, target)
     if not isinstance(x, np.ndarray):
         # Function bodies cast numbers with bounds too.
         return xp.astype(x, dtype.numpy)
@@ -427,6 +432,29 @@ def cast(input: Array, target: Target) -> Array:
     if own == DTYPES["string"]:
         x = numbers_of_texts(x, dtype)
     return by_the_table(as_float64(x), target)
+
+
+def cast_admitted(x: Indices, target: Target) -> Array:
+    """Return all that is admitted of each element of `x` in the target's type.
+
+    They are numbers with errors in a floating type, else `Indices`. Raises what `cast` raises.
+    """
+    number = cast(x.v, target)
+    numbers = cast(x.admitted, target)
+    if target.dtype.kind == "float":
+        return hull(number, numbers, axis=-1)
+    return Indices(number, numbers)
+
+
+def cast_with_errors(x: Bounded, target: Target) -> Array:
+    """Return `x` in a type of floats of 8 bits or less: `Indices` where errors reach a step.
+
+    Raises NotSupported, while judging, where the text does not say what a number that the errors
+    admit becomes, or where they decide between a number and NaN.
+    """
+    if not all(np.all(is_decided(end, target)) for end in both_ends(x)):
+        leave_open(f"nothing is said of what some of these numbers become as {target.dtype}")
+    return quantized([x], np.zeros(()), target)
 
 
 def by_the_readings(x: Array, own: DType | None, target: Target) -> Array:
@@ -852,8 +880,15 @@ def dequantize_versions(
     out = dtypes.named(output_dtype) if output_dtype else dtype_of(x_scale)
     if out is None or out.kind != "float":
         raise InvalidNode(f"an output of type {out}; allowed: floats")
-    scale, zero = how.place(x, x_scale, x_zero_point, axis if has_axis else None, block_size)
-    return how.product(x, zero_point_of(x, zero), scale, out)
+    number = chosen(x)
+    used_axis = axis if has_axis else None
+    scale, placed = how.place(number, x_scale, x_zero_point, used_axis, block_size)
+    zero = zero_point_of(number, placed)
+    y = how.product(number, zero, scale, out)
+    if not isinstance(x, Indices):
+        return y
+    of_each = how.product(x.admitted, zero[..., np.newaxis], scale[..., np.newaxis], out)
+    return hull(y, of_each, axis=-1)
 
 
 def zero_point_of(x: Array, zero: Array) -> Array:
@@ -1013,8 +1048,8 @@ def quantized(
     `Indices`. NaN may become any number of a type without NaN.
 
     Raises NotSupported, while judging, for a zero point other than 0 of floats, if quotients are
-    not whole numbers of the type; where the errors decide between a number and NaN; and for too
-    many NaN.
+    not whole numbers of the type; where a quotient is lost, or the errors decide between a number
+    and NaN; and for too many NaN.
     """
     first = quotients[0]
     values = rounded_values(first)
@@ -1022,6 +1057,8 @@ def quantized(
         leave_open("it is not said to what is rounded before a zero point of floats is added")
     if not isinstance(first, Bounded):
         return convert(first, zero, out)
+    if first.lost is not None and first.lost.any():
+        leave_open("what is rounded may be infinite or NaN")
     ends: list[Array] = []
     for quotient in quotients:
         ends += ends_of(quotient, zero, out, is_exact, convert)
@@ -1059,10 +1096,17 @@ def ends_of(
     Each end has the output's shape. is_exact: a mask of the quotients without an error. convert:
     makes numbers of `out` from quotients and the zero point.
     """
-    q = quotient.with_rounding()
-    error = 0.0 if q.e is None else np.where(is_exact, 0.0, q.e)
-    both = [(q.v - error).astype(np.float64), (q.v + error).astype(np.float64)]
-    return [convert(end, zero, out).astype(np.float64) for end in both]
+    return [convert(end, zero, out).astype(np.float64) for end in both_ends(quotient, is_exact)]
+
+
+def both_ends(x: Bounded, is_exact: Mask = False) -> list[Array]:
+    """Return each number less its error and with it, in float64.
+
+    is_exact: a mask of the numbers whose error does not count.
+    """
+    x = x.with_rounding()
+    error = 0.0 if x.e is None else np.where(is_exact, 0.0, x.e)
+    return [(x.v - error).astype(np.float64), (x.v + error).astype(np.float64)]
 
 
 def admitted(y: Array, low: Array, high: Array) -> Array:
@@ -1256,10 +1300,11 @@ def check_division(x: Array, scale: Array, divides: DType, *, is_stated: bool) -
 
 
 def are_exact(x: Array, scale: Array, divides: DType) -> Mask:
-    """Return a mask of the quotients that are exact in the type of the division.
+    """Return a mask of the quotients that are exact in the type of the division, `divides`.
 
-    Those are quotients of finite numbers that the type holds by powers of two, if they are 0 or at
-    least LEAST_QUOTIENT.
+    Those are quotients of finite numbers that the type holds (float32 for a type of integers) by
+    powers of two of either sign, if they are 0 or at least LEAST_QUOTIENT in size. A quotient of
+    what has an error, as what a model computes before has, is not exact.
     """
     numerator = xp.values_of(real(x))
     size = np.abs(xp.values_of(real(scale)))
@@ -1268,7 +1313,15 @@ def are_exact(x: Array, scale: Array, divides: DType) -> Mask:
     is_held = numerator == numerator.astype(held.numpy)
     finite = np.abs(np.where(np.isfinite(numerator), numerator, 0))
     is_normal = (finite >= size * LEAST_QUOTIENT) | (numerator == 0)
-    return is_power_of_two & is_held & is_normal
+    return is_power_of_two & is_held & is_normal & is_without_error(x) & is_without_error(scale)
+
+
+def is_without_error(x: Array) -> Mask:
+    """Return a mask of the elements of `x` that have no error; True for a plain array."""
+    if not isinstance(x, Bounded):
+        return True
+    e = x.with_rounding().e
+    return True if e is None else e == 0
 
 
 QUANTIZE.formula(build=quantize_versions)(Quantizer())

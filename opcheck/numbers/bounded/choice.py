@@ -587,7 +587,12 @@ class Indices(Kind):
     """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be."""
 
     v: NDArray[Any]
-    admitted: NDArray[np.intp]
+    admitted: NDArray[Any]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the tensor that these are."""
+        return self.v.dtype
 
 
 def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:

@@ -89,7 +89,7 @@ def take(x: Bounded, index: Any, axis: int) -> Bounded:
         return x.moved(np.take, index, axis)
     chosen = x.moved(np.take, index.v, axis)
     admitted = x.moved(np.take, index.admitted, axis)
-    return _hull(chosen, admitted, axis % x.ndim + index.v.ndim)
+    return hull(chosen, admitted, axis % x.ndim + index.v.ndim)
 
 
 def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
@@ -105,24 +105,27 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     place = axis % x.ndim
     wide = x.moved(lambda part: part[..., None])
     admitted = wide.moved(np.take_along_axis, index.admitted, place)
-    return _hull(chosen, admitted, x.ndim)
+    return hull(chosen, admitted, x.ndim)
 
 
-def _hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
+def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     """Return the choice, with an error that reaches all that are admitted along `axis`.
 
     `axis`, one of `admitted`, is more than `chosen` has. An element is lost (it may be an infinity
-    or NaN) if an admitted one is. The last rounding is among the errors.
+    or NaN) if an admitted one is. The last rounding is among the errors. An element with more than
+    one choice scatters as far as the others are away.
     """
     chosen = chosen.with_rounding()
     admitted = admitted.with_rounding()
     own_error = 0.0 if admitted.e is None else admitted.e
     away = magnitude_of(admitted.v - np.expand_dims(chosen.v, axis))
     e = np.max(away + own_error, axis=axis)
+    own_variance = 0.0 if chosen.e is None else chosen.q
+    q = None if own_variance is None else own_variance + np.max(away, axis=axis) ** 2
     lost = admitted.lost
     if lost is not None:
         lost = np.asarray(np.bitwise_or.reduce(lost, axis=axis))
-    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, chosen.q, lost))
+    return Bounded(chosen.v, chosen.dtype, chosen.arithmetic, Errors(e, q, lost))
 
 
 def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:

@@ -178,11 +178,22 @@ class Inquiry:
                 if losing:
                     return max(losing, key=fewest_changes)
 
+        if not conditions:
+            return next(filter(self._tries_something_new, open_), None)
+
         def score(candidate: Candidate) -> tuple[float, int]:
             return _split(conditions, candidate), fewest_changes(candidate)
 
         best = max(open_, key=score, default=None)
         return best if best and _split(conditions, best) > 0 else None
+
+    def _tries_something_new(self, candidate: Candidate) -> bool:
+        """Return True if a question changes a fact of its case that no answered one changed."""
+        return any(
+            _loses(feature, candidate.base, candidate.number)
+            and not any(_loses(feature, answer.base, answer.case) for answer in self.answers)
+            for feature in self._facts.features
+        )
 
     def cures(self, bases: int) -> tuple[str, ...]:
         """Return the first two changes, in words, after which one of `bases`, bits, passes."""

@@ -27,6 +27,10 @@ _LONG = 4
 _LARGEST = 1 << 20
 #: Attributes with a number for each spatial axis, or for each end of it, and what changes nothing.
 _NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "output_padding": 0}
+#: Operators whose second input has the size of the kernel.
+WEIGHTED = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv")
+#: Sizes of kernels that are tried.
+_KERNELS = (1, 2, 3)
 #: Axes before the spatial ones: batch and channel.
 _NOT_SPATIAL = 2
 
@@ -57,6 +61,7 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
     changes = chain(
         _of_attributes(case, alike),
         _of_optional_inputs(case, alike),
+        _of_kernels(case),
         _of_constants(case),
         _of_values(case),
         _of_lengths(case),
@@ -188,6 +193,24 @@ def _specs_seen(name: str, case: Case, alike: Sequence[Case]) -> list[TensorSpec
                 if spec.name == name:
                     seen.setdefault(spec.shape, spec)
     return [*islice(seen.values(), _SEEN)]
+
+
+def _of_kernels(case: Case) -> Iterator[_Change]:
+    """Yield other sizes of a kernel of weights, in the input and where an attribute repeats it."""
+    if case.op.name not in WEIGHTED or len(case.inputs) <= 1:
+        return
+    weights = case.inputs[1]
+    axes = range(_NOT_SPATIAL, len(weights.shape))
+    for size in _KERNELS:
+        other: TensorSpec | None = weights
+        for axis in axes:
+            other = other and _with_length(other, axis, size)
+        if other is None or other.shape == weights.shape:
+            continue
+        fields = _with_input(case, 1, other)
+        if "kernel_shape" in case.attrs:
+            fields = {**fields, "attrs": {**case.attrs, "kernel_shape": (size,) * len(axes)}}
+        yield f"with a kernel of {size} along each axis", fields
 
 
 def _with_input(case: Case, place: int, spec: TensorSpec) -> Mapping[str, Any]:

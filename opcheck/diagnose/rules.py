@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opcheck.analysis import without_numbers
+from opcheck.diagnose.flips import WEIGHTED
 from opcheck.model import Case
 from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
@@ -74,6 +75,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
             *_of_inputs(case),
             *_of_pairs(case),
             *_of_values(case),
+            *_of_kernel(case),
             *_of_outputs(case),
         ]
         for text, rank, size in facts:
@@ -196,18 +198,7 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
     """Yield facts about an input of integers, or of indices in another type, with their ranks."""
-    content = spec.content
-    if spec.dtype.kind != "int" and spec.name != "indices":
-        return
-    if isinstance(content, Given):
-        values = {*content.values.ravel().tolist()}
-    elif isinstance(content, Fill) and content.kind in ("integers", "choice"):
-        values = {*content.args}  # the ends of what is drawn, or all of it
-    else:
-        return
-    values.update(put.value for put in spec.put)
-    if not all(isinstance(value, int | float) and value % 1 == 0 for value in values):
-        return
+    values = _integers(spec)
     if any(value < 0 for value in values):
         yield "has a negative value", PLAIN
     for bits in _BITS:
@@ -215,6 +206,23 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
             yield f"has a value beyond 2^{bits}", PLAIN
     if len(values) > 1:
         yield "has unequal values", VALUE
+
+
+def _integers(spec: TensorSpec) -> set[int]:
+    """Return the integers that an input states, or the ends of what is drawn; empty for others."""
+    content = spec.content
+    if spec.dtype.kind != "int" and spec.name != "indices":
+        return set()
+    if isinstance(content, Given):
+        values = {*content.values.ravel().tolist()}
+    elif isinstance(content, Fill) and content.kind in ("integers", "choice"):
+        values = {*content.args}  # the ends of what is drawn, or all of it
+    else:
+        return set()
+    values.update(put.value for put in spec.put)
+    if not all(isinstance(value, int | float) and value % 1 == 0 for value in values):
+        return set()
+    return values
 
 
 def _of_pairs(case: Case) -> Iterator[_Fact]:
@@ -255,11 +263,31 @@ def _of_values(case: Case) -> Iterator[_Fact]:
                 yield f"the largest of `{name}`", LIMIT, max(integers)
         elif integers:
             yield f"`{name}`", VALUE, integers[0]
-        half = len(integers) // 2
-        if name == "pads" and integers[:half] != integers[half:]:
-            yield "`pads` differ at the ends of an axis", VALUE, None
+        if name == "pads":
+            yield from _of_pads(integers)
         if case.inputs and name.lower() in ("axis", "axes"):
             yield from _of_axes(name, integers, case.inputs[0].shape)
+
+
+def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
+    """Yield facts about the pads at the beginning of each axis, and then at the end of each."""
+    half = len(pads) // 2
+    pairs = [*zip(pads[:half], pads[half:], strict=False)]
+    if any(begin != end for begin, end in pairs):
+        yield "`pads` differ at the ends of an axis", VALUE, None
+    if any(begin < end for begin, end in pairs):
+        yield "`pads` are larger at the end of an axis", VALUE, None
+    if any(begin > end for begin, end in pairs):
+        yield "`pads` are larger at the beginning of an axis", VALUE, None
+
+
+def _of_kernel(case: Case) -> Iterator[_Fact]:
+    """Yield facts about the size of a window along the spatial axes, stated or that of weights."""
+    kernel = case.attrs.get("kernel_shape")
+    if kernel is None and case.op.name in WEIGHTED and len(case.inputs) > 1:
+        kernel = case.inputs[1].shape[_NOT_SPATIAL:]
+    if isinstance(kernel, tuple) and kernel and len({*kernel}) == 1:
+        yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
 def _of_value(value: Any) -> Iterator[tuple[str, int]]:
@@ -513,7 +541,6 @@ def _best_terms(
     Cases that were `asked` besides the run decide only between equal ones. None if no fact does so
     for three cases or more, or if each such rule may arise by chance.
     """
-    own = failing & ~asked
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
     for feature in sorted(features, key=attrgetter("rank")):
@@ -521,7 +548,6 @@ def _best_terms(
     tried = [
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
-    tried = [feature for feature in tried if feature.holds & own]
     for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few cases.
         if few and all(term.rank == PLAIN for term in terms):
@@ -580,7 +606,9 @@ def _consistent(
         explained = _holds(terms, failing & asked).bit_count()
         return -_weight(terms, own), -explained, sum(term.rank for term in terms)
 
-    consistent = [terms for terms in (*singles, *pairs) if not _holds(terms, others)]
+    consistent = [
+        terms for terms in (*singles, *pairs) if not _holds(terms, others) and _holds(terms, own)
+    ]
     return sorted(consistent, key=order)
 
 

@@ -59,7 +59,7 @@ def _failure(name: str) -> Iterator[Explanation]:
 
 
 def _defect(name: str) -> Iterator[Explanation]:
-    """Yield the line of a shipped ledger with this id."""
+    """Yield the line of a shipped ledger with this id, or what became of it if it is retired."""
     for ledger in shipped_ledgers():
         for line in ledger.fields.known:
             if line.id == name.upper():

@@ -56,7 +56,7 @@ class HugeNode:
         return self.operand(0)
 
     def operand(self, place: int) -> Operand:
-        """Return an input that is there."""
+        """Return an input; raises InvalidNode for one that is left out."""
         operand = self.inputs[place] if place < len(self.inputs) else None
         if operand is None:
             raise InvalidNode(f"{self.op} has no input {place}")
@@ -83,6 +83,7 @@ class HugeNode:
 
     @property
     def _rule(self) -> "Rule":
+        """The operator's rule; raises InvalidNode without one, and for more than it takes."""
         rule = RULES.get(self.op.name) if not self.op.domain else None
         if rule is None:
             raise InvalidNode(f"level huge has no {self.op}; it has {', '.join(sorted(RULES))}")
@@ -322,7 +323,10 @@ def _blocks(node: HugeNode, row: int) -> Iterator[tuple[int, Positions]]:
 
 
 def _last_axis_shape(node: HugeNode) -> Shape:
-    """Return the shape of a reduction of the last axis, which stays with length 1."""
+    """Return the shape of a reduction of the last axis, which stays with length 1.
+
+    Raises InvalidNode for any other reduction.
+    """
     axes = node.optional(1)
     stated: Any = node.attrs.get("axes", node.attrs.get("axis", -1) if axes is None else axes)
     last = len(node.data.shape) - 1
@@ -358,6 +362,7 @@ def _first_maximum(node: HugeNode, positions: Positions) -> Array:
 
 
 def _product_shape(node: HugeNode) -> Shape:
+    """Return the shape of a product; raises InvalidNode for what are not two matrices."""
     first = node.data.shape
     second = node.operand(1).shape
     if len(first) != 2 or len(second) != 2 or first[1] != second[0]:

@@ -231,7 +231,8 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
         case "integers", (low, high):
             return _drawn(fill, size, partial(_integers, low, high))
         case "cycle", (low, high):
-            return np.arange(size) % int(high - low + 1) + low
+            cycled: NDArray[Any] = np.arange(size, dtype=np.float64) % (high - low + 1) + low
+            return cycled
         case "choice", args:
             places = _drawn(fill, size, partial(_integers, 0, len(args) - 1))
             return np.array(args, made_dtype)[places.astype(np.intp)]

@@ -18,7 +18,7 @@ from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
-from opcheck.diagnose.suspects import Evidence
+from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
 from opcheck.execution import expected, huge
 from opcheck.execution.workers import Questions

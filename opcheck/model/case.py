@@ -93,7 +93,10 @@ class FromFile:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """One element overwritten after the fill."""
+    """One element overwritten after the fill.
+
+    A whole number that no float64 is stays an int, for a tensor of whole numbers.
+    """
 
     at: tuple[int, ...]
     value: Scalar

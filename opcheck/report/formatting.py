@@ -88,7 +88,7 @@ def tensor(spec: model.TensorSpec) -> str:
 
 
 def _said(value: model.Scalar) -> str:
-    return repr(value) if isinstance(value, str) else f"{value:g}"
+    return repr(value) if isinstance(value, str | int) else f"{value:g}"
 
 
 def _literal(values: model.Array | str) -> str:

@@ -38,6 +38,10 @@ _ATTRIBUTE = {
 _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 
 
+#: What to do about a whole number that no float64 is.
+ROUND_IT = "write it with a point to have it rounded, or in a literal"
+
+
 def _known_dtype(name: str) -> str:
     """Return the name of an element type; raises ValueError with a hint for any other."""
     if name not in DTYPES:
@@ -59,8 +63,7 @@ def _exact(value: Any) -> Any:
     except OverflowError:
         raise ValueError(f"{validation.shown(value)} is outside float64") from None
     if number != value:
-        hint = "write it with a point to have it rounded, or in a literal"
-        raise ValueError(f"{validation.shown(value)} has no exact float64 ({hint})")
+        raise ValueError(f"{validation.shown(value)} has no exact float64 ({ROUND_IT})")
     return number
 
 
@@ -74,12 +77,27 @@ def _value(value: Any) -> Any:
     return _exact(value)
 
 
+def _whole_or_exact(value: Any) -> Any:
+    """Return a number or text; a whole number as a float if that is exact, else as it is.
+
+    Raises ValueError for another type, true and false among them.
+    """
+    try:
+        return _value(value)
+    except ValueError:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise
+
+
 _DTYPE = WithJsonSchema({"enum": list(DTYPES), "description": "An element type."})
 DTypeName: TypeAlias = Annotated[str, AfterValidator(_known_dtype), _DTYPE]
 NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
 _VALUE = WithJsonSchema({"type": ["number", "string"]})
 ValueField: TypeAlias = Annotated[Any, BeforeValidator(_value), _VALUE]
+#: The same, and any whole number: types of 64 bits have some that no float64 is.
+WholeValueField: TypeAlias = Annotated[Any, BeforeValidator(_whole_or_exact), _VALUE]
 ValuesField: TypeAlias = Annotated[list[ValueField], Field(min_length=2, max_length=2)]
 PairField: TypeAlias = Annotated[list[NumberField], Field(min_length=2, max_length=2)]
 ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
@@ -96,7 +114,9 @@ class PutField(validation.Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: ValueField = Field(description="Rounded once to the dtype.")
+    value: WholeValueField = Field(
+        description="Rounded once to the dtype; of a type of whole numbers exact."
+    )
 
 
 class TensorFields(validation.Fields):
@@ -115,7 +135,9 @@ class TensorFields(validation.Fields):
     normal: PairField | None = _optional("[mean, standard deviation]")
     integers: PairField | None = _optional("[low, high], both included.")
     cycle: PairField | None = _optional("[low, high]: low to high again and again, row-major.")
-    choice: list[ValueField] | None = _optional("Values to draw from; gives ties.", min_length=1)
+    choice: list[WholeValueField] | None = _optional(
+        "Values to draw from; gives ties. Of a type of whole numbers they are exact.", min_length=1
+    )
     permutation: PairField | None = _optional(
         "[start, step]: an arange in random order; gives no ties."
     )

@@ -25,7 +25,7 @@ from opcheck.engine.axes import slices
 from opcheck.model import Array, Case, Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import FileNode, Mark, Unreadable, quoted
 from opcheck.reading.validation import shown
-from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
+from opcheck.suite.fields import CONTENTS, FILLS, ROUND_IT, TensorFields
 
 Floats: TypeAlias = NDArray[np.float64]
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
@@ -137,7 +137,8 @@ def unrounded(spec: TensorSpec) -> Array:
         case Fill() as fill:
             values = _made(fill, math.prod(spec.shape), spec.dtype).reshape(spec.shape)
             as_made = spec.dtype.kind == "string" or spec.dtype.kind in _UNROUNDED
-            return _with_puts(spec, values if as_made else _rounded(spec, values))
+            is_exact = values.dtype == spec.dtype.numpy
+            return _with_puts(spec, values if as_made or is_exact else _rounded(spec, values))
 
 
 def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
@@ -213,6 +214,7 @@ def _integers(low: int, high: int, drawn: Floats) -> Floats:
 def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
     """Return `size` values of a fill, in float64 unless they are complex numbers or texts.
 
+    A choice of whole numbers is in the dtype.
     The fill was checked before, so that its kind and arguments are right.
     """
     args: tuple[Any, ...] = fill.args
@@ -234,8 +236,10 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             cycled: NDArray[Any] = np.arange(size, dtype=np.float64) % (high - low + 1) + low
             return cycled
         case "choice", args:
-            places = _drawn(fill, size, partial(_integers, 0, len(args) - 1))
-            return np.array(args, made_dtype)[places.astype(np.intp)]
+            places = _drawn(fill, size, partial(_integers, 0, len(args) - 1)).astype(np.intp)
+            if dtype.kind == "int":
+                return np.array([*map(int, args)], dtype.numpy)[places]
+            return np.array(args, made_dtype)[places]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
             values = order.astype(np.float64)
@@ -396,7 +400,7 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
     """Return the elements that are overwritten after the fill.
 
     Raises InvalidTensor for an index that the shape does not have, and a value that the dtype does
-    not hold.
+    not hold, or that no float64 is, where the dtype is not of whole numbers.
     """
     puts = []
     for number, put in enumerate(fields.put or ()):
@@ -404,7 +408,9 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
         if not has_rank or not all(0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)):
             message = f"put: [{_spelt(put.at)}] is not an index of shape [{_spelt(spec.shape)}]"
             raise InvalidTensor(node.at(["put", number, "at"]), message)
-        value = _held(spec.name, spec.dtype, put.value, node.at(["put", number, "value"]))
+        mark = node.at(["put", number, "value"])
+        value = _held(spec.name, spec.dtype, put.value, mark)
+        _check_exact("put", value, spec.dtype, mark)
         puts.append(Put(tuple(put.at), value))
     return tuple(puts)
 
@@ -461,10 +467,18 @@ def _fill_arguments(
         args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
     # An arange of one value makes no use of the step, nor one of none of the start.
     is_checked = kind != "arange"
-    return tuple(
-        _held(name, dtype, arg, node.at([kind, number]), is_checked=is_checked)
-        for number, arg in enumerate(args)
-    )
+    held = []
+    for number, arg in enumerate(args):
+        mark = node.at([kind, number])
+        held.append(_held(name, dtype, arg, mark, is_checked=is_checked))
+        _check_exact(kind, arg, dtype, mark)
+    return tuple(held)
+
+
+def _check_exact(key: str, value: object, dtype: DType, mark: Mark) -> None:
+    """Raise InvalidTensor for a whole number that no float64 is, unless `dtype` is of them."""
+    if isinstance(value, int) and dtype.kind != "int":
+        raise InvalidTensor(mark, f"{key}: {shown(value)} has no exact float64", ROUND_IT)
 
 
 def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> str | None:

@@ -76,7 +76,7 @@ def tensor(spec: model.TensorSpec) -> str:
     but = f" but {puts}" if puts else ""
     match spec.content:
         case model.Fill(kind, args, seed):
-            random = kind not in ("constant", "arange", "specials")
+            random = kind not in ("constant", "arange", "cycle", "specials")
             values = f" {kind} {', '.join(map(_said, args))}".rstrip()
             return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
         case model.FromFile(path):

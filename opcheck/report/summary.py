@@ -52,7 +52,7 @@ def show_failure(console: Console, result: Record, *, traceback: bool = False) -
     if traceback and trace:
         _line(console, "trace", plain_text.ending(trace))
     _line(console, "written", str(result.source))
-    if result.source.shipped and result.level != "huge":  # which `show` would make whole
+    if result.source.shipped:
         # The file is inside the package, where nobody looks for it.
         _line(console, "show", f"opcheck show {shlex.quote(result.case)}")
     _line(console, "repeat", result.repeat)

@@ -229,6 +229,14 @@ def test_values_by_position_are_those_of_the_tensor(monkeypatch, folder) -> None
 
 
 INDICES = "indices: {dtype: int64, value: [0]}"
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_a_shipped_case_is_shown_without_its_data(run, command) -> None:
+    found = run(command, "Gather/rows_beyond_32_bits", code=0)
+    assert "int8[46349, 46349] cycle -125, 125" in " ".join(found.output.split())
+
+
 PAGE = (Path(__file__).parents[2] / "docs" / "huge.md").read_text(encoding="utf-8")
 
 

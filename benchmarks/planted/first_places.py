@@ -158,8 +158,7 @@ def split_of_a_negative_axis(node: Node) -> Outputs:
 @reported(
     "microsoft/onnxruntime#19726",
     ops="SplitToSequence",
-    right=Names(mistakes=("*repeat*", "first_*_for_all"), terms=("input input is string",)),
-    partly=Names(terms=("*string*",)),
+    right=Names(mistakes=("*repeat*", "first_*_for_all"), terms=("*is string",)),
 )
 def sequence_of_texts_repeats_the_first(node: Node) -> Outputs:
     """Each piece of a tensor of strings has the strings of the first piece."""

@@ -157,7 +157,9 @@ def _added_in_float16(x: Array, axes: tuple[int, ...]) -> Array:
 
 @reported(
     ops="LayerNormalization",
-    right=Names(raises="TypeError", terms=("`stash_type` is given",)),
+    right=Names(
+        mistakes=("refuses_stash_type",), raises="TypeError", terms=("`stash_type` is given",)
+    ),
 )
 def stash_type_is_no_argument(node: Node) -> Outputs:
     """An adapter hands every attribute on, and the kernel has no `stash_type`."""

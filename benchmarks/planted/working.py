@@ -71,7 +71,11 @@ def batch_normalization_with_the_other_momentum(node: Node) -> Outputs:
 
 @drawn(
     ops="Conv",
-    right=Names(raises="KeyError", terms=("`kernel_shape` is left out",)),
+    right=Names(
+        mistakes=("refuses_default_kernel_shape",),
+        raises="KeyError",
+        terms=("`kernel_shape` is left out",),
+    ),
 )
 def conv_needs_its_kernel_shape(node: Node) -> Outputs:
     """A Conv that leaves `kernel_shape` out cannot be imported."""
@@ -85,6 +89,7 @@ def conv_needs_its_kernel_shape(node: Node) -> Outputs:
     ops="SoftmaxCrossEntropyLoss",
     right=Names(mistakes=("mean_of_all", "*ignored*labels*"), terms=("`ignore_index` is given",)),
     partly=Names(terms=("`ignore_index` *", "`reduction` is *")),
+    admitted=True,
 )
 def cross_entropy_over_ignored_labels(node: Node) -> Outputs:
     """The mean is over all labels, also over those that `ignore_index` leaves out."""
@@ -120,7 +125,9 @@ def cumsum_backwards_dies_of_one_element(node: Node) -> Outputs:
 
 @drawn(
     ops="CumSum",
-    right=Names(raises="AssertionError", terms=("`exclusive` is *",)),
+    right=Names(
+        mistakes=("refuses_exclusive",), raises="AssertionError", terms=("`exclusive` is *",)
+    ),
 )
 def cumsum_must_be_inclusive(node: Node) -> Outputs:
     """An exclusive sum is not supported."""

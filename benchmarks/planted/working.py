@@ -166,7 +166,7 @@ def depth_to_space_without_mode(node: Node) -> Outputs:
 
 @drawn(
     ops="Elu",
-    right=Names(mistakes=("default_alpha_0.0", "*alpha*0"), terms=("`alpha` is left out",)),
+    right=Names(mistakes=("*alpha_0", "*alpha_0.0"), terms=("`alpha` is left out",)),
     partly=Names(mistakes=("negative_values_are_zero",)),
 )
 def elu_of_0_by_default(node: Node) -> Outputs:
@@ -202,7 +202,8 @@ def gru_without_linear_before_reset(node: Node) -> Outputs:
 
 @drawn(
     ops="HardSigmoid",
-    right=Names(mistakes=("default_beta_*", "*beta*0"), terms=("`beta` is left out",)),
+    right=Names(mistakes=("*beta_0", "*beta_0.0"), terms=("`beta` is left out",)),
+    partly=Names(mistakes=("default_beta_*",)),
 )
 def hard_sigmoid_of_beta_0(node: Node) -> Outputs:
     """`beta`, left out, is 0 and not 0.5."""

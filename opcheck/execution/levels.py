@@ -9,7 +9,7 @@ from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
 from opcheck.model import Case, MutantId, OpVersion
-from opcheck.suite.levels import Demand, Shown
+from opcheck.suite.levels import CORE, Demand, Shown
 
 
 def demands(
@@ -102,7 +102,7 @@ def _names(cases: Sequence[Case]) -> Iterator[Shown]:
     """
     by_name = group_by(cases, lambda case: (case.op.domain, case.op.name, case.name))
     for (_, _, name), of_name in by_name.items():
-        versions = [case.op for case in of_name if case.level != "deep"]
+        versions = [case.op for case in of_name if case.level in CORE]
         if versions:
             newest = max(versions)
             yield Demand("name", newest, name), [case.id for case in of_name if case.op == newest]

@@ -262,9 +262,10 @@ def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
-    """Return the cases that state an answer by version and dtype.
+    """Return the cases that need no backend's answer (`is_stated`), by version and dtype.
 
-    A case of an illegal dtype is in all cells of its version.
+    A version has a cell for each legal dtype of its cases. A case of an illegal or unknown dtype is
+    in all of them, and in none if there are none, as of versions that the engine does not compute.
     """
     stated = [case for case in cases if case.expect.is_stated]
     by_cell: dict[Cell, tuple[Case, ...]] = {}
@@ -287,7 +288,7 @@ def mutations(
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
     Args:
-        cases: The cases; those that state no answer are left out.
+        cases: The cases; those that need a backend's answer are left out.
         settings: Options, None for the default ones.
         jobs: The number of processes.
         spread: Does the work elsewhere, None for processes of this machine.
@@ -403,8 +404,8 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 def _each(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
-    Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
-    cases.
+    The settings of the batch name its mutants. Raises UsageError for a case that is wrong; in the
+    first batch of an operator, for any of its cases.
     """
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.

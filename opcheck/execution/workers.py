@@ -134,7 +134,7 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
 
 def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
-    """Return an error with the messages of all, each line once.
+    """Return an error with the messages of all `failures`, at least one, each line once.
 
     Its class is that of the first UsageError, or else of the first error.
     """

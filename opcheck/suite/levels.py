@@ -23,6 +23,10 @@ SHARE = 0.99
 CONDITIONED_SHARE = 0.98
 
 
+#: The levels that a run at level core has.
+CORE: tuple[Level, ...] = ("smoke", "core")
+
+
 class Demand(NamedTuple):
     """Something that core must show: `what` of a `kind`, of one version.
 
@@ -84,7 +88,7 @@ class Row:
     @property
     def is_core(self) -> bool:
         """True if a run at level core has these cases."""
-        return self.level != "deep"
+        return self.level in CORE
 
     @property
     def work(self) -> int:

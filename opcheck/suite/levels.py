@@ -21,8 +21,6 @@ CASE_WORK = 8192
 SHARE = 0.99
 #: The same of mutants that are wrong in one situation only.
 CONDITIONED_SHARE = 0.98
-
-
 #: The levels that a run at level core has.
 CORE: tuple[Level, ...] = ("smoke", "core")
 

@@ -52,6 +52,8 @@ _SHOWN = 60
 _SHOWN_EXCEPTION = 160
 #: So many exact conditions may share the failures of a kind, each with less than half of them.
 _MOST_CONDITIONS = 3
+#: A mutant that explains so many questions is no chance.
+_ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
 _LEAST_PART = 4
 
@@ -534,7 +536,7 @@ class _OperatorFailures:
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
                 return
-            condition = self._condition(results, self.facts.bits(contradicting), results, few=False)
+            condition = self._condition_of_mutant(results, contradicting)
             if condition:
                 text = as_diagnosis(mutant).text
                 # Without a condition, all of its kind failed alike.
@@ -542,6 +544,36 @@ class _OperatorFailures:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
                 self._choose_mutant(diagnosis, self._under(condition, results))
+
+    def _condition_of_mutant(
+        self, results: Sequence[DiagnosedResult], contradicting: Iterable[Case]
+    ) -> Condition | None:
+        """Return a condition under which cases fail as a mutant does, None if there is none.
+
+        It holds for the most of `results`, all of which the mutant explains, and for none of the
+        cases that contradict it. A fact that kernels branch on, and that all of them have, may be
+        so in few others: the mutant itself explains several questions.
+        """
+        bits = self.facts.bits(result.subject for result in results)
+        others = self.facts.bits(contradicting)
+        conditions = [
+            rule(
+                self.facts.features,
+                failing=bits,
+                others=others,
+                alike=bits,
+                questions=self.facts.questions,
+                few=few,
+                asked=self.inquiry.asked,
+            )
+            for few in (False, True)
+        ]
+        sure, likely = conditions
+        is_of_all = sure is not None and not bits & ~sure.everywhere
+        if is_of_all or likely is None or bits & ~likely.everywhere:
+            return sure
+        questions = {self.facts.questions[self.facts.number(one.subject)] for one in results}
+        return likely if len(questions) >= _ENOUGH else sure
 
     def _choose_patterns(self) -> None:
         """Choose patterns of wrong values, in `chosen`, where nothing else explains them.
@@ -635,14 +667,11 @@ class _OperatorFailures:
         left: Iterable[DiagnosedResult],
         others: int,
         group: Iterable[DiagnosedResult],
-        *,
-        few: bool = True,
     ) -> Condition | None:
         """Return the condition that holds for the most of those left, and none of the `others`.
 
-        `others` are bits of cases. The whole `group` fails in this way. If `few`, facts that
-        kernels branch on may rest on few different questions. None if fewer than three of those
-        left meet any.
+        `others` are bits of cases. The whole `group` fails in this way. None if fewer than three of
+        those left meet any, with those that were asked about.
         """
         failing = self.facts.bits(result.subject for result in left)
         return rule(
@@ -651,7 +680,6 @@ class _OperatorFailures:
             others=others,
             alike=self.facts.bits(result.subject for result in group),
             questions=self.facts.questions,
-            few=few,
             asked=self.inquiry.asked,
         )
 

@@ -154,9 +154,9 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
             yield f"{label} {fact}", PLAIN, None
         for fact, rank in _of_integers(spec):
             yield f"{label} {fact}", rank, None
-        yield f"the rank of {label}", PLAIN, len(shape)
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
+        yield f"the rank of {label}", PLAIN, len(shape)
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:

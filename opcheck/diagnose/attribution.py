@@ -17,7 +17,7 @@ from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
 from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, invalid, necessary, rule
-from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
+from opcheck.diagnose.suspects import LARGEST, NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
@@ -301,6 +301,8 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=False)
         # 7. Patterns of the numbers.
         self._choose_patterns()
+        # 8. What mutants were not tried on, as it is too large.
+        self._choose_causes_of_smaller_ones()
         for result in self.failing:
             self.searched()
             yield result.case.id, self._diagnoses_of(result)
@@ -589,6 +591,40 @@ class _OperatorFailures:
             if pattern and len(results) >= FEWEST:
                 self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
 
+    def _choose_causes_of_smaller_ones(self) -> None:
+        """Choose for failures beyond 1 MiB the cause that most smaller ones of their kind have.
+
+        They are of the same version, type and kind of failure, or else of the same version. Mutants
+        are not tried on so large inputs, so that the cause is only probable.
+        """
+        too_large = [it for it in self._without_cause(self.failing) if _nbytes(it) > LARGEST]
+        by_cause: dict[Diagnosis, list[DiagnosedResult]] = defaultdict(list)
+        for result in too_large:
+            cause = self._cause_of_smaller_ones(result)
+            if cause:
+                by_cause[cause].append(result)
+        for cause, results in by_cause.items():
+            text = f"probably as in smaller cases: {cause.text}"
+            counts = (len(results), len(too_large), 0, 0)
+            self._choose(Diagnosis(None, text, counts), results)
+
+    def _cause_of_smaller_ones(self, large: DiagnosedResult) -> Diagnosis | None:
+        """Return the cause of more than half of the smaller failures like a large one, or None."""
+        alike = [
+            result
+            for result in self.failing
+            if result.case.op == large.case.op
+            and result.record.failure == large.record.failure
+            and _nbytes(result) <= LARGEST
+        ]
+        of_its_type = [it for it in alike if cell_of(it.case) == cell_of(large.case)]
+        for group in (of_its_type, alike):
+            causes = Counter(self.chosen[it.case.id] for it in group if it.case.id in self.chosen)
+            for cause, count in causes.most_common(1):
+                if 2 * count > len(group):
+                    return cause
+        return None
+
     def _rule(
         self, left: list[DiagnosedResult], group: Sequence[DiagnosedResult]
     ) -> tuple[Diagnosis, list[DiagnosedResult]] | None:
@@ -748,6 +784,11 @@ class _OperatorFailures:
         return [
             result for result in results if condition.holds >> self.facts.number(result.subject) & 1
         ]
+
+
+def _nbytes(result: DiagnosedResult) -> int:
+    """Return the size of a case's inputs in bytes."""
+    return sum(spec.nbytes for spec in result.subject.inputs)
 
 
 def _where(condition: Condition) -> str:

@@ -16,7 +16,15 @@ from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
-from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, invalid, necessary, rule
+from opcheck.diagnose.rules import (
+    FEWEST,
+    LIMIT,
+    CaseFacts,
+    Condition,
+    invalid,
+    necessary,
+    rule,
+)
 from opcheck.diagnose.suspects import LARGEST, NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
@@ -463,21 +471,36 @@ class _OperatorFailures:
         yield from by_exception.values()
 
     def _choose_one_property_for_all(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose the one property that all failures of a kind have, if no exact cause has all.
+        """Choose the one condition that all failures of a kind meet, if no mutant explains all.
 
-        Several exact conditions for parts of them are incidental then.
+        Several exact conditions, or mistakes, for parts of them are incidental then. It is an exact
+        one if mutants explain less than half of them; without any, one property with exceptions.
         """
         left = self._without_cause(group)
-        others = self._others(left, group)
-        if len(left) < FEWEST or not others:
+        is_accepted = group[0].record.failure == "accepted"
+        if is_accepted or len(left) < FEWEST or not self._others(left, group):
             return
-        common = set.intersection(*({*self.fitting[result.case.id]} for result in left))
-        exact = self._condition(left, others, group)
-        if common or (exact and len(self._under(exact, left)) == len(left)):
+        fitting = [{*self.fitting[result.case.id]} for result in left]
+        if set.intersection(*fitting):
             return
         self._ask_about(left, group)
+        exact = self._condition(left, self._others(left, group), group)
+        if exact is None or len(self._under(exact, left)) < len(left):
+            condition = self._property_of_all(left, group)
+        elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
+            condition = exact
+        else:
+            return
+        if condition:
+            way = self._way(left, self._shared_message(group))
+            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
+
+    def _property_of_all(
+        self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> Condition | None:
+        """Return the one property that all failures left of a group have, None for none."""
         failing = self.facts.bits(result.subject for result in left)
-        condition = necessary(
+        return necessary(
             self.inquiry.unrefuted(failing),
             failing=failing | self.inquiry.failing(failing),
             others=self._others(left, group),
@@ -485,9 +508,6 @@ class _OperatorFailures:
             questions=self.facts.questions,
             asked=self.inquiry.asked,
         )
-        if condition:
-            way = self._way(left, self._shared_message(group))
-            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
 
     def _shared_message(self, group: Sequence[DiagnosedResult]) -> str:
         """Return the message that all of a group have, "" where they differ."""

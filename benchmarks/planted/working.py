@@ -436,6 +436,7 @@ def round_ties_away(node: Node) -> Outputs:
 @drawn(
     ops="Sign",
     right=Names(mistakes=("nan_taken_for_zero",), terms=("the input has a NaN",)),
+    admitted=True,
 )
 def sign_of_nan_is_0(node: Node) -> Outputs:
     """The sign of NaN is 0."""

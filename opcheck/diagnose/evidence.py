@@ -37,6 +37,8 @@ _PRECISION_OF_16_BITS = 16
 _ENOUGH = 3
 #: Roundings differ by more than this factor, or in sign.
 _ALIKE = 1.5
+#: So many wrong values are looked at.
+_MOST_VALUES = 1000
 #: The largest error that they make is smaller than the unit roundoff by so many bits at most.
 _FINER = 8
 
@@ -130,6 +132,28 @@ class Evidence:
         if not off.any():
             return False
         return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
+
+    @cached_property
+    def wrong_values(self) -> frozenset[Any]:
+        """Different values of the elements that are wrong; all elements' in an output of no place.
+
+        Those of 1,000 elements at most. An output has no place if it has another shape than each
+        of the right ones. Without numbers, or for a refusal, there are none.
+        """
+        values: set[Any] = set()
+        for place, got in enumerate(self.got or ()):
+            if isinstance(got, Foreign) or got.dtype.hasobject:
+                continue
+            shapes = {want.values.shape for want in self._wants(place)}
+            right = next(iter(self._wants(place)), None)
+            if right is None or got.shape not in shapes or right.values.shape != got.shape:
+                wrong = got.reshape(-1)
+            elif self.nearest[place] is not None:
+                wrong = got[got != self.nearest[place]]
+            else:
+                wrong = got[got != right.values]
+            values.update(np.unique(wrong.astype(got.dtype)[:_MOST_VALUES]).tolist())
+        return frozenset(values)
 
     def _wants(self, place: int) -> list[Want]:
         """Return what may be expected of the output at this place."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations, starmap
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from opcheck.diagnose import fitted
 from opcheck.diagnose.allowance import UNLIMITED, WHILE_RUNNING, Allowance, NoTimeLeft
@@ -15,6 +15,7 @@ from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import FAULTS, Fault, both, mutant_named
 from opcheck.diagnose.likeness import contradicts, fits_fault, refuses, reproduces
 from opcheck.diagnose.patterns import resemblance
+from opcheck.diagnose.rules import FEWEST
 from opcheck.dtypes import DType
 from opcheck.engine import dtype_of, leading
 from opcheck.engine.mutants import Mutant, causes_of
@@ -36,6 +37,9 @@ _IN_FURTHER_VERSIONS = 4
 _AGAIN = 50
 #: So many failures are kept for that.
 _KEPT = 2000
+#: The fewest different wrong values that confirm a derived mutant: of several failures, and of one.
+_FEWEST_VALUES = 3
+_FEWEST_VALUES_OF_ONE = 8
 #: The largest inputs on which mutants are tried, in bytes.
 _LARGEST = 1 << 20
 #: The largest inputs of a case that is kept, in bytes.
@@ -63,6 +67,25 @@ class _CellHistory:
     tried: Counter[str] = field(default_factory=Counter)
     #: By mutant, the cases that contradict it.
     against: dict[str, list[Case]] = field(default_factory=_no_cases)
+
+
+@dataclass
+class _Testimony:
+    """What speaks for a derived mutant: failures that it gives, and their different values."""
+
+    failures: int = 0
+    values: set[Any] = field(default_factory=set)
+
+    @property
+    def is_enough(self) -> bool:
+        """True if two failures or more have three different wrong values, or one has eight.
+
+        Both booleans in three failures are enough.
+        """
+        if self.values == {False, True}:
+            return self.failures >= FEWEST
+        least = _FEWEST_VALUES if self.failures > 1 else _FEWEST_VALUES_OF_ONE
+        return len(self.values) >= least
 
 
 class NamesOfMistakes(set[str]):
@@ -137,9 +160,9 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     mutants = [
         mutant for mutant in causes_of(evidence.node.op) if not parts.isdisjoint(mutant.names)
     ]
-    constant = fitted.named(evidence.node.op, name)
-    if constant is not None:
-        mutants.append(constant)
+    by_name = fitted.named(evidence.node.op, name)
+    if by_name is not None:
+        mutants.append(by_name)
     trials = _Trials()
     fitting = _fitting(evidence, mutants, trials)
     fitting += trials.fitting(starmap(both, combinations(mutants, 2)), evidence)
@@ -248,7 +271,7 @@ def _that_may_explain(evidence: Evidence) -> tuple[Mutant, ...]:
     mutants = causes_of(evidence.node.op)
     if evidence.got is None:
         return tuple(mutant for mutant in mutants if mutant.is_refusal)
-    return mutants
+    return (*mutants, *fitted.ignoring_words(evidence.node))
 
 
 class Suspects:
@@ -279,6 +302,8 @@ class Suspects:
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
+        #: What speaks for each derived mutant, by operator and name.
+        self._testimonies: dict[tuple[str, str, str], _Testimony] = defaultdict(_Testimony)
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
         self._resemblances: dict[str, str] = {}
@@ -322,6 +347,7 @@ class Suspects:
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
+            self._note_values(fits, evidence)
             self._resemblances[case] = pattern
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
@@ -341,6 +367,23 @@ class Suspects:
             elif pattern:
                 diagnoses.append(Diagnosis(None, pattern))
         return (*diagnoses, *self._reports_of_broken())
+
+    def _note_values(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
+        """Note the wrong values of an answer for each derived mutant that gives it."""
+        op = evidence.node.op
+        for mutant in fits:
+            if mutant.derived:
+                testimony = self._testimonies[op.domain, op.name, mutant.name]
+                testimony.failures += 1
+                testimony.values |= evidence.wrong_values
+
+    def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
+        """Return False for a derived mutant that may give the few answers seen by chance.
+
+        True for one of which no answer was seen here.
+        """
+        testimony = self._testimonies.get((op.domain, op.name, mutant.name))
+        return not mutant.derived or testimony is None or testimony.is_enough
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
         """Return the mutants that give an answer; none after too many attempts in vain.
@@ -383,7 +426,8 @@ class Suspects:
         """Return the mutants that give the answer to a case, by name, in the order of all mutants.
 
         They are those found when the case was diagnosed, contradicted or not; if that was not here,
-        or found none, those that its `diagnoses` name.
+        or found none, those that its `diagnoses` name. A derived one is left out if few values
+        speak for it in all.
         """
         known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)
@@ -400,7 +444,8 @@ class Suspects:
             """Return the place of a mutant, or of the first of a pair, among those known."""
             return order.get(mutant.name.partition("+")[0], len(order))
 
-        return {mutant.name: mutant for mutant in sorted(fits, key=place)}
+        confirmed = [mutant for mutant in fits if self._is_confirmed(case.op, mutant)]
+        return {mutant.name: mutant for mutant in sorted(confirmed, key=place)}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
         """Return the pattern of an answer's numbers, "" for none.

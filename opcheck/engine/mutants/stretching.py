@@ -21,8 +21,8 @@ def mutants(known: Operator) -> Iterator[Mutant]:
     if known.module.rpartition(".")[2] not in ELEMENTWISE:
         return
     for passes, words in ((True, "the other operand came out"), (False, "zeros came out")):
-        text = f"a stretched operand reached only the first entry of its axis, and else {words}"
-        name = "stretched_operand_in_the_first_entry" + ("" if passes else "_and_else_zeros")
+        text = f"a stretched operand reached the first row alone, and elsewhere {words}"
+        name = "stretched_to_the_first_row_alone" + ("" if passes else "_and_else_zeros")
         yield Mutant(name, text, partial(first_entry_alone, passes))
 
 

@@ -6,10 +6,14 @@ import pytest
 
 from benchmarks import public_bugs
 from benchmarks.planted import Bug, Names
+from benchmarks.planted.drawn import HELD_OUT, REPORTS, WORKING
 from benchmarks.planted.every import LISTS, bug_named
-from benchmarks.public_bugs import Grade, Named
+from benchmarks.public_bugs import Finding, Grade, Named
 from opcheck.analysis import RAISED, Cause
-from opcheck.model import Diagnosis
+from opcheck.engine.mutants import causes_of
+from opcheck.errors import Exit
+from opcheck.model import Diagnosis, OpVersion
+from opcheck.opset import versions
 
 EVERY = [*chain.from_iterable(bugs.values() for bugs in LISTS.values())]
 COUNTS = (3, 3, 0, 9)
@@ -98,6 +102,47 @@ def test_every_bug_has_a_sentence_and_names() -> None:
         assert one.sentence.endswith("."), one.name
         assert one.right != Names(), one.name
         assert all("#" in report for report in one.reports), one.name
+
+
+@pytest.mark.gate
+def test_names_of_mistakes_are_those_of_mutants() -> None:
+    for one in EVERY:
+        known = {
+            name
+            for operator in one.operators
+            for since in versions("", operator)
+            for mutant in causes_of(OpVersion("", operator, since))
+            for name in mutant.names
+        }
+        stated = {*one.right.mistakes, *one.partly.mistakes}
+        whole = {name for name in stated if not {*name} & {*"*?["}}
+        assert whole <= known, one.name
+
+
+def test_the_lot_is_as_it_was_drawn() -> None:
+    assert {*LISTS["working"]} == WORKING
+    assert {*LISTS["held_out"]} == HELD_OUT
+    assert len(WORKING) == len(HELD_OUT) == len(REPORTS) // 2
+    assert "batch_normalization_by_running_averages" in WORKING
+
+
+def test_the_held_out_half_has_to_be_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def counted(planted: Bug, cases: object, *, jobs: int) -> Finding:
+        ran.append(planted.name)
+        return Finding(
+            bug=planted, cases=1, red=0, code=Exit(0), meaning="", causes=(), seconds=0.0
+        )
+
+    monkeypatch.setattr(public_bugs, "run", counted)
+    monkeypatch.setattr(public_bugs, "cases_of", lambda planted: [])
+    monkeypatch.setattr("sys.argv", ["public_bugs"])
+    public_bugs.main()
+    assert {*ran} == {*LISTS["first"], *LISTS["working"]}
+    assert f"{len(ran)} bugs: 0 red" in capsys.readouterr().out
 
 
 def test_a_planted_bug_is_red_and_named() -> None:

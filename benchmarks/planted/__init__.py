@@ -5,12 +5,13 @@ the engine refuses. Beside it stands, as data written before any run, by which n
 right: names of mistakes, or terms of a condition.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from opcheck.engine import Node, operator_of
 from opcheck.engine.evaluate import evaluate
+from opcheck.errors import NotSupported
 from opcheck.grouping import not_none
 from opcheck.model import Array
 
@@ -68,10 +69,29 @@ class Bug:
 
 
 class Collection:
-    """The bugs of one module, by name, in its order."""
+    """The bugs of one module, by name, in its order.
 
-    def __init__(self) -> None:
+    Args:
+        reports: Where bugs were reported, by their names, if they are registered by `drawn`.
+    """
+
+    def __init__(self, reports: Mapping[str, str] | None = None) -> None:
         self.bugs: dict[str, Bug] = {}
+        self._reports = reports or {}
+
+    def drawn(
+        self, *, ops: str, right: Names, partly: Names = NOTHING
+    ) -> Callable[[Answer], Answer]:
+        """Return a decorator as `reported` does, which looks the report up by the name.
+
+        Raises KeyError for a function without a report of its name.
+        """
+
+        def register(answer: Answer) -> Answer:
+            report = self._reports[getattr(answer, "__name__", "")]
+            return self.reported(report, ops=ops, right=right, partly=partly)(answer)
+
+        return register
 
     def reported(
         self, *reports: str, ops: str, right: Names, partly: Names = NOTHING
@@ -104,6 +124,17 @@ def right(node: Node) -> list[Array]:
     """Return the engine's outputs, as its backend `numpy` gives them."""
     operator = not_none(operator_of(node.op))
     return [*evaluate(node, operator.native.get(node.op.since))]
+
+
+def right_if_any(changed: Node, outputs: list[Array]) -> list[Array]:
+    """Return the engine's outputs of a changed node, or `outputs` if it does not compute that.
+
+    A planted bug does not show in such a node.
+    """
+    try:
+        return right(changed)
+    except NotSupported:
+        return outputs
 
 
 def given(node: Node, place: int) -> Array:

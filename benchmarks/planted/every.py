@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from benchmarks.planted import Bug, first_places, first_values, first_windows
+from benchmarks.planted import Bug, first_places, first_values, first_windows, held_out, working
 
 #: The bugs of each list, by name.
 LISTS: Mapping[str, Mapping[str, Bug]] = {
@@ -11,6 +11,8 @@ LISTS: Mapping[str, Mapping[str, Bug]] = {
         **first_places.BUGS.bugs,
         **first_values.BUGS.bugs,
     },
+    "working": working.BUGS.bugs,
+    "held_out": held_out.BUGS.bugs,
 }
 
 

@@ -57,7 +57,7 @@ def prelu_of_a_row(node: Node) -> Outputs:
 @reported(
     "microsoft/onnxruntime#18654",
     ops="Einsum",
-    right=Names(mistakes=("not_transposed_back", "transposed", "*column_major")),
+    right=Names(mistakes=("transposed", "*column_major")),
     partly=Names(terms=("`equation` is *",)),
 )
 def einsum_of_one_operand_not_transposed(node: Node) -> Outputs:
@@ -98,9 +98,7 @@ def scatter_elements_without_reduction(node: Node) -> Outputs:
 @reported(
     "apache/tvm#20217",
     ops="OneHot",
-    right=Names(
-        mistakes=("negative_index_unsigned", "negative_index_ignored"), terms=(NEGATIVE_INDEX,)
-    ),
+    right=Names(mistakes=("negative_index_unsigned",), terms=(NEGATIVE_INDEX,)),
     partly=Names(mistakes=("version_9_always",)),
 )
 def one_hot_of_negative_indices_is_off(node: Node) -> Outputs:
@@ -160,8 +158,7 @@ def split_of_a_negative_axis(node: Node) -> Outputs:
 @reported(
     "microsoft/onnxruntime#19726",
     ops="SplitToSequence",
-    right=Names(mistakes=("*repeat*", "first_*_for_all"), terms=("input input is string",)),
-    partly=Names(terms=("*string*",)),
+    right=Names(mistakes=("*repeat*", "first_*_for_all"), terms=("*is string",)),
 )
 def sequence_of_texts_repeats_the_first(node: Node) -> Outputs:
     """Each piece of a tensor of strings has the strings of the first piece."""

@@ -20,7 +20,7 @@ AttrValue: TypeAlias = (
 )
 Attrs: TypeAlias = "Mapping[str, AttrValue | Typed]"
 Rule: TypeAlias = Literal["must", "should", "open"]
-Level: TypeAlias = Literal["smoke", "core", "deep"]
+Level: TypeAlias = Literal["smoke", "core", "deep", "huge"]
 #: The types of attributes that case files can write.
 ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tensor")
 

@@ -13,6 +13,7 @@ from opcheck import clauses, grouping, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
 from opcheck.errors import UsageError
 from opcheck.report import plain_text
+from opcheck.suite.select import HUGE
 
 #: The most elements of a literal shown in a line.
 _SHOWN = 16
@@ -75,7 +76,7 @@ def tensor(spec: model.TensorSpec) -> str:
     but = f" but {puts}" if puts else ""
     match spec.content:
         case model.Fill(kind, args, seed):
-            random = kind not in ("constant", "arange", "specials")
+            random = kind not in ("constant", "arange", "cycle", "specials")
             values = f" {kind} {', '.join(map(_said, args))}".rstrip()
             return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
         case model.FromFile(path):
@@ -127,6 +128,7 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += [*result.case.said, "--case", result.case.id]
+    words += ["--level", HUGE] * (result.case.level == HUGE)
     # Without a backend that it was compared with, all others are needed.
     alone = result.case.expect.compares_backends and not result.against
     # An oracle that is the user's code must be named on the command line.

@@ -134,6 +134,7 @@ class TensorFields(validation.Fields):
     uniform: PairField | None = _optional("[low, high)")
     normal: PairField | None = _optional("[mean, standard deviation]")
     integers: PairField | None = _optional("[low, high], both included.")
+    cycle: PairField | None = _optional("[low, high]: low to high again and again, row-major.")
     choice: list[WholeValueField] | None = _optional(
         "Values to draw from; gives ties. Of a type of whole numbers they are exact.", min_length=1
     )
@@ -148,7 +149,7 @@ class TensorFields(validation.Fields):
 
 
 #: The fills: keys of a tensor; exactly one goes with `shape`.
-FILLS = (*"constant arange uniform normal integers choice permutation specials".split(),)
+FILLS = (*"constant arange uniform normal integers cycle choice permutation specials".split(),)
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
@@ -374,7 +375,7 @@ class CaseFields(validation.Fields):
     )
     rule: Rule | None = _optional("must (default), should or open.")
     level: Level | None = _optional(
-        "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke."
+        "smoke, core (default) or deep; huge. Of a matrix one dtype, at two opsets, is smoke."
     )
     core: list[DTypeName] | None = _optional(
         "The dtypes in which level core is meant; else deep. On a case, null lifts the file's."
@@ -460,6 +461,7 @@ _HINTS = {
     "inputs": "by name: {input: [1, 2]}",
     "tolerance": "such as {rtol: 1e-5}",
     "arange": "[start, step]",
+    "cycle": "[low, high]",
     "normal": "[mean, deviation]",
     "uniform": "[lowest, highest]",
 }

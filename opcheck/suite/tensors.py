@@ -42,14 +42,21 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
 MAX_BYTES = 1 << 28
+#: Of level huge, whose tensors of fills are never made as a whole.
+MAX_HUGE_BYTES = 1 << 33
+#: The fills of which a tensor of level huge may be.
+HUGE_FILLS = ("constant", "cycle")
 
 
 def materialize(spec: TensorSpec) -> Array:
     """Return the tensor in its dtype, C-contiguous, writable, of the caller's own.
 
     Files are read. Raises ValueError for a finite value that overflows the dtype, for a permutation
-    whose values rounding makes equal, and for a file that cannot be read.
+    whose values rounding makes equal, for a file that cannot be read, and for a tensor of level
+    huge.
     """
+    if isinstance(spec.content, Fill) and excess(math.prod(spec.shape), spec.nbytes):
+        raise ValueError(f"{spec.name} is of level huge: only `opcheck run` judges it")
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec.content.path, spec.dtype), order="C"))
     values = unrounded(spec)
@@ -74,6 +81,46 @@ def _check_no_ties(spec: TensorSpec, values: Array) -> None:
         many = f"a permutation of {values.size} has no ties"
         few = f"in {spec.dtype} only {different} of its values differ"
         raise ValueError(f"{spec.name}: {many}, but {few}")
+
+
+def values_at(spec: TensorSpec) -> Callable[[NDArray[np.int64]], Array]:
+    """Return a function of row-major positions that returns the tensor's values there.
+
+    A tensor that an ordinary case may have is made at once. Of a larger one, which is of a fill of
+    `HUGE_FILLS`, each call makes the values asked for, in an array of the caller's own. Raises
+    what `materialize` raises.
+    """
+    fill = spec.content
+    is_made = excess(math.prod(spec.shape), spec.nbytes) is None
+    if is_made or not isinstance(fill, Fill) or fill.kind not in HUGE_FILLS:
+        whole = materialize(spec).reshape(-1)
+
+        def taken(positions: NDArray[np.int64]) -> Array:
+            return np.array(whole[positions])
+
+        return taken
+    dtype = spec.dtype.numpy
+    ends: tuple[Any, ...] = fill.args
+    places = [(_position(put.at, spec.shape), put.value) for put in spec.put]
+
+    def made(positions: NDArray[np.int64]) -> Array:
+        values: Array = np.full(positions.shape, ends[0], dtype)
+        if fill.kind == "cycle":
+            low, high = map(int, ends)
+            values[...] = positions % (high - low + 1) + low
+        for place, value in places:
+            values[positions == place] = value
+        return values
+
+    return made
+
+
+def _position(index: Sequence[int], shape: Sequence[int]) -> int:
+    """Return the row-major position of an element."""
+    position = 0
+    for along_axis, size in zip(index, shape, strict=True):
+        position = position * size + along_axis
+    return position
 
 
 def unrounded(spec: TensorSpec) -> Array:
@@ -185,6 +232,9 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             return _drawn(fill, size, partial(_normal, mean, deviation), _DRAWS)
         case "integers", (low, high):
             return _drawn(fill, size, partial(_integers, low, high))
+        case "cycle", (low, high):
+            cycled: NDArray[Any] = np.arange(size, dtype=np.float64) % (high - low + 1) + low
+            return cycled
         case "choice", args:
             places = _drawn(fill, size, partial(_integers, 0, len(args) - 1)).astype(np.intp)
             if dtype.kind == "int":
@@ -267,8 +317,14 @@ class Lacking(InvalidTensor):
     """Something is missing that the case may state elsewhere."""
 
 
-def excess(elements: int, nbytes: int) -> str | None:
-    """Return why a tensor, or a whole case, of this size is too large; None if it is not."""
+def excess(elements: int, nbytes: int, *, is_huge: bool = False) -> str | None:
+    """Return why a tensor, or a whole case, of this size is too large; None if it is not.
+
+    is_huge: it is of level huge.
+    """
+    if is_huge:
+        most = MAX_HUGE_BYTES >> 30
+        return f"more than {most} GiB" if nbytes > MAX_HUGE_BYTES else None
     if elements > MAX_ELEMENTS:
         return f"more than {MAX_ELEMENTS:,} elements"
     if nbytes > MAX_BYTES:
@@ -278,12 +334,18 @@ def excess(elements: int, nbytes: int) -> str | None:
 
 @lru_cache(1024)  # Cases of many versions share a tensor.
 def read_tensor(
-    name: str, node: FileNode, fields: TensorFields | None, dtype: DType | None, folder: Path
+    name: str,
+    node: FileNode,
+    fields: TensorFields | None,
+    dtype: DType | None,
+    folder: Path,
+    *,
+    is_huge: bool = False,
 ) -> TensorSpec:
     """Return the tensor `name`, by default of `dtype`, or a literal at `node`.
 
     `fields` of None is a literal; `folder` is that of the case file. A dtype in `fields` goes
-    before `dtype`. It is cached.
+    before `dtype`. `is_huge`: of level huge. It is cached.
 
     Raises InvalidTensor, with the place, for contents of two kinds, a shape or seed without a fill,
     a value that the dtype does not hold, a ragged list, a fill that cannot be made or is too large,
@@ -310,7 +372,7 @@ def read_tensor(
     elif content == "file":
         spec = _from_file(name, node, str(fields.file), dtype, folder)
     else:
-        spec = _filled(name, node, fields, content, dtype)
+        spec = _filled(name, node, fields, content, dtype, is_huge=is_huge)
     if fields.put or fields.initializer:
         spec = replace(spec, put=_puts(spec, node, fields), initializer=bool(fields.initializer))
     return spec
@@ -354,12 +416,19 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
 
 
 def _filled(
-    name: str, node: FileNode, fields: TensorFields, kind: str, dtype: DType | None
+    name: str,
+    node: FileNode,
+    fields: TensorFields,
+    kind: str,
+    dtype: DType | None,
+    *,
+    is_huge: bool,
 ) -> TensorSpec:
     """Return the tensor that a fill makes; nothing is made yet.
 
-    `kind` is the fill's key. Raises Lacking for a missing shape or dtype, InvalidTensor for a
-    tensor that is too large, and for arguments that are wrong or that the dtype does not hold.
+    `kind` is the fill's key. `is_huge`: of level huge, where some fills may be larger. Raises
+    Lacking for a missing shape or dtype, InvalidTensor for a tensor that is too large, and for
+    arguments that are wrong or that the dtype does not hold.
     """
     if fields.shape is None:
         raise Lacking(node.mark, f"{name}: {kind} needs a shape")
@@ -370,7 +439,8 @@ def _filled(
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)
     longest_text = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
-    too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest_text))
+    nbytes = elements * max(dtype.numpy.itemsize, longest_text)
+    too_much = excess(elements, nbytes, is_huge=is_huge and kind in HUGE_FILLS)
     if too_much:
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise InvalidTensor(node.at(["shape"]), message)
@@ -450,10 +520,10 @@ def _wrong_arguments(kind: str, args: tuple[Any, ...], dtype: DType) -> str | No
     if not all(map(math.isfinite, args)):
         return f"takes finite numbers, {got}"
     are_whole = all(arg.is_integer() and abs(arg) <= _LARGEST_EXACT for arg in args)
-    if not are_whole and (kind == "integers" or not is_real):
+    if not are_whole and (kind in ("integers", "cycle") or not is_real):
         return f"takes whole numbers up to 2^53, {got}"
     first, second = args
-    if kind in ("uniform", "integers") and first > second:
+    if kind in ("uniform", "integers", "cycle") and first > second:
         return f"must be [low, high], {got}"
     if kind == "uniform" and not math.isfinite(second - first):
         return f"spans more than {dtype} holds"

@@ -663,7 +663,8 @@ def spread(
     AXIS_OF_A_VECTOR; blocks beside a scale for each entry, UNUSED_BLOCK_SIZE.
     """
     shapes = {scale.shape} if zero is None else {scale.shape, zero.shape}
-    if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
+    is_one_for_all = axis is None or shapes != {x.shape}
+    if shapes == {()} or (shapes <= {(), (1,)} and is_one_for_all):
         check_scalars(x, shapes, axis, block_size)
         return of_both(lambda scales: xp.reshape(scales, ()), scale, zero)
     if len(shapes) > 1:

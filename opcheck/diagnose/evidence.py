@@ -37,8 +37,6 @@ _PRECISION_OF_16_BITS = 16
 _ENOUGH = 3
 #: Roundings differ by more than this factor, or in sign.
 _ALIKE = 1.5
-#: So many wrong values are looked at.
-_MOST_VALUES = 1000
 #: The largest error that they make is smaller than the unit roundoff by so many bits at most.
 _FINER = 8
 
@@ -51,6 +49,13 @@ def is_off(right: Floats, got: Floats, times: int) -> Any:
     known = np.isfinite(right) & np.isfinite(got) & (got != 0)
     with np.errstate(all="ignore"):
         return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
+
+
+def _is_uniform(array: Array) -> bool:
+    """Return True if all elements are equal, or NaN."""
+    flat = array.reshape(-1)
+    first = flat[:1]
+    return bool(((flat == first) | ((flat != flat) & (first != first))).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,26 +139,31 @@ class Evidence:
         return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
 
     @cached_property
-    def wrong_values(self) -> frozenset[Any]:
-        """Different values of the elements that are wrong; all elements' in an output of no place.
+    def telling(self) -> int:
+        """The number of wrong elements of outputs whose elements are not all equal.
 
-        Those of 1,000 elements at most. An output has no place if it has another shape than each
-        of the right ones. Without numbers, or for a refusal, there are none.
+        All elements count of an output that has another shape than it should have.
         """
-        values: set[Any] = set()
+        count = 0
         for place, got in enumerate(self.got or ()):
-            if isinstance(got, Foreign) or got.dtype.hasobject:
-                continue
-            shapes = {want.values.shape for want in self._wants(place)}
-            right = next(iter(self._wants(place)), None)
-            if right is None or got.shape not in shapes or right.values.shape != got.shape:
-                wrong = got.reshape(-1)
-            elif self.nearest[place] is not None:
-                wrong = got[got != self.nearest[place]]
-            else:
-                wrong = got[got != right.values]
-            values.update(np.unique(wrong.astype(got.dtype)[:_MOST_VALUES]).tolist())
-        return frozenset(values)
+            if not isinstance(got, Foreign) and not _is_uniform(got):
+                count += self._count_wrong(place, got)
+        return count
+
+    @cached_property
+    def uniform_values(self) -> frozenset[object]:
+        """The values of outputs whose elements are all equal, such as zeros."""
+        arrays = [got for got in self.got or () if not isinstance(got, Foreign)]
+        return frozenset(got.flat[0].item() for got in arrays if got.size and _is_uniform(got))
+
+    def _count_wrong(self, place: int, got: Array) -> int:
+        """Return how many elements of the output at a place are not the right ones."""
+        nearest = self.nearest[place]
+        wants = self._wants(place)
+        right = nearest if nearest is not None else next((want.values for want in wants), None)
+        if right is None or right.shape != got.shape:
+            return int(got.size)
+        return int(np.count_nonzero(got != right))
 
     def _wants(self, place: int) -> list[Want]:
         """Return what may be expected of the output at this place."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations, starmap
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose import fitted
 from opcheck.diagnose.allowance import UNLIMITED, WHILE_RUNNING, Allowance, NoTimeLeft
@@ -15,7 +15,6 @@ from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import FAULTS, Fault, both, mutant_named
 from opcheck.diagnose.likeness import contradicts, fits_fault, refuses, reproduces
 from opcheck.diagnose.patterns import resemblance
-from opcheck.diagnose.rules import FEWEST
 from opcheck.dtypes import DType
 from opcheck.engine import dtype_of, leading
 from opcheck.engine.mutants import Mutant, causes_of
@@ -37,9 +36,9 @@ _IN_FURTHER_VERSIONS = 4
 _AGAIN = 50
 #: So many failures are kept for that.
 _KEPT = 2000
-#: The fewest different wrong values that confirm a derived mutant: of several failures, and of one.
-_FEWEST_VALUES = 3
-_FEWEST_VALUES_OF_ONE = 8
+#: The fewest wrong elements that confirm a derived mutant: of several failures, and of one.
+_FEWEST_ELEMENTS = 6
+_FEWEST_ELEMENTS_OF_ONE = 8
 #: The largest inputs on which mutants are tried, in bytes.
 _LARGEST = 1 << 20
 #: The largest inputs of a case that is kept, in bytes.
@@ -71,21 +70,25 @@ class _CellHistory:
 
 @dataclass
 class _Testimony:
-    """What speaks for a derived mutant: failures that it gives, and their different values."""
+    """What speaks for a derived mutant: the failures that it gives, and their wrong elements."""
 
     failures: int = 0
-    values: set[Any] = field(default_factory=set)
+    #: Wrong elements of outputs whose elements are not all equal.
+    elements: int = 0
+    #: The values of outputs whose elements are all equal.
+    values: set[object] = field(default_factory=set)
+
+    def add(self, evidence: Evidence) -> None:
+        """Count a failure that the mutant gives."""
+        self.failures += 1
+        self.elements += evidence.telling
+        self.values |= evidence.uniform_values
 
     @property
     def is_enough(self) -> bool:
-        """True if two failures or more have three different wrong values, or one has eight.
-
-        Both booleans in three failures are enough.
-        """
-        if self.values == {False, True}:
-            return self.failures >= FEWEST
-        least = _FEWEST_VALUES if self.failures > 1 else _FEWEST_VALUES_OF_ONE
-        return len(self.values) >= least
+        """True for six wrong elements, or uniform values, of several failures; or eight of one."""
+        least = _FEWEST_ELEMENTS if self.failures > 1 else _FEWEST_ELEMENTS_OF_ONE
+        return self.elements + len(self.values) >= least
 
 
 class NamesOfMistakes(set[str]):
@@ -347,7 +350,7 @@ class Suspects:
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
-            self._note_values(fits, evidence)
+            self._note_evidence(fits, evidence)
             self._resemblances[case] = pattern
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
@@ -368,22 +371,22 @@ class Suspects:
                 diagnoses.append(Diagnosis(None, pattern))
         return (*diagnoses, *self._reports_of_broken())
 
-    def _note_values(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
-        """Note the wrong values of an answer for each derived mutant that gives it."""
+    def _note_evidence(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
+        """Count an answer for each derived mutant that gives it."""
         op = evidence.node.op
         for mutant in fits:
             if mutant.derived:
-                testimony = self._testimonies[op.domain, op.name, mutant.name]
-                testimony.failures += 1
-                testimony.values |= evidence.wrong_values
+                self._testimonies[op.domain, op.name, mutant.name].add(evidence)
 
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
 
         True for one of which no answer was seen here.
         """
+        if not mutant.derived:
+            return True
         testimony = self._testimonies.get((op.domain, op.name, mutant.name))
-        return not mutant.derived or testimony is None or testimony.is_enough
+        return testimony is None or testimony.is_enough
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
         """Return the mutants that give an answer; none after too many attempts in vain.
@@ -529,7 +532,8 @@ class Suspects:
         for tried in (known, pairs, every):
             fits = self._trials.fitting(tried, evidence)
             if fits:
-                return {mutant.name: mutant for mutant in fits}
+                confirmed = [one for one in fits if self._is_confirmed(case.op, one)]
+                return {mutant.name: mutant for mutant in confirmed}
         return {}
 
 

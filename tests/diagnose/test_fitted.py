@@ -75,7 +75,7 @@ def test_a_number_of_six_digits_stands_for_a_fraction() -> None:
     assert fitted.as_meant(0.1667) == 0.1667
 
 
-def test_few_values_do_not_confirm_a_derived_mistake() -> None:
+def test_few_elements_do_not_confirm_a_derived_mistake() -> None:
     case = next(one for one in shipped_cases("HardSigmoid") if one.op == HARD_SIGMOID)
     found = Suspects(lambda case: None)
     found.diagnose(wrong(Node(HARD_SIGMOID, (X,), {}), [hard_sigmoid(X, 1 / 6)]), case.id)

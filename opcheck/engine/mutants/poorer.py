@@ -41,7 +41,8 @@ def mutants(schema: Schema, known: Operator) -> Iterator[Mutant]:
         yield from _of_steps(schema)
     yield from _of_8_bits()
     types = {text for parameter in schema.inputs for text in parameter.types}
-    for name, only in (("float32", el.BEYOND_FLOAT32[1:]), ("float64", el.BEYOND_FLOAT64)):
+    # What both types lose is lost in the wider one.
+    for name, only in (("float64", el.BEYOND_FLOAT64), ("float32", el.BEYOND_FLOAT32[1:])):
         if DTYPES[name].text in types:
             yield from _of_integers(name, only)
 

@@ -360,6 +360,14 @@ MUTANTS: tuple[Mutant, ...] = (
 )
 
 
+def input_unchanged(node: Node) -> Sequence[Array]:
+    """Mutant: the leading input in place of an output of its shape and type."""
+    out, *others = node.right
+    x = node.lead
+    is_alike = x is not None and (x.shape, x.dtype) == (out.shape, out.dtype)
+    return [x, *others] if x is not None and is_alike else node.right
+
+
 def read_one_a_byte(x: Array) -> Array:
     """Mutant: of elements of 4 or 2 bits each byte is read as one; the rest is zero.
 
@@ -402,6 +410,17 @@ CAUSES: tuple[Mutant, ...] = (
         "the absolute values of the first input were taken",
         magnitudes_taken,
         only=el.BELOW_0,
+    ),
+    Mutant("input_unchanged", "the input came out unchanged", input_unchanged),
+    of_input(
+        "log_of_the_input",
+        "the logarithm of the input was taken first",
+        partial(of_type, "float", np.log),
+    ),
+    of_input(
+        "exp_of_the_input",
+        "the exponential of the input was taken first",
+        partial(of_type, "float", np.exp),
     ),
     of_input(
         "packed_elements_read_one_a_byte",

@@ -435,7 +435,8 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
 def negative_index_ignored(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
     """Mutant: no index is counted from the back."""
     outside = number_of_classes(indices, depth)
-    return one_hot(np.where(indices < 0, outside, indices), depth, values, axis=axis)
+    places = np.where(indices < 0, outside, in_int64(indices))
+    return one_hot(places, depth, values, axis=axis)
 
 
 # ── Unique ──────────────────────────────────────────────────────────────────────────────────────

@@ -12,6 +12,8 @@ written down beside the bug:
 - partly: what is right, or names a part of it, explains a third
 - none: most failures are not explained
 
+A bug without a red result is missed, unless the text admits it by another reading.
+
 Without `--half`, the `first` list runs, and the half `working` of the sixty that were drawn by lot
 (`benchmarks/planted/drawn.py`). The half `held_out` is for the end: no name may be chosen by what
 is printed of it.
@@ -42,6 +44,9 @@ from opcheck.session import LiveRun, Request, Session
 HELD_OUT = "held_out"
 #: How a pattern of the wrong numbers begins: true, and no name of a mistake.
 _PATTERN = "like "
+#: What bugs are worth of which no result is red.
+_MISSED = "MISSED"
+_ADMITTED = "admitted"
 #: A condition follows the last of these.
 _WHERE = " where "
 #: A condition that all cases meet.
@@ -163,6 +168,13 @@ class Finding:
         """What the causes are worth."""
         return whole_grade(self.causes)
 
+    @property
+    def worth(self) -> str:
+        """What the causes are worth; of a bug that is not red, if it is missed or admitted."""
+        if self.red:
+            return self.grade
+        return _ADMITTED if self.bug.admitted else _MISSED
+
 
 def cases_of(bug: Bug) -> list[Case]:
     """Return the cases that a bug is run on by default."""
@@ -200,25 +212,26 @@ def run(bug: Bug, cases: Sequence[Case], *, jobs: int = 1) -> Finding:
 def lines(finding: Finding, *, texts: bool) -> Iterator[str]:
     """Yield a line about a bug, and one for each of its causes if `texts`."""
     bug = finding.bug
-    worth = finding.grade if finding.red else "GREEN"
+    red = f"{finding.red:5,} of {finding.cases:6,}"
     yield (
-        f"{worth:7} {finding.red:5,} of {finding.cases:6,}  {finding.seconds:4.0f} s  {bug.name}"
+        f"{finding.worth:8} {red}  {finding.seconds:4.0f} s  {bug.name}"
         f" ({', '.join(bug.operators)}; {', '.join(bug.reports) or 'seen in use'})"
     )
     if texts:
         yield f"        {bug.sentence}"
         for cause in finding.causes:
-            yield f"        {cause.failures:5,} {cause.grade:7} {cause.text}"
+            yield f"        {cause.failures:6,} {cause.grade:7} {cause.text}"
         if "no time" in finding.meaning:
             yield f"        {finding.meaning}"
 
 
 def total(findings: Sequence[Finding]) -> str:
     """Return the number of bugs of each kind in words."""
-    red = [finding for finding in findings if finding.red]
-    grades = Counter(finding.grade for finding in red)
-    parts = ", ".join(f"{grades[one]} {one}" for one in Grade)
-    return f"{len(findings)} bugs: {len(red)} red; of these {parts}"
+    counts = Counter(finding.worth for finding in findings)
+    red = sum(counts[one] for one in Grade)
+    parts = ", ".join(f"{counts[one]} {one}" for one in Grade)
+    others = f"{counts[_MISSED]} {_MISSED}, {counts[_ADMITTED]} {_ADMITTED} by the text"
+    return f"{len(findings)} bugs: {red} red ({parts}), {others}"
 
 
 def chosen(names: Sequence[str], lists: Sequence[str]) -> list[Bug]:

@@ -49,6 +49,7 @@ class Bug:
         right: Names of the mistake, or of the exact condition.
         partly: Names of a part of it, or of what it has as a consequence.
         answer: The operator with the bug.
+        admitted: The text admits the answer by another reading, so that no result may be red.
     """
 
     reports: tuple[str, ...]
@@ -56,6 +57,7 @@ class Bug:
     right: Names
     partly: Names
     answer: Answer
+    admitted: bool = False
 
     @property
     def name(self) -> str:
@@ -80,7 +82,7 @@ class Collection:
         self._reports = reports or {}
 
     def drawn(
-        self, *, ops: str, right: Names, partly: Names = NOTHING
+        self, *, ops: str, right: Names, partly: Names = NOTHING, admitted: bool = False
     ) -> Callable[[Answer], Answer]:
         """Return a decorator as `reported` does, which looks the report up by the name.
 
@@ -89,12 +91,20 @@ class Collection:
 
         def register(answer: Answer) -> Answer:
             report = self._reports[getattr(answer, "__name__", "")]
-            return self.reported(report, ops=ops, right=right, partly=partly)(answer)
+            register_as_reported = self.reported(
+                report, ops=ops, right=right, partly=partly, admitted=admitted
+            )
+            return register_as_reported(answer)
 
         return register
 
     def reported(
-        self, *reports: str, ops: str, right: Names, partly: Names = NOTHING
+        self,
+        *reports: str,
+        ops: str,
+        right: Names,
+        partly: Names = NOTHING,
+        admitted: bool = False,
     ) -> Callable[[Answer], Answer]:
         """Return a decorator that registers a function as a bug; `ops` are separated by blanks.
 
@@ -108,6 +118,7 @@ class Collection:
                 right=right,
                 partly=partly,
                 answer=answer,
+                admitted=admitted,
             )
             if bug.name in self.bugs:
                 raise ValueError(f"two bugs are called {bug.name}")

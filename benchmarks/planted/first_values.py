@@ -157,7 +157,9 @@ def _added_in_float16(x: Array, axes: tuple[int, ...]) -> Array:
 
 @reported(
     ops="LayerNormalization",
-    right=Names(raises="TypeError", terms=("`stash_type` is given",)),
+    right=Names(
+        mistakes=("refuses_stash_type",), raises="TypeError", terms=("`stash_type` is given",)
+    ),
 )
 def stash_type_is_no_argument(node: Node) -> Outputs:
     """An adapter hands every attribute on, and the kernel has no `stash_type`."""
@@ -301,7 +303,8 @@ def mask_before_softcap(node: Node) -> Outputs:
 @reported(
     "PaddlePaddle/Paddle#44820",
     ops="HardSigmoid",
-    right=Names(mistakes=("*alpha*",), terms=("`alpha` is left out", "`alpha` is left out*")),
+    right=Names(mistakes=("*alpha*0.16*",), terms=("`alpha` is left out",)),
+    partly=Names(mistakes=("default_alpha_*",)),
 )
 def hard_sigmoid_of_a_sixth(node: Node) -> Outputs:
     """`alpha`, left out, is another library's 1/6 and not 0.2."""

@@ -347,6 +347,7 @@ def quantized_int8_from_minus_127(node: Node) -> Outputs:
     right=Names(
         raises="RuntimeError", terms=("`noop_with_empty_axes` is 1*", "input 1 is left out")
     ),
+    partly=Names(mistakes=("refuses_noop_with_empty_axes",)),
 )
 def reduce_l1_needs_axes(node: Node) -> Outputs:
     """With `noop_with_empty_axes` and without axes, the kernel fails."""

@@ -71,7 +71,11 @@ def batch_normalization_with_the_other_momentum(node: Node) -> Outputs:
 
 @drawn(
     ops="Conv",
-    right=Names(raises="KeyError", terms=("`kernel_shape` is left out",)),
+    right=Names(
+        mistakes=("refuses_default_kernel_shape",),
+        raises="KeyError",
+        terms=("`kernel_shape` is left out",),
+    ),
 )
 def conv_needs_its_kernel_shape(node: Node) -> Outputs:
     """A Conv that leaves `kernel_shape` out cannot be imported."""
@@ -85,6 +89,7 @@ def conv_needs_its_kernel_shape(node: Node) -> Outputs:
     ops="SoftmaxCrossEntropyLoss",
     right=Names(mistakes=("mean_of_all", "*ignored*labels*"), terms=("`ignore_index` is given",)),
     partly=Names(terms=("`ignore_index` *", "`reduction` is *")),
+    admitted=True,
 )
 def cross_entropy_over_ignored_labels(node: Node) -> Outputs:
     """The mean is over all labels, also over those that `ignore_index` leaves out."""
@@ -120,7 +125,9 @@ def cumsum_backwards_dies_of_one_element(node: Node) -> Outputs:
 
 @drawn(
     ops="CumSum",
-    right=Names(raises="AssertionError", terms=("`exclusive` is *",)),
+    right=Names(
+        mistakes=("refuses_exclusive",), raises="AssertionError", terms=("`exclusive` is *",)
+    ),
 )
 def cumsum_must_be_inclusive(node: Node) -> Outputs:
     """An exclusive sum is not supported."""
@@ -159,7 +166,7 @@ def depth_to_space_without_mode(node: Node) -> Outputs:
 
 @drawn(
     ops="Elu",
-    right=Names(mistakes=("default_alpha_0.0", "*alpha*0"), terms=("`alpha` is left out",)),
+    right=Names(mistakes=("*alpha_0", "*alpha_0.0"), terms=("`alpha` is left out",)),
     partly=Names(mistakes=("negative_values_are_zero",)),
 )
 def elu_of_0_by_default(node: Node) -> Outputs:
@@ -195,7 +202,8 @@ def gru_without_linear_before_reset(node: Node) -> Outputs:
 
 @drawn(
     ops="HardSigmoid",
-    right=Names(mistakes=("default_beta_*", "*beta*0"), terms=("`beta` is left out",)),
+    right=Names(mistakes=("*beta_0", "*beta_0.0"), terms=("`beta` is left out",)),
+    partly=Names(mistakes=("default_beta_*",)),
 )
 def hard_sigmoid_of_beta_0(node: Node) -> Outputs:
     """`beta`, left out, is 0 and not 0.5."""

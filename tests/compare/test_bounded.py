@@ -673,6 +673,15 @@ def test_stage_one_in_float16_is_a_warning_unless_it_is_declared(size: float) ->
         assert compare(want, got, declared=("float16",)).problem is None
 
 
+def test_a_share_too_small_for_float64_may_become_0_before_its_logarithm() -> None:
+    """e^-131072 is no number of float64, in which errors are stated, and not of longdouble."""
+    version = OpVersion("", "LogSoftmax", 13)
+    x = np.array([[0, -131072]], DTYPES["bfloat16"].numpy)
+    want = computed_want(version, "output", exactly(version, [x], {"axis": 1}, 1)[0])
+    assert compare(want, np.array([[0, -np.inf]], x.dtype)).problem == "precision"
+    assert compare(want, np.array([[1, -np.inf]], x.dtype)).problem == "values"
+
+
 def product_in_float16(x: Any, y: Any) -> Any:
     """The product of two matrices, with each product and each partial sum in float16."""
     total = np.zeros((1, 1), np.float16)

@@ -26,7 +26,7 @@ def mutants(known: Operator) -> Iterator[Mutant]:
     for suffix, which, is_concerned in (
         ("", "", is_any),
         ("_of_equal_rank", " of equal rank", are_of_equal_rank),
-        ("_of_a_matrix", " of a matrix", are_matrices),
+        ("_of_a_matrix", " that is a row [1, n]", is_row_of_matrix),
     ):
         for passes, rest, words in (
             (True, "", "the other operand came out"),
@@ -47,9 +47,10 @@ def are_of_equal_rank(operand: Array, other: Array) -> bool:
     return operand.ndim == other.ndim
 
 
-def are_matrices(operand: Array, other: Array) -> bool:
-    """Return True for two matrices."""
-    return operand.ndim == other.ndim == _AXES_OF_A_MATRIX
+def is_row_of_matrix(operand: Array, other: Array) -> bool:
+    """Return True for a matrix of one row, and one of rows as long."""
+    are_matrices = operand.ndim == other.ndim == _AXES_OF_A_MATRIX
+    return are_matrices and operand.shape == (1, other.shape[1])
 
 
 def first_entry_alone(

@@ -6,7 +6,7 @@ operator's cases, those of its newest version count that must be answered, in on
 family says otherwise.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opcheck import opset
@@ -50,12 +50,32 @@ class Survey:
 
 def survey(op: str, cases: Iterable[Case]) -> tuple[Survey, ...]:
     """Return which situations of `op`, an operator of ONNX's own domain, the cases are in."""
+    counted = [case for case in cases if case.level != "deep"]
+    return tuple(
+        _survey(op, family, {one for found in in_situations.values() for one in found})
+        for family, in_situations in by_family(op, counted)
+    )
+
+
+def by_family(
+    op: str, cases: Iterable[Case]
+) -> Iterator[tuple[Family, Mapping[Case, Sequence[str]]]]:
+    """Yield each family that is about `op`, with the cases in its situations, and which these are.
+
+    Only cases of the operator's newest version that must be answered are among them, and of one
+    type unless the family says otherwise.
+    """
     schema = opset.describe("", op, opset.newest(""))
     if schema is None:
-        return ()
-    counted = [case for case in cases if case.op == schema.op and _counts(case)]
-    surveys = (_survey(family, schema, counted) for family in FAMILIES)
-    return tuple(one for one in surveys if one.situations)
+        return
+    of_op = [case for case in cases if _counts(case, schema)]
+    for family in FAMILIES:
+        situations = {*family.situations(schema)}
+        if situations:
+            leading = leading_type(schema) if family.one_type else None
+            of_type = (case for case in of_op if leading in (None, _type(case, schema)))
+            found = {case: situations.intersection(family.found_in(case)) for case in of_type}
+            yield family, {case: sorted(of_case) for case, of_case in found.items() if of_case}
 
 
 def leading_type(schema: Schema) -> str | None:
@@ -64,24 +84,23 @@ def leading_type(schema: Schema) -> str | None:
     return next((name for name in _LEADING if name in allowed), None)
 
 
-def _counts(case: Case) -> bool:
-    return case.level != "deep" and case.expect.rejection is None and case.rule == "must"
+def _counts(case: Case, schema: Schema) -> bool:
+    is_answered = case.expect.rejection is None and case.rule == "must"
+    return case.op == schema.op and is_answered
 
 
-def _survey(family: Family, schema: Schema, cases: Iterable[Case]) -> Survey:
-    leading = leading_type(schema) if family.one_type else None
-    situations = tuple(family.situations(schema))
-    of_type = (case for case in cases if leading is None or _type(case, schema) == leading)
-    found = {one for case in of_type for one in family.found_in(case)} if situations else set()
+def _survey(op: str, family: Family, found: Collection[str]) -> Survey:
+    schema = opset.describe("", op, opset.newest(""))
+    situations = tuple(family.situations(schema)) if schema else ()
     missing = tuple(one for one in situations if one not in found)
-    arguments = [one for one in family.argued if one.op == schema.op.name]
+    arguments = [one for one in family.argued if one.op == op]
     return Survey(
-        op=schema.op.name,
+        op=op,
         family=family.name,
         situations=situations,
         missing=missing,
-        argued=tuple(s for s in missing if any(a.is_about(schema.op.name, s) for a in arguments)),
-        refuted=tuple(a for a in arguments if any(a.is_about(schema.op.name, s) for s in found)),
+        argued=tuple(s for s in missing if any(a.is_about(op, s) for a in arguments)),
+        refuted=tuple(a for a in arguments if any(a.is_about(op, s) for s in found)),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from opcheck.model import Case
+from opcheck.model import Array, Case
 from opcheck.opset import Schema
 
 
@@ -39,3 +39,4 @@ class Family:
     left_out: str
     argued: tuple[Argument, ...] = ()
     one_type: bool = True
+    elements: Callable[[Case, str], Array] | None = None

@@ -4,6 +4,7 @@ Each integer type has kernels of its own, so every one is asked; rank 0 is asked
 """
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -91,6 +92,26 @@ def found_in(case: Case) -> Iterator[str]:
     yield from (f"{label}: {situation}" for situation in _in_elements(dtypes, elements))
 
 
+def elements(case: Case, situation: str) -> Array:
+    """Return which elements of the output are in a situation that the case is in."""
+    operands = case.inputs[: 1 if case.op.name in _UNARY else 2]
+    values = np.broadcast_arrays(*map(materialize, operands))
+    what = situation.rpartition(": ")[2]
+    place, _, end = what.rpartition(" is ")
+    if place or what in _ENDS[True]:
+        number = 1 if place == "second" else 0
+        is_end: Array = values[number] == _limit(operands[number].dtype, end)
+        return is_end
+    have_signs = map(_has_sign, what.split(" with "), values)
+    return np.asarray(reduce(np.logical_and, have_signs))
+
+
+def _has_sign(sign: str, array: Array) -> Array:
+    """Return which numbers are `negative`, `zero` or `positive`."""
+    compare = {"negative": np.less, "zero": np.equal, "positive": np.greater}[sign]
+    return np.asarray(compare(array, 0))
+
+
 def _kernels(op: str) -> Iterator[str]:
     if op not in _KERNELS:
         yield ""
@@ -132,13 +153,13 @@ def _in_elements(dtypes: Sequence[DType], operands: Sequence[Array]) -> Iterator
 
 
 def _ends(dtype: DType, array: Array) -> Iterator[str]:
-    least = -(1 << dtype.bits - 1) if _is_signed(dtype) else 0
-    greatest = least + (1 << dtype.bits) - 1
     numbers = array.tolist()
-    if least in numbers:
-        yield "least"
-    if greatest in numbers:
-        yield "greatest"
+    yield from (end for end in ("least", "greatest") if _limit(dtype, end) in numbers)
+
+
+def _limit(dtype: DType, end: str) -> int:
+    least = -(1 << dtype.bits - 1) if _is_signed(dtype) else 0
+    return least if end == "least" else least + (1 << dtype.bits) - 1
 
 
 FAMILY = Family(
@@ -148,4 +169,5 @@ FAMILY = Family(
     left_out=_LEFT_OUT,
     argued=_ARGUED,
     one_type=False,
+    elements=elements,
 )

@@ -322,3 +322,22 @@ def test_channels_are_mixed() -> None:
 
 def test_an_input_of_two_axes_has_no_batches() -> None:
     assert made("rank_2_is_unbatched", [[3.0, 4], [8, 6]], 2) == [[5], [10]]
+
+
+def test_windows_that_begin_in_the_padding_may_be_left_out() -> None:
+    """MaxPool leaves them out; without the padding, which this mutant has not, there is one more.
+
+    The first window is of 1 and the element behind its row, which is 8 and should be padding.
+    """
+    x = np.array([[[1, 2], [8, 16]]], np.float32)
+    attrs = {
+        "kernel_shape": (2,),
+        "dilations": (2,),
+        "strides": (2,),
+        "pads": (0, 2),
+        "ceil_mode": 1,
+    }
+    node = Node(OpVersion("", "MaxPool", 22), (x,), attrs)
+    assert [out.tolist() for out in node.right[:1]] == [[[[1], [8]]]]
+    mutant = by_name("dilated_windows_read_into_the_next_row")
+    assert [out.tolist() for out in mutant.made_on(node)[:1]] == [[[[8], [8]]]]

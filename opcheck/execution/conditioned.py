@@ -1,0 +1,294 @@
+"""Score a suite by conditioned mutants: each is wrong in one situation, and right in all others.
+
+A mutant that is wrong everywhere is killed by any case that shows it. A kernel that is chosen by
+shapes, attributes or signs may be wrong there alone, so each mutant is tried in each situation
+(`opcheck.situations`) in which it could hide: where a case of the situation kills it, or would kill
+it on other data of the same shapes.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck.diagnose.suspects import cell_of
+from opcheck.dtypes import DTYPES, DType, limits
+from opcheck.engine import Node
+from opcheck.engine.mutants import Mutant
+from opcheck.errors import InvalidNode, UsageError
+from opcheck.execution.mutate import (
+    RED,
+    AnyMutant,
+    CaseKills,
+    MutationSettings,
+    Spread,
+    here,
+    mutant_of,
+    mutants_in,
+    right_of,
+    same_outputs,
+    size,
+    why_harmless,
+    with_present_names,
+)
+from opcheck.grouping import group_by
+from opcheck.model import Array, Case, Cell, Computed, Fill, MutantId, TensorSpec
+from opcheck.model.conditions import ConditionedMutant
+from opcheck.situations import FAMILIES, by_family
+from opcheck.situations.family import Family
+
+#: Data on which mutants are tried that no case of a situation kills: of floats, of booleans, and
+#: of integers, whose ends are numbers that a type may lack.
+_OTHER_DATA = {
+    "float": (
+        Fill("normal", (0.0, 100.0), seed=1),
+        Fill("uniform", (0.5, 2.0), seed=2),
+        Fill("specials", ()),
+        Fill(
+            "choice",
+            (0.1, -2.7, 65600.5, 1e-5, 3.0, -0.0, 0.0, 1e-40, 3e38, np.inf, -np.inf, np.nan),
+            seed=3,
+        ),
+    ),
+    "bool": (Fill("choice", (0.0, 1.0), seed=1),),
+}
+_OTHER_INTEGERS = ((1.0, 11.0), (-11.0, 11.0))
+#: Cases of a situation whose shapes and attributes are tried with other data, the smallest first.
+_MOST_PROBED = 2
+
+#: The cases of a cell in situations of one family, which these are, and the settings.
+_Batch: TypeAlias = tuple[Cell, str, Mapping[Case, Sequence[str]], MutationSettings]
+
+
+def conditioned_mutants(
+    cases: Sequence[Case],
+    settings: MutationSettings,
+    jobs: int = 1,
+    spread: Spread | None = None,
+) -> Iterator[ConditionedMutant]:
+    """Yield where each mutant could hide, and whether a case kills it there, in no order.
+
+    Args:
+        cases: The cases; those in no situation are left out.
+        settings: Options; only the names of mutants count.
+        jobs: The number of processes.
+        spread: Does the work elsewhere, None for processes of this machine.
+
+    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    """
+    return (spread or partial(here, jobs))(_each, _batches(cases, settings))
+
+
+def sightings(
+    cases: Sequence[Case], jobs: int = 1
+) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
+    """Yield each mutant and each situation in which cases kill it, with the ids of all that do.
+
+    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    """
+    yield from here(jobs, _sightings, _batches(cases, MutationSettings()))
+
+
+def _sightings(batch: _Batch) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
+    """Yield each mutant of a batch in each situation in which cases kill it, with these cases."""
+    cell, name, situations_of_cases, settings = batch
+    family = next(family for family in FAMILIES if family.name == name)
+    suite = _Suite(family, cell.dtype, situations_of_cases)
+    judged = [placed for placed in suite.cases if placed.case_kills.judges]
+    for mutant in _mutants(cell, settings):
+        killers: dict[str, list[str]] = {}
+        for placed in judged:
+            for situation in placed.kills_in(mutant, placed.situations):
+                killers.setdefault(situation, []).append(placed.case_id)
+        for situation, ids in killers.items():
+            yield mutant_of(cell, mutant), f"{name}: {situation}", tuple(ids)
+
+
+def count(cases: Sequence[Case], settings: MutationSettings) -> int:
+    """Return how many results `conditioned_mutants` will yield."""
+    return sum(len(_mutants(cell, named)) for cell, _, _, named in _batches(cases, settings))
+
+
+def _batches(cases: Sequence[Case], settings: MutationSettings) -> list[_Batch]:
+    """Return the work, a part for each family of each version and type of an operator."""
+    batches: list[_Batch] = []
+    stated = [case for case in cases if case.expect.is_stated and not case.op.domain]
+    for name, of_op in group_by(stated, lambda case: case.op.name).items():
+        for family, situations in by_family(name, of_op):
+            for cell, of_cell in group_by(situations, cell_of).items():
+                named = with_present_names([cell], settings)
+                found = {case: situations[case] for case in sorted(of_cell, key=size)}
+                batches.append((cell, family.name, found, named))
+    return batches
+
+
+def _mutants(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
+    """Return the mutants that can be wrong about legal nodes, and are not argued to be harmless."""
+    return [
+        mutant
+        for mutant in mutants_in(cell.op, cell.dtype)
+        if (not settings.names or mutant.name in settings.names)
+        and not (isinstance(mutant, Mutant) and _is_left_out(mutant, cell))
+    ]
+
+
+def _is_left_out(mutant: Mutant, cell: Cell) -> bool:
+    return mutant.once_a_version or why_harmless(mutant, cell.op, cell.dtype) is not None
+
+
+def _each(batch: _Batch) -> Iterator[ConditionedMutant]:
+    """Yield the fate of each mutant of a batch in each situation."""
+    cell, name, situations_of_cases, settings = batch
+    family = next(family for family in FAMILIES if family.name == name)
+    suite = _Suite(family, cell.dtype, situations_of_cases)
+    for mutant in _mutants(cell, settings):
+        killed = suite.killed(mutant)
+        yield ConditionedMutant(
+            mutant=mutant_of(cell, mutant),
+            family=name,
+            killed=killed,
+            survived=suite.survived(mutant, killed),
+        )
+
+
+class _Suite:
+    """The cases of one cell in the situations of one family, the smallest first."""
+
+    def __init__(
+        self, family: Family, dtype: str, situations_of_cases: Mapping[Case, Sequence[str]]
+    ) -> None:
+        self.family = family
+        self.dtype = dtype
+        self.cases = [
+            _Placed(CaseKills(case, dtype), family, tuple(situations), case.id)
+            for case, situations in situations_of_cases.items()
+        ]
+
+    def killed(self, mutant: AnyMutant) -> dict[str, str]:
+        """Return the situations in which a case kills the mutant, with the id of the first."""
+        return _kills(mutant, self.cases, {})
+
+    def survived(self, mutant: AnyMutant, killed: Mapping[str, str]) -> dict[str, str]:
+        """Return the situations in which it shows on other data alone, with a case's id."""
+        return _kills(mutant, self._probes, killed)
+
+    @cached_property
+    def _probes(self) -> list["_Placed"]:
+        """Cases with other data that are in the same situations."""
+        probes: list[_Placed] = []
+        tried: dict[str, int] = {}
+        for placed in self.cases:
+            fresh = [one for one in placed.situations if tried.get(one, 0) < _MOST_PROBED]
+            if not fresh:
+                continue
+            tried |= {one: tried.get(one, 0) + 1 for one in fresh}
+            for case in _with_other_data(placed.case_kills.case, self.dtype):
+                situations = {*self.family.found_in(case)}.intersection(placed.situations)
+                probe = _Placed(
+                    CaseKills(case, self.dtype), self.family, tuple(sorted(situations)), case.id
+                )
+                if probe.is_judged:
+                    probes.append(probe)
+        return probes
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A case, and the situations of a family that it is in; `case_id` is that of a shipped one."""
+
+    case_kills: CaseKills
+    family: Family
+    situations: tuple[str, ...]
+    case_id: str
+
+    @cached_property
+    def is_judged(self) -> bool:
+        """Return True if the case can be judged; other data may be illegal, or left open."""
+        try:
+            return self.case_kills.judges
+        except UsageError:
+            return False
+
+    def kills_in(self, mutant: AnyMutant, situations: Sequence[str]) -> Iterator[str]:
+        """Yield the situations in which the case kills the mutant, which is right elsewhere."""
+        if self.case_kills.verdict(mutant) not in RED:
+            return
+        if self.family.elements is None or not isinstance(mutant, Mutant):
+            yield from situations
+            return
+        for situation in situations:
+            wrong_there = self.family.elements(self.case_kills.case, situation)
+            if self.case_kills.verdict(_wrong_at(wrong_there, mutant)) in RED:
+                yield situation
+
+
+def _kills(
+    mutant: AnyMutant, cases: Iterable[_Placed], before: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the situations in which some case kills the mutant but those `before`, with its id."""
+    killed: dict[str, str] = {}
+    for placed in cases:
+        situations = [one for one in placed.situations if one not in killed and one not in before]
+        if situations and placed.case_kills.judges:
+            killed |= dict.fromkeys(placed.kills_in(mutant, situations), placed.case_id)
+    return killed
+
+
+def _wrong_at(elements: Array, mutant: Mutant) -> Mutant:
+    """Return the mutant with right answers at all other elements of its output.
+
+    It stays as it is where its output is refused, or of another shape or type.
+    """
+
+    def answer(node: Node) -> Sequence[Any]:
+        wrong = mutant.made_on(node)
+        if isinstance(wrong, InvalidNode):
+            raise wrong
+        right = right_of(node)
+        if isinstance(right, InvalidNode) or same_outputs(wrong, right):
+            return wrong
+        if len(wrong) != 1 or not _are_alike(wrong[0], right[0]):
+            return wrong
+        return [np.where(elements, wrong[0], right[0])]
+
+    return replace(mutant, answer=answer)
+
+
+def _are_alike(wrong: object, right: Array) -> bool:
+    """Return True for an array of the same shape and type; a mutant may answer something else."""
+    if not isinstance(wrong, np.ndarray):
+        return False
+    return bool(wrong.shape == right.shape and wrong.dtype == right.dtype)
+
+
+def _with_other_data(case: Case, dtype: str) -> Iterator[Case]:
+    """Yield the case with other data in the tensors of a type, and the answer left to the engine.
+
+    Tensors of fewer numbers than that are not changed, such as indices of floats.
+    """
+    for fill in (
+        _fills(DTYPES[dtype]) if any(spec.dtype.name == dtype for spec in case.inputs) else ()
+    ):
+        inputs = tuple(_filled(spec, fill, place, dtype) for place, spec in enumerate(case.inputs))
+        yield replace(case, inputs=inputs, expect=Computed(), empty="data are random")
+
+
+def _fills(dtype: DType) -> list[Fill]:
+    """Return the fills of which a type holds all values."""
+    if dtype.kind != "int":
+        return list(_OTHER_DATA.get(dtype.kind, ()))
+    least, greatest = limits(dtype)
+    return [
+        Fill("integers", ends, seed=1)
+        for ends in _OTHER_INTEGERS
+        if least <= ends[0] and ends[1] <= greatest
+    ]
+
+
+def _filled(spec: TensorSpec, fill: Fill, place: int, dtype: str) -> TensorSpec:
+    """Return a tensor with other data if it is of that type; each input has other ones."""
+    if spec.dtype.name != dtype:
+        return spec
+    return replace(spec, content=replace(fill, seed=fill.seed + 10 * place), put=())

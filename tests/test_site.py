@@ -25,6 +25,7 @@ from docs.site.markdown import code, escaped, folded, prose
 from opcheck import clauses, opset
 from opcheck.cli.group import COMMANDS, program
 from opcheck.model import Case, Rejected, Verdict
+from opcheck.situations import broadcasting
 from opcheck.suite import Selection, load, select
 from reports import results
 from reports.published import Published
@@ -80,7 +81,7 @@ def test_a_page_has_the_rulings_that_its_cases_meet(pages):
 def test_a_page_has_its_situations(pages):
     (row,) = re.findall(r"^\| broadcasting \| (\d+) of (\d+) \|", pages["Where"], re.MULTILINE)
     assert row[0] == row[1]
-    assert "more axes, axes of 0" in pages["Where"]
+    assert escaped(broadcasting.FAMILY.left_out) in pages["Where"]
     assert "## Situations" not in pages["Hardmax"]
 
 

@@ -37,7 +37,7 @@ _AGAIN = 50
 #: So many failures are kept for that.
 _KEPT = 2000
 #: The largest inputs on which mutants are tried, in bytes.
-_LARGEST = 1 << 20
+LARGEST = 1 << 20
 #: The largest inputs of a case that is kept, in bytes.
 _SMALL = 16 << 10
 #: An invalid model is accepted, with an answer that no mutant gives.
@@ -155,7 +155,7 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
     combined with faults, which take longest, are tried only if nothing else fits. No mutant is
     tried on inputs beyond 1 MiB. Mutants that raise are noted in `trials`. Raises NoTimeLeft.
     """
-    tried = mutants if evidence.nbytes <= _LARGEST else ()
+    tried = mutants if evidence.nbytes <= LARGEST else ()
     fitting = trials.fitting(tried, evidence)
     views = _views_to_try(evidence, trials)
     names = {mutant.name for mutant in fitting}

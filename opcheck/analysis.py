@@ -309,6 +309,20 @@ class Cause(NamedTuple):
         return str(replace(self.diagnosis, counts=_counts(self.results)))
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """What the backend answered when it was asked about the cause, a sentence each."""
+        if self.folded:
+            return ()
+        asked = (result.diagnoses[0].asked for result in self.results if result.diagnoses)
+        return next(filter(None, asked), ())
+
+    @property
+    def repeat(self) -> str:
+        """A command that shows the first of the failures; "" if that of its case does."""
+        first = self.results[0].diagnoses[:1]
+        return first[0].repeat if first and not self.folded else ""
+
+    @property
     def places(self) -> tuple[str, ...]:
         """The operators, and the dtype if there is but one."""
         ops = dict.fromkeys(str(result.op) for result in sorted(self.results, key=lambda r: r.op))

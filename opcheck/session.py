@@ -176,6 +176,11 @@ class Session:
         """The backends, once they are connected."""
         return [backend.info for backend in self.backends]
 
+    @property
+    def is_on_cluster(self) -> bool:
+        """True if the backends are on a cluster's workers."""
+        return self._cluster_address is not None
+
     def connect(self, cases: Sequence[Case] = ()) -> None:
         """Wait for the backends, and for the oracles of `cases`; raise all their errors as one."""
         # Backends that failed once stay unusable; wrong cases concern this call only.
@@ -341,6 +346,7 @@ class LiveRun:
             reproducible=request.require_reproducible,
             allowance=Allowance(UNLIMITED) if request.explain_fully else Allowance(),
             observe=self.observe,
+            asks_again=not session.is_on_cluster,
         )
         # Not a generator: judging begins now.
         results = session.iter_results(self._judging, self.recorder)
@@ -389,16 +395,20 @@ class LiveRun:
         )
         if stopped and has_all and code:
             meaning += "; interrupted before all causes were found"
-        elif self._judging.untried and code and not stopped:
-            meaning += f"; {self._untried()}"
+        elif code and not stopped:
+            meaning += "".join(f"; {limit}" for limit in self._limits_of_causes())
         ending = replace(ending, exit_code=int(code), meaning=meaning)
         return Run(self.header, records, ending), [revised[number] for number in sorted(revised)]
 
-    def _untried(self) -> str:
-        """Describe how many failures were not compared with every known mistake."""
+    def _limits_of_causes(self) -> Iterator[str]:
+        """Yield what likely causes do not rest on: mistakes not tried, backends not asked again."""
         count = self._judging.untried
-        failures = f"{count:,} failure{'' if count == 1 else 's'}"
-        return f"no time to compare {failures} with every known mistake (--explain full does)"
+        if count:
+            failures = f"{count:,} failure{'' if count == 1 else 's'}"
+            yield f"no time to compare {failures} with every known mistake (--explain full does)"
+        if self._judging.not_asked:
+            names = ", ".join(self._judging.not_asked)
+            yield f"not asked about its likely causes: {names} has answers to these cases only"
 
     def status(self, records: Records) -> tuple[Exit, str]:
         """Return the exit code that these results mean so far, and its meaning."""

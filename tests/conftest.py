@@ -30,7 +30,7 @@ from xdist.scheduler import LoadFileScheduling
 import opcheck
 from opcheck.cli.group import program
 from opcheck.model import Case
-from opcheck.suite.select import LEVELS
+from opcheck.suite.select import HUGE, LEVELS
 from tests.examples import load_profile
 from tests.shell import Workers
 from tests.wording import Wording, heading_of
@@ -247,6 +247,8 @@ def _suites_read_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     @cache
     def chosen(ops: frozenset[str], levels: frozenset[str]) -> tuple[Case, ...]:
         nonlocal is_whole
+        if levels == {HUGE}:  # which lie in files of their own
+            return tuple(some(ops, levels))
         if not (ops or is_whole):
             keep(_read_by_one(folder, lambda: read(frozenset(), frozenset(LEVELS))))
             is_whole = True

@@ -30,6 +30,8 @@ _ACCUMULATE = ("bfloat16", "float16", "stored")
 _FREE = ("cmd", "saved")
 #: Kinds whose addresses are code: case files, which may come from anybody, must not have it run.
 CODE = ("cmd", "onnx", "py")
+#: How options of built-in kinds begin that have libraries loaded: those of execution providers.
+_CODE_OPTIONS = ("ep_library", "ep.")
 #: What ends such a detail: a question mark and well-formed options without spaces, or nothing.
 _OPTION = r"[A-Za-z_][A-Za-z0-9_-]*=[^?&\s]*"
 _END = re.compile(rf"\?(?P<options>{_OPTION}(&{_OPTION})*|)\Z")
@@ -187,6 +189,8 @@ class Profile:
 def names_code(address: Address) -> bool:
     """Return True for an address that chooses code to run, and not just an installed backend."""
     if address.kind in CODE:
+        return True
+    if any(name.startswith(_CODE_OPTIONS) for name, _ in address.options):
         return True
     # What another package makes of a detail or an option is unknown: it may load a library.
     return address.kind not in built_in() and bool(address.detail or address.options)

@@ -9,28 +9,31 @@ import reprlib
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from sys import stderr
 from time import perf_counter
 from traceback import format_exception
-from typing import Literal, TypeAlias
+from typing import IO, Literal, TypeAlias
 
 import numpy as np
-from numpy import array as plain_copy, empty, generic, ndarray, str_
+from numpy import array as plain_copy, empty, generic, memmap, ndarray, str_
 from numpy.ma import MaskedArray
 
 from opcheck import dtypes
 from opcheck.backends.base import Backend, Defect, Prepared, ProcessDied, UnusableAnswer
 from opcheck.errors import BackendUnavailable, NotExpressible, NotSupported, WrongOperator
-from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question, Tensors
+from opcheck.model import Array, Declared, Foreign, Items, Outcome, Question, Task, Tensors
 from opcheck.model.question import (
     IN_TRACEBACK,
     TRACEBACK,
     Crashed,
+    DataFiles,
     Declined,
     NotRun,
     OutOfMemory,
     Produced,
     Raised,
+    TensorType,
 )
 
 Outputs: TypeAlias = tuple[Array | Foreign, ...]
@@ -38,6 +41,8 @@ Outputs: TypeAlias = tuple[Array | Foreign, ...]
 _MAX_OUTPUTS = 1000
 #: Errors of a backend may carry whole models; nobody reads past this.
 MAX_DETAIL = 2000
+#: Elements that are written to a file at a time.
+_PIECE = 1 << 24
 #: The last characters of a traceback that are printed.
 _MAX_TRACEBACK = 4000
 #: Errors that are no refusal of the data.
@@ -75,6 +80,7 @@ class Observed:
         again: The second answer to A.
         fed: The inputs of each run as they were afterwards.
         declared: The dtypes and shapes that the backend declared before the first run.
+        written: The dtypes and shapes of outputs that were written to a file, not to `first`.
         printed: The end of what was printed, if the backend has a process of its own.
         peak: The most bytes of memory its process ever had; 0 if that is not measured.
     """
@@ -88,6 +94,7 @@ class Observed:
     again: Outputs | None = None
     fed: tuple[tuple[Array, ...], ...] = ()
     declared: tuple[Declared, ...] = ()
+    written: tuple[Declared, ...] = ()
     printed: str = ""
     peak: int = 0
 
@@ -111,6 +118,9 @@ def execute(backend: Backend, question: Question, *, alone: bool = False) -> Obs
 
 def _run(backend: Backend, question: Question, seen: Observed) -> None:
     """Prepare the task, run it on A, on B and on A again, and note in `seen` what happens."""
+    if question.files:
+        _run_on_files(backend, question.task, question.files, seen)
+        return
     # Copied before the backend is asked: it is not to blame if memory runs out here.
     data = (question.inputs, question.second, question.inputs)
     first_data, second_data, third_data = (_copies(inputs) for inputs in data)
@@ -133,6 +143,45 @@ def _run(backend: Backend, question: Question, seen: Observed) -> None:
     seen.again = as_outputs(prepared.run([*third_data]))
     seen.seconds = perf_counter() - start
     seen.fed = (first_data, second_data, third_data)
+
+
+def _run_on_files(backend: Backend, task: Task, files: DataFiles, seen: Observed) -> None:
+    """Run the task once on data in a file, write its outputs to another, and note what happens."""
+    inputs = [
+        _mapped(files.inputs, start, tensor)
+        for start, tensor in zip(files.starts, task.inputs, strict=True)
+    ]
+    start = perf_counter()
+    seen.stage = "prepare"
+    prepared = backend.prepare(task)
+    seen.declared = _declared(prepared)
+    seen.stage = "run"
+    outputs = _held(prepared.run(inputs))
+    seen.seconds = perf_counter() - start
+    with Path(files.outputs).open("wb") as file:
+        seen.written = tuple(_written(file, value) for value in outputs)
+    seen.first = ()
+
+
+def _mapped(file: str, start: int, tensor: TensorType) -> Array:
+    """Return a tensor in a file, which takes no memory of the process and cannot be written to."""
+    if 0 in tensor.shape:
+        return empty(tensor.shape, tensor.dtype.numpy)
+    shape = tensor.shape or (1,)
+    array: Array = memmap(file, tensor.dtype.numpy, "r", start, shape).view(ndarray)
+    return array.reshape(tensor.shape)
+
+
+def _written(file: IO[bytes], value: object) -> Declared:
+    """Write an output to a file, and return its dtype and shape; raise UnusableAnswer."""
+    dtype = dtypes.of(value) if type(value) is ndarray else None
+    if dtype is None or not isinstance(value, ndarray):
+        raise UnusableAnswer(f"a huge output is {type(value).__name__}, not an array of numbers")
+    # Copied only where its elements do not lie in order.
+    flat = value.reshape(-1)
+    for start in range(0, flat.size, _PIECE):
+        file.write(flat[start : start + _PIECE].tobytes())
+    return Declared(dtype.name, tuple(map(int, value.shape)))
 
 
 def _copies(inputs: Tensors) -> tuple[Array, ...]:
@@ -294,6 +343,7 @@ def outcome(seen: Observed, question: Question) -> Outcome:
         once=seen.again is None,
         stale=has_other_data and is_as_first,
         declared=seen.declared,
+        written=seen.written,
     )
 
 

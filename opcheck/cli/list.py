@@ -14,6 +14,7 @@ import click
 from opcheck import interrupt
 from opcheck.cli import console, options, values
 from opcheck.cli.console import exit_with, note, print_records, stdout_console
+from opcheck.cli.levels import show_levels
 from opcheck.cli.options import CaseOptions, chosen_cases, format_option
 from opcheck.errors import Exit, OpcheckError, UsageError, did_you_mean, plural
 
@@ -171,12 +172,18 @@ class MutateOptions:
     mutants: tuple[str, ...]
     jobs: int | None
     cluster: str | None
+    levels: bool
     verbose: bool
 
 
 @click.command(name="mutate")
 @options.case_options
 @click.option("--mutant", "mutants", metavar="NAME", multiple=True, help="Only this mutant.")
+@click.option(
+    "--levels",
+    is_flag=True,
+    help="Show instead which rows of the cases level core lacks, and which it does not need.",
+)
 @options.processes_option
 @options.cluster_option
 @click.option(
@@ -200,16 +207,26 @@ def mutate(given: MutateOptions) -> None:
     opcheck mutate my.yaml -v                    my cases, with what kills each mutant
     opcheck mutate --op Mul -v                   and which survive in which situation
     opcheck mutate --op Hardmax --opset 13 --mutant last_of_ties
+    opcheck mutate --levels --op Sign,Abs        what of their cases belongs in level core
 
-    Exit codes: 0 no mutant survives, 1 some survive, or are argued to be harmless and are not, 2
-    wrong usage or case file, 4 the cluster could not be used or a process died, 5 opcheck's engine
-    has no operator of these cases.
+    With --levels, each mutant is tried on each case of every level. Core should see 99 % of the
+    mutants that some level sees, and show every sentence, situation and known defect that cases
+    show, by as little counted work as possible. A row of several operators is weighed by those
+    that are selected.
+
+    Exit codes: 0 no mutant survives, or core is as proposed, 1 some survive, or are argued to be
+    harmless and are not, or rows should move, 2 wrong usage or case file, 4 the cluster could not
+    be used or a process died, 5 opcheck's engine has no operator of these cases.
     """
     from opcheck.execution import conditioned, mutate as work
     from opcheck.model import Fate, Power
     from opcheck.report import listing
     from opcheck.report.conditioned import show_conditioned
 
+    if given.levels:
+        if given.mutants or given.cluster is not None:
+            raise UsageError("--levels goes with neither --mutant nor --cluster")
+        show_levels(given.cases, given.jobs, verbose=given.verbose)
     cases, description = chosen_cases(given.cases.paths, given.cases.selection)
     _note_cases_left_out(cases)
     _check_mutants(given.mutants, cases)

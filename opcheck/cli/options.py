@@ -75,7 +75,7 @@ SECONDS = Amount("number of seconds", "s", min=0, min_open=True)
 SHARE = Amount("share", "%", in_one=100, min=0, max=10)
 COUNT = click.IntRange(min=1)
 PATH = click.Path(path_type=Path)
-_LEVEL = click.Choice(["smoke", "core", "deep"], case_sensitive=False)
+_LEVEL = click.Choice(["smoke", "core", "deep", "huge"], case_sensitive=False)
 #: A size has at most so many digits, which fit into 64 bits.
 _MAX_DIGITS = 18
 #: The most files that a message names.

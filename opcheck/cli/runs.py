@@ -323,8 +323,19 @@ def _check_run_options(given: RunOptions) -> None:
         raise UsageError("--update-known needs the whole run: leave -x and --max-fail out")
     if given.durations and given.format == "json":
         raise UsageError("--durations is for pretty output; JSON has the seconds of each case")
+    if given.cases.selection.level == "huge":
+        _check_huge_run(given)
     if given.save_outputs and given.cluster:
         raise UsageError("--save-outputs is for runs on this machine: leave --cluster out")
+
+
+def _check_huge_run(given: RunOptions) -> None:
+    """Raise UsageError for a run of level huge that takes more than one process of a backend."""
+    if len(given.backends.addresses) != 1 or given.jobs > 1 or given.cluster:
+        hint = "name one with -b, without -j and --cluster: each would need gigabytes"
+        raise UsageError("--level huge is for one backend in one process", hint)
+    if given.save_outputs:
+        raise UsageError("--level huge saves no outputs: leave --save-outputs out")
 
 
 def _judge_and_report(

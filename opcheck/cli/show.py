@@ -1,7 +1,8 @@
 """`opcheck show`: one case with its text, model, data and right answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from opcheck.cli import options, values
 from opcheck.cli.console import note, stdout_console
 from opcheck.cli.options import chosen_cases
 from opcheck.errors import UsageError, few
+
+if TYPE_CHECKING:
+    from opcheck.model import Case
 
 #: The most cases that a pattern may mean.
 _MOST = 20
@@ -50,10 +54,16 @@ def show_cases(given: ShowOptions) -> None:
     """Print the cases that are meant; raise UsageError for none, or for too many."""
     from opcheck.execution.show import shown
     from opcheck.report import shown as report
-    from opcheck.suite import Selection
+    from opcheck.suite import Selection, load, select
     from opcheck.suite.entries import written_case
+    from opcheck.suite.select import HUGE
 
-    cases, _ = chosen_cases(given.paths, Selection(ids=(given.case,)), given.dims)
+    selection = Selection(ids=(given.case,))
+    cases: tuple[Case, ...] = ()
+    if not given.paths:
+        cases = select(load(levels=(HUGE,)), replace(selection, level=HUGE))
+    if not cases:
+        cases, _ = chosen_cases(given.paths, selection, given.dims)
     if len(cases) > _MOST:
         names = few([case.id for case in cases], 3)
         raise UsageError(f"{len(cases):,} cases are {given.case!r}: {names}", "name one of them")

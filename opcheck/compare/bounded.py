@@ -395,7 +395,7 @@ def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
 
 
 def _several_integers(y: Floats, room: Room) -> Mask:
-    """Mask integers and booleans for which more than one number is right.
+    """Mask integers and booleans for which more than one number is right, but for lost ones.
 
     `room.admitted` may list them, along a last axis.
     """

@@ -97,7 +97,8 @@ def stepped(array: Array, steps: int) -> Array:
 def same(a: Array, b: Array) -> Mask:
     """Mask the elements of two arrays of one dtype that are equal; they broadcast.
 
-    NaN equals NaN of either sign. In floating dtypes of 16 bits or more the signs of zeros count.
+    NaN equals NaN of either sign, and so do complex numbers with NaN in any part. In floating
+    dtypes of 16 bits or more the signs of zeros count.
     """
     equal = a == b
     dtype = of(a)
@@ -190,7 +191,8 @@ class Want:
 class Findings:
     """Wrong elements of an output, collected piece by piece.
 
-    `used`: largest share. `steps`: largest ULP distance, None for integers. `unjudged`: how many.
+    `used`: largest share. `steps`: largest ULP distance, None for dtypes without ULP. `unjudged`:
+    how many.
     """
 
     size: int
@@ -246,8 +248,9 @@ class ElementTolerance(NamedTuple):
 
         A share is the error as a part of the allowed one, above 1 for a wrong element: 0 for a
         right answer, an infinity where no error is allowed. NaN is right for NaN alone, an infinity
-        for the same one; NaN, infinities and numbers outside of the operator's range are wrong for
-        a finite number. `wanted` may be float64 for a floating dtype, and is rounded to it once.
+        for the same one; NaN, infinities and numbers outside of the operator's range, which complex
+        ones do not have, are wrong for a finite number. `wanted` may be float64 for a floating
+        dtype, and is rounded to it once.
         The distance is `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64
         that an integer or boolean dtype lacks.
         """
@@ -360,8 +363,9 @@ class ElementTolerance(NamedTuple):
         """Return the shares of numbers without ULP, which are complex or have 8 bits or fewer.
 
         Right are equal ones, and those with NaN in the same parts; under an rtol and an atol also
-        NaN for NaN, and finite numbers within them. Others have infinite shares, under a tolerance
-        in ULP all that differ. Zeros of another sign are wrong if signed zeros count.
+        NaN for NaN, and finite numbers within them, not outside of the operator's range if they are
+        real. Others have infinite shares, under a tolerance in ULP all that differ. Zeros of
+        another sign are wrong if signed zeros count.
         """
         exact, actual = (part.astype(np.complex128) for part in (reference, got))
         with np.errstate(invalid="ignore", over="ignore"):
@@ -370,6 +374,8 @@ class ElementTolerance(NamedTuple):
         finite = np.isfinite(exact) & np.isfinite(actual)
         shares = ratio(error, allowed, (error <= allowed) & finite & (self.tolerance.ulp is None))
         shares[~finite] = np.inf
+        if self.dtype.kind != "complex":
+            shares[outside(actual.real, self.low, self.high)] = np.inf
         lenient = bool(self.tolerance.rtol or self.tolerance.atol)
         shares[(exact == actual) | (lenient & np.isnan(exact) & np.isnan(actual))] = 0.0
         exact_parts = parts(exact)

@@ -287,8 +287,9 @@ def range_end(high: float | None, dtype: DType) -> float | None:
 def _exact_in(dtype: DType, values: Array) -> Array:
     """Return `values` in `dtype` unless that is floating; then they are returned as they are.
 
-    Raises ValueError if it cannot hold them exactly, or for values of another kind: only floating
-    ones may stand for other real dtypes. Minifloats and complex numbers are rounded.
+    Floating values are rounded to minifloats, complex ones to complex dtypes. Raises ValueError for
+    others that it does not hold exactly, such as NaN of another minifloat dtype, and for values of
+    another kind: only floating ones may stand for other real dtypes.
     """
     stated = of(values)
     from_float = stated and stated.kind == "float" and dtype.kind not in ("string", "complex")
@@ -449,6 +450,10 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif spread and spread.remark:
         problem = "precision"
         remark = spread.remark
+    elif not want.whole and tier.name != want.expected.tiers(())[0].name:
+        # A narrower arithmetic that is declared: errors scatter as it explains.
+        problem = None
+        remark = ""
     else:
         if not want.whole:
             spread = _spread(want, got, dtype)

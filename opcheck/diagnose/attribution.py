@@ -7,21 +7,16 @@ facts that their cases share and others do not, which `rules` finds.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from opcheck import interrupt
 from opcheck.analysis import RAISED, UNJUDGED, WAYS
+from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
-from opcheck.diagnose.rules import (
-    FEWEST,
-    Condition,
-    Feature,
-    features,
-    invalid,
-    necessary,
-    rule,
-)
+from opcheck.diagnose.asking import Ask, Candidate, Inquiry
+from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, invalid, necessary, rule
 from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
@@ -135,19 +130,24 @@ def attribute_causes(
     results: Sequence[DiagnosedResult],
     suspects: Suspects,
     searched: Callable[[], None] = _count_nothing,
+    ask: Ask | None = None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
     """Return the final diagnoses of each case that is to be explained, its cause first.
 
-    Calls `searched` twice for each of them. Unrecognized failures that were not compared with
-    every mutant, for want of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user
-    interrupts it.
+    Calls `searched` twice for each of them. Conditions are told apart by what `ask` returns for
+    changed cases; None for a backend that cannot be asked. Unrecognized failures that were not
+    compared with every mutant, for want of time, are in `suspects.untried`. Raises
+    KeyboardInterrupt if the user interrupts it.
     """
     with suspects.allowance.searching():
-        return _attributed(results, suspects, searched)
+        return _attributed(results, suspects, searched, ask)
 
 
 def _attributed(
-    results: Sequence[DiagnosedResult], suspects: Suspects, searched: Callable[[], None]
+    results: Sequence[DiagnosedResult],
+    suspects: Suspects,
+    searched: Callable[[], None],
+    ask: Ask | None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
     """Return the diagnoses of each case to be explained, within the allowance of `suspects`.
 
@@ -160,7 +160,7 @@ def _attributed(
         by_operator[result.case.op.domain, result.case.op.name].append(result)
     exceptions = _exceptions(judged)
     operators = [
-        _OperatorFailures(of_operator, suspects, exceptions, searched)
+        _OperatorFailures(of_operator, suspects, exceptions, searched, ask)
         for of_operator in by_operator.values()
         if any(one.unexplained for one in of_operator)
     ]
@@ -198,7 +198,7 @@ class _OperatorFailures:
     """The results of one operator, whose failures get their causes in several turns.
 
     `exceptions` are the words for messages of exceptions; `searched` is called twice for each
-    failure that is to be explained.
+    failure that is to be explained. `ask` asks about changed cases, if the backend can be asked.
     """
 
     def __init__(
@@ -207,9 +207,11 @@ class _OperatorFailures:
         suspects: Suspects,
         exceptions: Mapping[str, str],
         searched: Callable[[], None],
+        ask: Ask | None = None,
     ) -> None:
         self.suspects = suspects
         self.searched = searched
+        self._ask = ask
         self.exceptions = exceptions
         self.results = results
         also_accepted = [result.accepted for result in results if result.accepted]
@@ -218,10 +220,10 @@ class _OperatorFailures:
         answered = [result.subject for result in results if result.record.failure not in unanswered]
         for case in (*also_accepted, *answered):
             suspects.accepted(case)
-        #: Cases of the results, then others accepted; by identity, for ids of twins are not unique.
-        self.cases = [*(result.subject for result in results), *also_accepted]
-        self.numbers = {id(case): number for number, case in enumerate(self.cases)}
-        self.also_accepted = self._bits(also_accepted)
+        #: Cases of the results, then others accepted; later also those that are asked about.
+        self.facts = CaseFacts([*(result.subject for result in results), *also_accepted])
+        self.inquiry = Inquiry(self.facts)
+        self.also_accepted = self.facts.bits(also_accepted)
         self.cells = dict.fromkeys(cell_of(result.case) for result in results)
         self.failing = [
             result for result in results if result.unexplained and result.record.failure
@@ -262,22 +264,6 @@ class _OperatorFailures:
                 names.append(name)
         return names
 
-    @cached_property
-    def features(self) -> list[Feature]:
-        """The facts that distinguish the cases."""
-        return features(self.cases)
-
-    @cached_property
-    def questions(self) -> list[tuple[object, ...]]:
-        """A key for the question of each case, whatever its type and opset.
-
-        The keys are in the order of `cases`.
-        """
-        return [
-            (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
-            for case in self.cases
-        ]
-
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the diagnoses of each failing case: its cause, then other mutants that fit.
 
@@ -293,6 +279,7 @@ class _OperatorFailures:
         self._choose_contradictions(by_failure.get("unstable", []))
         # 2. One mutant for one message; a rule only if the messages distinguish causes.
         for (failure, _), group in by_message.items():
+            self._ask_about_refusals(group)
             self._cover(group, standing, with_rules=failure in _WITH_MESSAGE)
         # 3. Mutants that explain other failures, also in pairs.
         self._try_chosen_mutants()
@@ -367,13 +354,17 @@ class _OperatorFailures:
             best, explained = self._best_mutant(left, standing)
             rule = None
             if with_rules and len(explained) < len(left):
+                self._ask_about(left, group)
                 rule = self._rule(left, group)
             if rule and len(rule[1]) > len(explained):
                 diagnosis, by_rule = rule
                 self._choose(diagnosis, by_rule)
             elif explained:
                 mutant = self.fitting[explained[0].case.id][best]
-                self._choose_mutant(as_diagnosis(mutant), explained)
+                diagnosis = as_diagnosis(mutant)
+                bases = self.facts.bits(result.subject for result in explained)
+                diagnosis = replace(diagnosis, asked=self.inquiry.cures(bases))
+                self._choose_mutant(diagnosis, explained)
             else:
                 return
 
@@ -425,7 +416,9 @@ class _OperatorFailures:
 
         best = max(places, key=weight, default="")
         explained = [result for result in left if best in self.uncontradicted[result.case.id]]
-        questions = {self.questions[self.numbers[id(result.subject)]] for result in explained}
+        questions = {
+            self.facts.questions[self.facts.number(result.subject)] for result in explained
+        }
         # An exception says more than a mutant that may fit it by chance.
         is_raised = bool(explained) and explained[0].record.failure == "raised"
         if is_raised and len(explained) < FEWEST:
@@ -478,16 +471,19 @@ class _OperatorFailures:
         exact = self._condition(left, others, group)
         if common or (exact and len(self._under(exact, left)) == len(left)):
             return
+        self._ask_about(left, group)
+        failing = self.facts.bits(result.subject for result in left)
         condition = necessary(
-            self.features,
-            failing=self._bits(result.subject for result in left),
-            others=others,
-            alike=self._bits(result.subject for result in group),
-            questions=self.questions,
+            self.inquiry.unrefuted(failing),
+            failing=failing | self.inquiry.failing(failing),
+            others=self._others(left, group),
+            alike=self.facts.bits(result.subject for result in group),
+            questions=self.facts.questions,
+            asked=self.inquiry.asked,
         )
         if condition:
             way = self._way(left, self._shared_message(group))
-            self._choose(Diagnosis(None, f"{way}{_where(condition)}", condition.counts), left)
+            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
 
     def _shared_message(self, group: Sequence[DiagnosedResult]) -> str:
         """Return the message that all of a group have, "" where they differ."""
@@ -500,10 +496,12 @@ class _OperatorFailures:
             return 0
         failure = left[0].record.failure
         message = self._shared_message(group)
-        others = self._bits(
+        others = self.facts.bits(
             result.subject for result in self.results if result.rules_out(failure, message)
         )
-        return others | self.also_accepted if failure in _WITHOUT_VALUES else others
+        if failure in _WITHOUT_VALUES:
+            others |= self.also_accepted
+        return others | self.inquiry.passing
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
@@ -536,7 +534,7 @@ class _OperatorFailures:
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
                 return
-            condition = self._condition(results, self._bits(contradicting), results, few=False)
+            condition = self._condition(results, self.facts.bits(contradicting), results, few=False)
             if condition:
                 text = as_diagnosis(mutant).text
                 # Without a condition, all of its kind failed alike.
@@ -578,7 +576,7 @@ class _OperatorFailures:
         if not self._is_typical(explained, left, others, group):
             return None
         text = f"{self._way(explained, message)}{_where(condition)}"
-        return Diagnosis(None, text, condition.counts), explained
+        return self._diagnosis(None, text, condition), explained
 
     def _is_typical(
         self,
@@ -646,28 +644,81 @@ class _OperatorFailures:
         kernels branch on may rest on few different questions. None if fewer than three of those
         left meet any.
         """
+        failing = self.facts.bits(result.subject for result in left)
         return rule(
-            self.features,
-            failing=self._bits(result.subject for result in left),
+            self.inquiry.unrefuted(failing),
+            failing=failing | self.inquiry.failing(failing),
             others=others,
-            alike=self._bits(result.subject for result in group),
-            questions=self.questions,
+            alike=self.facts.bits(result.subject for result in group),
+            questions=self.facts.questions,
             few=few,
+            asked=self.inquiry.asked,
         )
 
-    def _bits(self, cases: Iterable[Case]) -> int:
-        """Return a set of cases as an integer: bit n is set for the n-th of `self.cases`.
+    def _diagnosis(self, mistake: str | None, text: str, condition: Condition) -> Diagnosis:
+        """Return the diagnosis of what happens under a condition, with the answers about it."""
+        return Diagnosis(mistake, text, condition.counts, asked=self.inquiry.shown(condition))
 
-        Raises KeyError for a case that is not among them.
+    def _ask_about(self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]) -> None:
+        """Ask the backend what tells possible conditions of the failures left of a group apart.
+
+        The answers are kept in `inquiry`. Nothing is asked if no case comes out otherwise, if the
+        backend cannot be asked, or without time.
         """
-        return sum(1 << number for number in {self.numbers[id(case)] for case in cases})
+        others = self._others(left, group)
+        most = asking.most_questions(left[0].record.failure) if left and others else 0
+        if self._ask is None or not most:
+            return
+        by_number = {self.facts.number(result.subject): result for result in left}
+
+        def fails_alike(candidate: Candidate) -> bool | None:
+            return self._fails_alike(by_number[candidate.base], candidate.flip.case)
+
+        failing = self.facts.bits(result.subject for result in left)
+        with suppress(NoTimeLeft):
+            self.inquiry.ask(failing, others, most, fails_alike)
+
+    def _ask_about_refusals(self, group: Sequence[DiagnosedResult]) -> None:
+        """Ask what tells mistakes of refusing apart that may be why a group raises.
+
+        An exception has no values, so that each mistake that refuses these cases fits it. Those
+        that refuse a changed case that passes are contradicted, in `uncontradicted`.
+        """
+        left = self._without_cause(group)
+        may_be_refused = [result for result in left if self.uncontradicted[result.case.id]]
+        if group[0].record.failure != "raised" or not may_be_refused:
+            return
+        before = len(self.inquiry.answers)
+        self._ask_about(left, group)
+        if len(self.inquiry.answers) > before:
+            for result in may_be_refused:
+                self.uncontradicted[result.case.id] = self._uncontradicted(result)
+
+    def _fails_alike(self, failing: DiagnosedResult, case: Case) -> bool | None:
+        """Return True if a changed case fails as the failing one does, False if it passes.
+
+        None if it comes out otherwise, or is not decided. Raises NoTimeLeft.
+        """
+        assert self._ask
+        self.suspects.allowance.check()
+        interrupt.safe_place()
+        result = self._ask(case)
+        if result is None:
+            return None
+        if result.verdict is Verdict.PASS:
+            self.suspects.passed(case)
+            return False
+        fields = {name: getattr(result, name) for name in ("verdict", "failure", "reason")}
+        again = DiagnosedResult(case, replace(failing.record, **fields), unexplained=False)
+        way = (failing.record.failure, failing.message)
+        return True if (again.record.failure, again.message) == way else None
 
     def _under(
         self, condition: Condition, results: Iterable[DiagnosedResult]
     ) -> list[DiagnosedResult]:
         """Return the results for which a condition holds."""
         return [
-            result for result in results if condition.holds >> self.numbers[id(result.subject)] & 1
+            result for result in results if condition.holds >> self.facts.number(result.subject) & 1
         ]
 
 

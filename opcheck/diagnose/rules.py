@@ -5,6 +5,7 @@ A rule holds for failing cases and for no others. Sets of cases are integers: bi
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opcheck.analysis import without_numbers
+from opcheck.diagnose.flips import WEIGHTED
 from opcheck.model import Case
 from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
@@ -21,6 +23,9 @@ from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 FEWEST = 3
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
+#: So many exact conditions are told apart by asking, and so many that only hold for all failures.
+_CONTENDERS = 12
+_NECESSARY = 4
 #: Each additional fact must explain so many times more.
 _WORTH_OF_A_FACT = 1.25
 #: The largest probability that a rule arises by chance.
@@ -31,6 +36,8 @@ _SHORT_LOOP = 1
 _NOT_SPATIAL = 2
 #: So many inputs are compared in pairs.
 _PAIRED = 3
+#: Integers beyond these powers of 2 are not all in float32, int32 and float64.
+_BITS = (24, 31, 53)
 #: The range of integers of 32 bits.
 _INT32 = range(-(1 << 31), 1 << 31)
 #: A fact in words, its rank, and the number if it is a size.
@@ -68,6 +75,7 @@ def features(cases: Sequence[Case]) -> list[Feature]:
             *_of_inputs(case),
             *_of_pairs(case),
             *_of_values(case),
+            *_of_kernel(case),
             *_of_outputs(case),
         ]
         for text, rank, size in facts:
@@ -190,22 +198,31 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
     """Yield facts about an input of integers, or of indices in another type, with their ranks."""
+    values = _integers(spec)
+    if any(value < 0 for value in values):
+        yield "has a negative value", PLAIN
+    for bits in _BITS:
+        if any(abs(value) > 1 << bits for value in values):
+            yield f"has a value beyond 2^{bits}", PLAIN
+    if len(values) > 1:
+        yield "has unequal values", VALUE
+
+
+def _integers(spec: TensorSpec) -> set[int]:
+    """Return the integers that an input states, or the ends of what is drawn; empty for others."""
     content = spec.content
     if spec.dtype.kind != "int" and spec.name != "indices":
-        return
+        return set()
     if isinstance(content, Given):
         values = {*content.values.ravel().tolist()}
     elif isinstance(content, Fill) and content.kind in ("integers", "choice"):
         values = {*content.args}  # the ends of what is drawn, or all of it
     else:
-        return
+        return set()
     values.update(put.value for put in spec.put)
     if not all(isinstance(value, int | float) and value % 1 == 0 for value in values):
-        return
-    if any(value < 0 for value in values):
-        yield "has a negative value", PLAIN
-    if len(values) > 1:
-        yield "has unequal values", VALUE
+        return set()
+    return values
 
 
 def _of_pairs(case: Case) -> Iterator[_Fact]:
@@ -246,11 +263,31 @@ def _of_values(case: Case) -> Iterator[_Fact]:
                 yield f"the largest of `{name}`", LIMIT, max(integers)
         elif integers:
             yield f"`{name}`", VALUE, integers[0]
-        half = len(integers) // 2
-        if name == "pads" and integers[:half] != integers[half:]:
-            yield "`pads` differ at the ends of an axis", VALUE, None
+        if name == "pads":
+            yield from _of_pads(integers)
         if case.inputs and name.lower() in ("axis", "axes"):
             yield from _of_axes(name, integers, case.inputs[0].shape)
+
+
+def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
+    """Yield facts about the pads at the beginning of each axis, and then at the end of each."""
+    half = len(pads) // 2
+    pairs = [*zip(pads[:half], pads[half:], strict=False)]
+    if any(begin != end for begin, end in pairs):
+        yield "`pads` differ at the ends of an axis", VALUE, None
+    if any(begin < end for begin, end in pairs):
+        yield "`pads` are larger at the end of an axis", VALUE, None
+    if any(begin > end for begin, end in pairs):
+        yield "`pads` are larger at the beginning of an axis", VALUE, None
+
+
+def _of_kernel(case: Case) -> Iterator[_Fact]:
+    """Yield facts about the size of a window along the spatial axes, stated or that of weights."""
+    kernel = case.attrs.get("kernel_shape")
+    if kernel is None and case.op.name in WEIGHTED and len(case.inputs) > 1:
+        kernel = case.inputs[1].shape[_NOT_SPATIAL:]
+    if isinstance(kernel, tuple) and kernel and len({*kernel}) == 1:
+        yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
 def _of_value(value: Any) -> Iterator[tuple[str, int]]:
@@ -298,15 +335,62 @@ def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_
         yield f"the number of elements {where} `{name}`", LIMIT, prod(part)
 
 
+class CaseFacts:
+    """Cases of one operator, numbered, and the features that distinguish them."""
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        #: By identity: ids of legal twins are not unique.
+        self._numbers: dict[int, int] = {}
+        self.cases: list[Case] = []
+        self.add(cases)
+
+    def add(self, cases: Iterable[Case]) -> list[int]:
+        """Add cases, and return their numbers."""
+        first = len(self.cases)
+        self.cases = [*self.cases, *cases]
+        self._numbers = {id(case): number for number, case in enumerate(self.cases)}
+        self.__dict__.pop("features", None)
+        self.__dict__.pop("questions", None)
+        return [*range(first, len(self.cases))]
+
+    def number(self, case: Case) -> int:
+        """Return the number of a case; raises KeyError for one that is not among them."""
+        return self._numbers[id(case)]
+
+    def bits(self, cases: Iterable[Case]) -> int:
+        """Return a set of cases as an integer: bit n is set for the n-th.
+
+        Raises KeyError for a case that is not among them.
+        """
+        return sum(1 << number for number in set(map(self.number, cases)))
+
+    @cached_property
+    def features(self) -> list[Feature]:
+        """The facts that distinguish the cases."""
+        return features(self.cases)
+
+    @cached_property
+    def questions(self) -> list[tuple[object, ...]]:
+        """A key for the question of each case, whatever its type and opset, in their order."""
+        return [
+            (case.name, case.row, *map(str, case.attrs.items()), *(i.shape for i in case.inputs))
+            for case in self.cases
+        ]
+
+
 Terms: TypeAlias = tuple[Feature, ...]
 
 
 class Condition(NamedTuple):
-    """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`."""
+    """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`.
+
+    `holds` are failures and others; `everywhere` has all cases for which it holds, judged or not.
+    """
 
     text: str
     holds: int
     counts: tuple[int, int, int, int]
+    everywhere: int
 
 
 def rule(
@@ -317,6 +401,7 @@ def rule(
     questions: Sequence[Hashable],
     *,
     few: bool = True,
+    asked: int = 0,
 ) -> Condition | None:
     """Return the condition that holds for the most `failing` cases and none of the `others`.
 
@@ -324,8 +409,9 @@ def rule(
     tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
     facts that kernels branch on may rest on few of them if `few` is True. Without `others`, the
     condition has no fact. None if fewer than three failing cases meet any, or if each may arise by
-    chance.
+    chance. Those that were `asked` besides the run are evidence, but are not counted.
     """
+    own = failing & ~asked
     candidates: list[Terms] = []
     if others:
         versions = [
@@ -338,19 +424,21 @@ def rule(
                 others=_holds(version, others),
                 questions=questions,
                 few=few,
+                asked=asked,
             )
             if terms is not None:
                 candidates.append((*terms, *version))
     else:
         candidates.append(())
-    best = _weightiest(candidates, failing)
+    best = _weightiest(candidates, own)
     if best is None or _holds(best, failing).bit_count() < FEWEST:
         return None
     holds = _holds(best, alike | others)
     here = (holds & alike).bit_count()
     elsewhere = (alike & ~holds).bit_count()
-    counts = (here, here, elsewhere, elsewhere + others.bit_count())
-    return Condition(" and ".join(feature.text for feature in best), holds, counts)
+    counts = (here, here, elsewhere, elsewhere + (others & ~asked).bit_count())
+    every = _holds(best, ~0)
+    return Condition(" and ".join(feature.text for feature in best), holds, counts, every)
 
 
 def necessary(
@@ -359,19 +447,17 @@ def necessary(
     others: int,
     alike: int,
     questions: Sequence[Hashable],
+    *,
+    asked: int = 0,
 ) -> Condition | None:
     """Return the property that all `failing` cases have and the fewest `others`, None for none.
 
     Cases are bits; all that are `alike` fail in this way. It is no size, and the others that have
-    it are fewer than the failures. None, too, if it may be there by chance.
+    it are fewer than the failures. None, too, if it may be there by chance. Those that were `asked`
+    besides the run are evidence, but are not counted.
     """
     tried = [feature for feature in features if feature.rank < LIMIT]
-    candidates = [
-        feature
-        for feature in tried
-        if not failing & ~feature.holds
-        and (feature.holds & others).bit_count() < failing.bit_count()
-    ]
+    candidates = _of_all(tried, failing, others, asked)
 
     def order(feature: Feature) -> tuple[int, int]:
         return (feature.holds & others).bit_count(), feature.rank
@@ -380,10 +466,50 @@ def necessary(
         if not _is_everywhere(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
+            such = (holds & ~asked).bit_count()
             elsewhere = (alike & ~holds).bit_count()
-            beside = elsewhere + (others & ~holds).bit_count()
-            return Condition(feature.text, holds, (here, holds.bit_count(), elsewhere, beside))
+            beside = elsewhere + (others & ~holds & ~asked).bit_count()
+            counts = (here, such, elsewhere, beside)
+            return Condition(feature.text, holds, counts, feature.holds)
     return None
+
+
+def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
+    """Return the features of all `failing` cases that fewer of the `others` have, but for `asked`.
+
+    All are bits of cases.
+    """
+    failures = (failing & ~asked).bit_count()
+    return [
+        feature
+        for feature in features
+        if not failing & ~feature.holds and (feature.holds & others & ~asked).bit_count() < failures
+    ]
+
+
+def contenders(features: Sequence[Feature], failing: int, others: int, asked: int) -> list[Terms]:
+    """Return conditions that may be why cases fail, the best first: some ten, to be told apart.
+
+    They hold for half as many `failing` cases as the best or more, and for none of the `others`; or
+    for all that fail, and fewer others. All are bits of cases. Those `asked` besides the run count
+    as the others do, but in the latter.
+    """
+    several = [
+        feature
+        for feature in features
+        if 2 * (feature.holds & failing & ~asked).bit_count() >= (failing & ~asked).bit_count()
+    ]
+    exact = [*_consistent(several, failing, others, asked)]
+    own = failing & ~asked
+    least = _weight(exact[0], own) / 2 if exact else 0.0
+    exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
+
+    def order(feature: Feature) -> tuple[int, int]:
+        return (feature.holds & others).bit_count(), feature.rank
+
+    plain = [feature for feature in several if feature.rank < LIMIT]
+    of_all = sorted(_of_all(plain, failing, others, asked), key=order)
+    return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 
 def _is_everywhere(
@@ -408,10 +534,12 @@ def _best_terms(
     others: int,
     questions: Sequence[Hashable],
     few: bool,
+    asked: int,
 ) -> Terms | None:
     """Return the facts, one or two, that explain the most of `failing` and none of the `others`.
 
-    None if no fact does so for three cases or more, or if each such rule may arise by chance.
+    Cases that were `asked` besides the run decide only between equal ones. None if no fact does so
+    for three cases or more, or if each such rule may arise by chance.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -420,7 +548,7 @@ def _best_terms(
     tried = [
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
-    for terms in _consistent(tried, failing, others):
+    for terms in _consistent(tried, failing, others, asked):
         # Facts that kernels branch on need few cases.
         if few and all(term.rank == PLAIN for term in terms):
             return terms
@@ -456,11 +584,15 @@ def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
     return best
 
 
-def _consistent(features: Sequence[Feature], failing: int, others: int) -> Iterable[Terms]:
+def _consistent(
+    features: Sequence[Feature], failing: int, others: int, asked: int
+) -> Iterable[Terms]:
     """Return single features and pairs that hold for no `others`, by how much they explain.
 
-    In a pair, a limit on a size must hold for all failing cases.
+    In a pair, a limit on a size must hold for all failing cases. Of equal ones, those come first
+    that explain more of the cases `asked` besides the run.
     """
+    own = failing & ~asked
     # In a pair, a limit must hold for all failures; a fact that is enough needs no other.
     useful = [
         feature
@@ -470,10 +602,13 @@ def _consistent(features: Sequence[Feature], failing: int, others: int) -> Itera
     singles: list[Terms] = [(feature,) for feature in features]
     pairs = combinations((feature for feature in useful if feature.holds & others), 2)
 
-    def order(terms: Terms) -> tuple[float, int]:
-        return -_weight(terms, failing), sum(term.rank for term in terms)
+    def order(terms: Terms) -> tuple[float, int, int]:
+        explained = _holds(terms, failing & asked).bit_count()
+        return -_weight(terms, own), -explained, sum(term.rank for term in terms)
 
-    consistent = [terms for terms in (*singles, *pairs) if not _holds(terms, others)]
+    consistent = [
+        terms for terms in (*singles, *pairs) if not _holds(terms, others) and _holds(terms, own)
+    ]
     return sorted(consistent, key=order)
 
 

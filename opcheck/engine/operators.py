@@ -82,6 +82,7 @@ class OwnMutant(NamedTuple):
         since: The version that it is of.
         only: The dtypes in which it is wrong; None for all.
         of_validity: It is wrong about invalid nodes alone.
+        is_asked: Suites are asked about it; else it only names causes of failures.
     """
 
     name: str
@@ -90,6 +91,7 @@ class OwnMutant(NamedTuple):
     since: int
     only: Sequence[str] | None
     of_validity: bool
+    is_asked: bool = True
 
 
 @dataclass(eq=False)
@@ -221,12 +223,14 @@ class Operator:
         name: str = "",
         only: Sequence[str] | None = None,
         of_validity: bool = False,
+        is_asked: bool = True,
     ) -> Callable[[Declared], Declared]:
         """Declare a wrong formulation that somebody could ship; `text` fits after "likely cause:".
 
         versions: by default all that have a formula; build: see `formula`. `only`: the dtypes in
-        which it is wrong. `of_validity`: it is wrong about invalid nodes alone. It replaces a
-        general mutant of the same name, by default the function's.
+        which it is wrong. `of_validity`: it is wrong about invalid nodes alone. Unless it
+        `is_asked` of suites, it only names causes of failures. It replaces a general mutant of the
+        same name, by default the function's.
 
         Raises WrongOperator for a decorator without parentheses, an unknown dtype, a version that
         is unknown or has a mutant of this name, and parameters that contradict the schema.
@@ -241,7 +245,7 @@ class Operator:
             mutant_name = name or named.__name__
             declared = [mutant.since for mutant in self.mutants if mutant.name == mutant_name]
             for since, formula in self._by_version(function, versions, build, declared):
-                mutant = OwnMutant(mutant_name, text, formula, since, only, of_validity)
+                mutant = OwnMutant(mutant_name, text, formula, since, only, of_validity, is_asked)
                 self.mutants.append(mutant)
             return function
 

@@ -34,7 +34,7 @@ from opcheck.execution.mutate import (
     with_present_names,
 )
 from opcheck.grouping import group_by
-from opcheck.model import Array, Case, Cell, Computed, Fill, TensorSpec
+from opcheck.model import Array, Case, Cell, Computed, Fill, MutantId, TensorSpec
 from opcheck.model.conditions import ConditionedMutant
 from opcheck.situations import FAMILIES, by_family
 from opcheck.situations.family import Family
@@ -78,6 +78,31 @@ def conditioned_mutants(
     Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
     """
     return (spread or partial(here, jobs))(_each, _batches(cases, settings))
+
+
+def sightings(
+    cases: Sequence[Case], jobs: int = 1
+) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
+    """Yield each mutant and each situation in which cases kill it, with the ids of all that do.
+
+    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    """
+    yield from here(jobs, _sightings, _batches(cases, MutationSettings()))
+
+
+def _sightings(batch: _Batch) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
+    """Yield each mutant of a batch in each situation in which cases kill it, with these cases."""
+    cell, name, situations_of_cases, settings = batch
+    family = next(family for family in FAMILIES if family.name == name)
+    suite = _Suite(family, cell.dtype, situations_of_cases)
+    judged = [placed for placed in suite.cases if placed.case_kills.judges]
+    for mutant in _mutants(cell, settings):
+        killers: dict[str, list[str]] = {}
+        for placed in judged:
+            for situation in placed.kills_in(mutant, placed.situations):
+                killers.setdefault(situation, []).append(placed.case_id)
+        for situation, ids in killers.items():
+            yield mutant_of(cell, mutant), f"{name}: {situation}", tuple(ids)
 
 
 def count(cases: Sequence[Case], settings: MutationSettings) -> int:

@@ -18,13 +18,14 @@ from opcheck.backends import execute, same_answers, transport
 from opcheck.compare import Want, are_plainly_right, compare_outputs, verdict
 from opcheck.compare.outputs import Comparisons, Outputs
 from opcheck.compare.verdict import Admitted, Answer, Refusal, judge_among, unstable_if_inconsistent
-from opcheck.diagnose.suspects import Evidence
+from opcheck.diagnose.evidence import Evidence
 from opcheck.engine import Node, operator_of
-from opcheck.execution import expected
+from opcheck.execution import expected, huge
 from opcheck.execution.workers import Questions
 from opcheck.graph import WholeModel
 from opcheck.graph.test_data import output_declarations
 from opcheck.model import Array, BackendInfo, Case, LiveResult, Outcome, Question, Verdict
+from opcheck.suite.select import HUGE
 
 _ONCE = "stability not checked: it is asked once"
 _WRONG_IN_ITS_SECOND_RUN = (
@@ -210,6 +211,8 @@ class CaseEvaluation:
         Nothing is raised for a wrong case (`BAD_CASE`), for missing memory (`NOT_RUN`), or for what
         the backend does. Raises UsageError if a file of a model's weights has changed.
         """
+        if self.case.level == HUGE:
+            return (yield from self._judge_in_blocks(backend))
         expectation = self._expectation(backend)
         if isinstance(expectation, EvaluatedCase):
             return expectation
@@ -227,6 +230,21 @@ class CaseEvaluation:
         if self._may_be_the_opset(judgement):
             judgement = yield from self._at_a_later_opset(judgement)
         return self._evaluated(backend, answer, judgement, elsewhere=on_other_data is not None)
+
+    def _judge_in_blocks(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
+        """Judge a case whose tensors are too large to be held; it runs once, on one data."""
+        try:
+            judgement, reply = yield from huge.judged(self.case)
+        except ValueError as error:
+            judgement = verdict.Judgement(Verdict.BAD_CASE, str(error))
+            reply = None
+        fields = vars(judgement) | {
+            "printed": reply.printed if reply else "",
+            "seconds": _seconds(reply.outcome) if reply else 0.0,
+            "self_check": backend.engine,
+        }
+        result = LiveResult(self.case, backend.address, **fields)
+        return EvaluatedCase(result)
 
     def _expectation(self, backend: BackendInfo) -> "_Expectation | EvaluatedCase":
         """Return the admitted answers, or the result of a case that does not judge this backend.

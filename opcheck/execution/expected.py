@@ -371,8 +371,9 @@ def _files_of(backend: BackendInfo) -> dict[str, str]:
 def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
     """Return True if two backends are one class in files of other names that hold the same.
 
-    `here` and `there` are the digests of their files by name, among them the class. False if the
-    names of the files are the same.
+    `here` and `there` are the digests of their files by name, and under CLASS, which `here` must
+    have, the class as module.Name; the module, named as its file, may differ. False if the names of
+    the files are the same: `here` and `there` were compared before.
     """
     if CLASS not in there or here.keys() == there.keys():
         return False
@@ -404,8 +405,9 @@ def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) 
     """Return why an expected output is too degenerate to test anything, else None.
 
     More than half of its elements are 0 in `dtype`, infinity or NaN; or all, if answers are not
-    `rounded`, as those of Hardmax: zeros are answers like others there. An output without elements
-    is not degenerate. `dtype` None is not a tensor of numbers.
+    `rounded`, as those of Hardmax: zeros are answers like others there. Infinities and NaN count so
+    in floats of 16 bits or more alone. An output without elements is not degenerate. `dtype` None
+    is not a tensor of numbers.
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
@@ -624,20 +626,22 @@ def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str])
 def _given(
     case: Case, asked: Question, wants: Sequence[Want], name: str | None, twins: Sequence[Want] = ()
 ) -> verdict.Answer:
-    """Return outputs that the case states, with the bounds of those that the engine computes.
+    """Return outputs that the case or its oracle states, with the bounds that the engine computes.
 
-    Where the engine refuses the model, the bounds are those of the legal twin's outputs, `twins`,
-    if they are the same. Without a formula, or where the engine does not support the node, there
-    are no bounds.
+    Without a formula, or where the engine does not support the node, there are no bounds, and
+    nothing is checked; an exact operator has none either. Where the engine refuses the model of a
+    case of the rule `open`, the bounds are those of its legal twin's outputs, `twins`, if they are
+    the same.
 
-    Raises WrongCase where the engine contradicts an answer in legality, shape or values, unless the
-    case has the rule `open`; and where an answer needs a tolerance, because the engine has no
-    bound.
+    Raises WrongCase where the engine contradicts an answer in legality, number, shape or values,
+    unless the case has the rule `open`; and where the case states no tolerance, and the engine,
+    which computes the operator, has no bound for an output of that shape. Raises MemoryError where
+    the engine's answer is too large.
     """
     operator = operator_of(case.op)
     if operator is None:
         return verdict.Answer(tuple(wants), name)
-    wants = _in_any_order(case, wants)
+    wants = _marked_orderless(case, wants)
     try:
         computed_outputs = evaluate.exactly(node_of(asked.task, asked.inputs))
     except NotSupported:
@@ -669,9 +673,10 @@ def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
     """Return `want` with the bound of the engine's output, for the case or for its legal twin.
 
-    `other` is that output, None if the engine refuses the model. It needs the same shape and, if it
-    `is_twin`, of the model made valid, the same values. Without it, `want` is returned as it is,
-    and judged by the case's tolerance. Raises WrongCase if the case states none.
+    `other` is that output, None if the engine refuses the model or gives fewer outputs. It needs
+    the same shape and, if it `is_twin`, of the model made valid, the same values. Without it,
+    `want` is returned as it is, and judged by the case's tolerance. Raises WrongCase if the case
+    states none.
     """
     # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
@@ -679,10 +684,15 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
         return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
     if case.tolerance:
         return want
-    shape = f"gives the shape {other.values.shape}" if other and not is_twin else "refuses it"
+    if is_twin:
+        answer = "refuses it"
+    elif other:
+        answer = f"gives the shape {other.values.shape}"
+    else:
+        answer = "gives fewer outputs"
     raise WrongCase(
-        f"{want.name}: tolerance must be stated: opcheck's engine {shape}, so it has no error bound"
-        " for this answer"
+        f"{want.name}: tolerance must be stated: opcheck's engine {answer}, so it has no error"
+        " bound for this answer"
     )
 
 
@@ -840,7 +850,7 @@ def _of_reading(
             replace(want, others=tuple((name, wants[n]) for name, wants in others))
             for n, want in enumerate(first)
         ]
-        yield verdict.Answer(_in_any_order(case, each), name)
+        yield verdict.Answer(_marked_orderless(case, each), name)
 
 
 def _has_random_data(case: Case) -> bool:
@@ -855,7 +865,7 @@ def _has_random_data(case: Case) -> bool:
     return bool(real) and kinds <= {"uniform", "normal"} and not any(spec.put for spec in real)
 
 
-def _in_any_order(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
+def _marked_orderless(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
     """Return `wants`; if the operator decides no order along an axis, any order is right there."""
     axis = any_order(case.op, case.attrs)
     if axis is None:

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 
 from opcheck import clauses, opset, reading
+from opcheck.diagnose import fitted
 from opcheck.engine import operators
 from opcheck.engine.all_rulings import all_rulings
+from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.engine.readings import Ruling
 from opcheck.errors import UsageError, did_you_mean
 from opcheck.execution.mutate import all_mutants
@@ -59,7 +61,7 @@ def _failure(name: str) -> Iterator[Explanation]:
 
 
 def _defect(name: str) -> Iterator[Explanation]:
-    """Yield the line of a shipped ledger with this id."""
+    """Yield the line of a shipped ledger with this id, or what became of it if it is retired."""
     for ledger in shipped_ledgers():
         for line in ledger.fields.known:
             if line.id == name.upper():
@@ -120,37 +122,51 @@ def _about_ruling(ruling: Ruling) -> Explanation:
 
 
 def _mistake(name: str) -> Iterator[Explanation]:
-    """Yield the mutants of this name, with the operators that have them.
+    """Yield the mistakes of this name, with the operators that have them.
 
     Many are of a function that formulas call, such as a maximum, whatever the operator.
     """
     own: dict[str, list[str]] = {}
     shared: dict[str, str] = {}
+    derived: dict[str, list[str]] = {}
     for operator in operators.every():
         is_own = any(mutant.name == name for mutant in operator.mutants)
         for since in operator.formulas:
-            for mutant in all_mutants(OpVersion(operator.domain, operator.name, since)):
+            op = OpVersion(operator.domain, operator.name, since)
+            for mutant in all_mutants(op):
                 if name in mutant.names and is_own:
                     own.setdefault(mutant.text, []).append(operator.name)
                 elif name in mutant.names:
                     shared[mutant.text] = mutant.primitive
+            for cause in _derived(op, name):
+                derived.setdefault(cause.text, []).append(operator.name)
     for text, names in own.items():
         yield _about_mistake(name, text, _listed([*dict.fromkeys(names)]))
     for text, primitive in shared.items():
         called = f"those whose formulas call {primitive}" if primitive else "many"
         yield _about_mistake(name, text, called)
+    if not own and not shared:
+        for text, names in derived.items():
+            yield _about_mistake(name, text, _listed([*dict.fromkeys(names)]), is_asked=False)
 
 
-def _about_mistake(name: str, text: str, ops: str) -> Explanation:
-    """Return the explanation of the mutant `name`: `text` says what it does wrong, `ops` where."""
-    return Explanation(
-        f"mistake {name}",
-        (
-            ("means", f"{text[:1].upper()}{text[1:]}."),
-            ("operators", ops),
-            ("shown by", f"opcheck mutate --op OPERATOR --mutant {name} -v"),
-        ),
-    )
+def _derived(op: OpVersion, name: str) -> Iterator[Mutant]:
+    """Yield the mistakes of this name that suites are not asked about, of a version."""
+    constant = fitted.named(op, name)
+    if constant is not None:
+        yield constant
+    yield from (cause for cause in causes_of(op) if name in cause.names)
+
+
+def _about_mistake(name: str, text: str, ops: str, *, is_asked: bool = True) -> Explanation:
+    """Return the explanation of the mutant `name`: `text` says what it does wrong, `ops` where.
+
+    Only where suites are asked about it, a command shows it.
+    """
+    lines = [("means", f"{text[:1].upper()}{text[1:]}."), ("operators", ops)]
+    if is_asked:
+        lines.append(("shown by", f"opcheck mutate --op OPERATOR --mutant {name} -v"))
+    return Explanation(f"mistake {name}", tuple(lines))
 
 
 def _sentences(text: str) -> Iterator[Explanation]:

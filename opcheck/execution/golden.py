@@ -132,14 +132,18 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """Return the error allowed around `written`: by the tolerance, else by the bound of `want`.
 
     `written` are the right values in the output's dtype. Without tolerance and bound, only these
-    are right. A tolerance that is not strict also allows errors up to the want's floor; an rtol and
-    an atol are not in the ends. Elements that are infinite or NaN have no room.
+    are right, and so they are of dtypes without ULP under a tolerance. One that is not strict also
+    allows errors up to the want's floor; an rtol and an atol are not in the ends. Elements that are
+    infinite or NaN have no room.
     """
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
-    ulp = stated.ulp or 0
+    dtype = dtypes.of(written)
+    # Other outputs of the case have no ULP, and are exact.
+    has_ulp = dtype is not None and dtype.kind == "float"
+    ulp = stated.ulp if has_ulp and stated.ulp else 0
     floor = 0.0 if stated.strict else want.floor
     # Neither exact outputs nor rtol and atol need arrays of ends.
     if not ulp and not floor:

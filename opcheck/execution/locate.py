@@ -19,7 +19,8 @@ from opcheck import dtypes, engine, errors, grouping, model, opset
 from opcheck.backends import same_answers
 from opcheck.compare import Want, bounded, outputs, verdict
 from opcheck.compare.outputs import Outputs
-from opcheck.diagnose.suspects import Evidence, Suspects
+from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.suspects import Suspects
 from opcheck.engine.evaluate import exactly
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase
 from opcheck.execution.expected import WrongCase, answers_of, node_of

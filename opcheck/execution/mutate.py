@@ -262,9 +262,10 @@ def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
-    """Return the cases that state an answer by version and dtype.
+    """Return the cases that need no backend's answer (`is_stated`), by version and dtype.
 
-    A case of an illegal dtype is in all cells of its version.
+    A version has a cell for each legal dtype of its cases. A case of an illegal or unknown dtype is
+    in all of them, and in none if there are none, as of versions that the engine does not compute.
     """
     stated = [case for case in cases if case.expect.is_stated]
     by_cell: dict[Cell, tuple[Case, ...]] = {}
@@ -287,7 +288,7 @@ def mutations(
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
 
     Args:
-        cases: The cases; those that state no answer are left out.
+        cases: The cases; those that need a backend's answer are left out.
         settings: Options, None for the default ones.
         jobs: The number of processes.
         spread: Does the work elsewhere, None for processes of this machine.
@@ -403,8 +404,8 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 def _each(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
-    Raises UsageError for a case that is wrong; in the first batch of an operator, for any of its
-    cases.
+    The settings of the batch name its mutants. Raises UsageError for a case that is wrong; in the
+    first batch of an operator, for any of its cases.
     """
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
@@ -481,6 +482,63 @@ def _killers(
         elif verdict in (Verdict.WARN, *RED):
             noticers.setdefault(case.name, case.id)
     return killers, noticers
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A mutant with the ids of every case that sees it.
+
+    `killers` are ids of `must` cases that fail; without any, `noticers` are of cases that come out
+    wrong but decide nothing.
+    """
+
+    mutant: MutantId
+    killers: tuple[str, ...] = ()
+    noticers: tuple[str, ...] = ()
+
+
+def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
+    """Yield every mutant in every cell with all cases that see it, in no order.
+
+    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    """
+    yield from here(jobs, _sightings, _batches(cells(cases), MutationSettings(), jobs))
+
+
+def _sightings(batch: _Batch) -> Iterator[Sighting]:
+    """Yield each mutant of a batch with the cases that see it."""
+    cases_of_cells, settings, _ = batch
+    kills_of_cases = {
+        cell: [CaseKills(case, cell.dtype) for case in cases]
+        for cell, cases in cases_of_cells.items()
+    }
+    for (_, _), (mutant, cells) in _places(kills_of_cases, settings).items():
+        by_id = {
+            case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
+        }
+        # The type that everybody has stands for all.
+        cell = min(cells, key=lambda cell: cell.dtype != "float32")
+        yield _sighting(mutant_of(cell, mutant), mutant, [*by_id.values()])
+
+
+def _sighting(mutant: MutantId, wrong: AnyMutant, kills_of_cases: Sequence[CaseKills]) -> Sighting:
+    """Show one mutant to every case; cases that decide nothing count only if none kills it."""
+    deciding = [case_kills for case_kills in kills_of_cases if case_kills.case.rule == "must"]
+    verdicts = {
+        case_kills.case.id: case_kills.verdict(wrong)
+        for case_kills in deciding
+        if case_kills.judges
+    }
+    killers = tuple(id for id, verdict in verdicts.items() if verdict in RED)
+    if killers:
+        return Sighting(mutant, killers)
+    verdicts |= {
+        case_kills.case.id: case_kills.verdict(wrong)
+        for case_kills in kills_of_cases
+        if case_kills.case.rule != "must" and case_kills.judges
+    }
+    noticed = (Verdict.WARN, *RED)
+    return Sighting(mutant, (), tuple(id for id, it in verdicts.items() if it in noticed))
 
 
 def killed_elsewhere(

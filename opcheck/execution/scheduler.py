@@ -10,8 +10,9 @@ import os
 import pickle
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
@@ -31,13 +32,17 @@ from opcheck.diagnose import (
     attribute_causes,
     looks_like,
 )
+from opcheck.diagnose.allowance import NoTimeLeft
+from opcheck.diagnose.asking import Ask
 from opcheck.errors import BackendUnavailable
 from opcheck.execution import evaluation as ev
+from opcheck.execution.asking import ask_again
+from opcheck.execution.earlier import EarlierCases, FailedCase
 from opcheck.execution.evaluation import CaseEvaluation, EvaluatedCase, WrongAnswer, repeated
 from opcheck.execution.expected import OracleAnswer
 from opcheck.execution.workers import AskableBackend, Driver, Questions, ask_once
 from opcheck.known import Gate, Ledger, explain
-from opcheck.model import Case, LiveResult, Record, Reply, Verdict
+from opcheck.model import Case, Diagnosis, LiveResult, Record, Reply, Verdict
 
 #: How far a backend may be ahead of the slowest, in cases.
 AHEAD = 512
@@ -55,6 +60,8 @@ _LAST_MESSAGE = 60.0
 _PAUSE = 0.01
 #: Seconds between two messages: to wake the parent takes as long as a small case.
 _BETWEEN_MESSAGES = 0.05
+#: Of so many causes, a failure is asked alone in a fresh process.
+_MOST_ASKED_ALONE = 12
 #: The most cases that a judging process takes at once.
 _MOST_AT_ONCE = 4
 
@@ -125,6 +132,7 @@ class CaseJudge:
         times: How often each case is asked.
         reproducible: Answers that differ in a bit are *unstable*.
         observe: Wraps the questions to a backend, to see its answers.
+        asks_again: Causes may be told apart by asking about other cases.
     """
 
     cases: Sequence[Case]
@@ -140,6 +148,8 @@ class CaseJudge:
     allowance: Allowance = field(default_factory=Allowance)
     #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
+    #: Causes may be told apart by asking about other cases.
+    asks_again: bool = True
 
     def __post_init__(self) -> None:
         #: Places of the cases begun so far.
@@ -341,6 +351,8 @@ class Scheduler(CaseJudge):
         #: How many bytes the data of the cases have whose answers wait for their turn.
         self._waiting = 0
         self.suspects = [Suspects(ev.evidence_of_pass, self.allowance) for _ in self.backends]
+        #: Backends with failures that could not be asked about other cases.
+        self.not_asked: list[str] = []
 
     @property
     def untried(self) -> int:
@@ -364,14 +376,62 @@ class Scheduler(CaseJudge):
             if not any(unexplained):
                 continue
             results = [*map(DiagnosedResult, self.cases, of_backend, unexplained)]
-            by_case = attribute_causes(results, self.suspects[number], searched)
+            ask = self._asking(self.backends[number])
+            if ask is None:
+                self.not_asked.append(self.backends[number].info.address)
+            by_case = attribute_causes(results, self.suspects[number], searched, ask)
+            by_case |= self._of_earlier_cases(self.backends[number], results, by_case)
             for place, result in enumerate(results):
                 old = result.record.diagnoses
                 new = by_case.get(result.case.id, old)
                 # Equal diagnoses may have other counts, which their texts have.
-                if [*map(str, new)] != [*map(str, old)]:
-                    changed[place * count + number] = replace(result.record, diagnoses=new)
+                if [*map(str, new)] != [*map(str, old)] or any(one.asked for one in new):
+                    repeat = next((one.repeat for one in new if one.repeat), result.record.repeat)
+                    revised = replace(result.record, diagnoses=new, repeat=repeat)
+                    changed[place * count + number] = revised
         return changed
+
+    def _asking(self, backend: AskableBackend) -> Ask | None:
+        """Return a function that asks a backend about other cases; None if it cannot answer any.
+
+        Saved outputs cannot, nor can backends on a cluster, whose cases are sent to its workers.
+        """
+        if not (self.asks_again and backend.info.repeatable):
+            return None
+
+        def ask(case: Case) -> LiveResult | None:
+            return ask_again(case, backend, self.allowance.check)
+
+        return ask
+
+    def _of_earlier_cases(
+        self,
+        backend: AskableBackend,
+        results: Sequence[DiagnosedResult],
+        diagnoses: Mapping[str, tuple[Diagnosis, ...]],
+    ) -> dict[str, tuple[Diagnosis, ...]]:
+        """Return the diagnoses of failures that an earlier case of the run causes, by case.
+
+        One failure of each cause is asked alone in a fresh process, those of the most frequent
+        causes first, until there is no time. `results` are all of the backend, in order.
+        """
+        if not (self.asks_again and isinstance(backend, Pool) and backend.info.repeatable):
+            return {}
+        by_cause: dict[Hashable, list[FailedCase]] = defaultdict(list)
+        for place, result in enumerate(results):
+            record = result.record
+            if result.unexplained and record.failure:
+                first = next(iter(diagnoses.get(result.case.id, ())), None)
+                cause = (record.op.domain, record.op.name, record.failure, first)
+                by_cause[cause].append(FailedCase(place, result.case, record))
+        earlier = EarlierCases(backend, self.cases, self.allowance.check)
+        found: dict[str, tuple[Diagnosis, ...]] = {}
+        with self.allowance.searching(), suppress(NoTimeLeft):
+            for failures in sorted(by_cause.values(), key=len, reverse=True)[:_MOST_ASKED_ALONE]:
+                interrupt.safe_place()
+                for case, diagnosis in earlier.diagnoses(failures).items():
+                    found[case] = (diagnosis,)
+        return found
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
         return self.results(self.answers(self._take))

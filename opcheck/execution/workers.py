@@ -134,7 +134,7 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
 
 def as_one(failures: Sequence[OpcheckError]) -> OpcheckError:
-    """Return an error with the messages of all, each line once.
+    """Return an error with the messages of all `failures`, at least one, each line once.
 
     Its class is that of the first UsageError, or else of the first error.
     """
@@ -185,9 +185,10 @@ def consulted(
 def _require_harmless(address: str) -> None:
     """Raise UsageError for an oracle of a case file that is code to run, or is unknown.
 
-    An address is code if its kind is `cmd`, `onnx` or `py`, or if another package offers its kind
-    and it has a detail or options. A profile of opcheck.toml passes if it names no code or its file
-    is trusted, else it raises UntrustedCode. Raises CaseFileError for a wrong opcheck.toml.
+    An address is code if its kind is `cmd`, `onnx` or `py`, if it has a library of an execution
+    provider loaded, or if another package offers its kind and it has a detail or options. A profile
+    of opcheck.toml passes if it names no code or its file is trusted, else it raises UntrustedCode.
+    Raises CaseFileError for a wrong opcheck.toml.
     """
     profile = profiles(Path.cwd()).get(address)
     if profile:

@@ -834,14 +834,15 @@ def _check_looks(
 
     Raises nothing: `problems` gets them. `number` is the entry's.
     """
-    looks = {look for op in ops for look in facts.looks(op)}
+    by_operator = [facts.looks(op) for op in ops]
     for item, name in enumerate(ledger.fields.known[number].looks or ()):
-        if name not in looks:
+        if not any(name in looks for looks in by_operator):
             names = " or ".join(sorted({op.name for op in ops}))
             message = f"there is no mistake {quoted(name)} of {names}"
             mark = ledger.node.at(("known", number, "looks", item))
             # A combination of two mistakes is not a hint for a single one.
-            alike = [look for look in looks if look.count("+") <= name.count("+")]
+            every = {look for looks in by_operator for look in looks}
+            alike = [look for look in every if look.count("+") <= name.count("+")]
             problems.add(ledger.file, mark, message, did_you_mean(name, alike))
 
 

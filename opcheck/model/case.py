@@ -20,7 +20,7 @@ AttrValue: TypeAlias = (
 )
 Attrs: TypeAlias = "Mapping[str, AttrValue | Typed]"
 Rule: TypeAlias = Literal["must", "should", "open"]
-Level: TypeAlias = Literal["smoke", "core", "deep"]
+Level: TypeAlias = Literal["smoke", "core", "deep", "huge"]
 #: The types of attributes that case files can write.
 ATTRIBUTE_TYPES = ("int", "float", "string", "ints", "floats", "strings", "tensor")
 
@@ -93,7 +93,10 @@ class FromFile:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """One element overwritten after the fill."""
+    """One element overwritten after the fill.
+
+    A whole number that no float64 is stays an int, for a tensor of whole numbers.
+    """
 
     at: tuple[int, ...]
     value: Scalar

@@ -81,6 +81,19 @@ def _value(port: Port, rest: Iterator[Array]) -> Value:
             return None
 
 
+@dataclass(frozen=True)
+class DataFiles:
+    """Files of tensors that no message holds, whose task runs once.
+
+    `inputs` holds the bytes of all inputs, each from `starts` on; the backend's process writes
+    those of the outputs, one after the other, to `outputs`.
+    """
+
+    inputs: str
+    starts: tuple[int, ...]
+    outputs: str
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """A task with its inputs, in the order of `task.inputs`, and `second` inputs like them.
@@ -88,6 +101,7 @@ class Question:
     `second_is_legal` only if the engine knows the operator: else a floating input may be a ratio or
     a threshold. `timeout`: seconds that an answer may take even if the run allows fewer. No two
     runs need agree on a `random` answer. `twin`: of a model that may be refused, its legal twin.
+    With `files` there are no inputs here: they lie there.
     """
 
     task: Task
@@ -97,6 +111,7 @@ class Question:
     timeout: float | None = None
     random: bool = False
     twin: "Question | None" = None
+    files: DataFiles | None = None
 
     def turned(self) -> "Question":
         """Return the question with the other data first."""
@@ -160,6 +175,8 @@ class Produced:
     stale: bool = False
     #: What the backend declared of the outputs in a row, where it declares anything.
     declared: tuple[Declared, ...] = ()
+    #: The dtypes and shapes of the outputs in `DataFiles`; `outputs` is empty then.
+    written: tuple[Declared, ...] = ()
 
 
 @dataclass(frozen=True)

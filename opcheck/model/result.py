@@ -160,12 +160,16 @@ class Diagnosis:
 
     `mistake` is the mutant's name, None for a pattern; `text` says it in words. `counts` is the
     evidence for what was learned from a run: cases like these that fail so, of those that answered
-    or failed so, and the same of all others.
+    or failed so, and the same of all others. `asked` is what the backend answered when it was asked
+    about this cause, a sentence each. `repeat` is a command that shows the failure, "" if that of
+    the case does.
     """
 
     mistake: str | None
     text: str
     counts: tuple[int, int, int, int] | None = field(default=None, compare=False)
+    asked: tuple[str, ...] = field(default=(), compare=False)
+    repeat: str = field(default="", compare=False)
 
     @property
     def is_remark(self) -> bool:

@@ -487,6 +487,8 @@ class Kind(StrEnum):
     CASES = ".yaml"
     #: Rulings on sentences of a specification, and the cases that test them.
     CLAUSES = ".clauses.yaml"
+    #: Cases of level huge, which no other level reads.
+    HUGE = ".huge.yaml"
     #: Arguments that mutants are equivalent to the formula.
     EQUIVALENT = ".equivalent.yaml"
 
@@ -498,7 +500,12 @@ def kind_of(file: Path) -> Kind:
     inner, outer = suffixes[-2:]
     if outer not in (".yaml", ".yml"):
         return Kind.CASES
-    return {".clauses": Kind.CLAUSES, ".equivalent": Kind.EQUIVALENT}.get(inner, Kind.CASES)
+    others = {
+        ".clauses": Kind.CLAUSES,
+        ".huge": Kind.HUGE,
+        ".equivalent": Kind.EQUIVALENT,
+    }
+    return others.get(inner, Kind.CASES)
 
 
 def shipped_files(kind: Kind, domain: str = "") -> list[Path]:

@@ -5,12 +5,15 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from opcheck import clauses, grouping, model, suite
 from opcheck.dtypes import PARTS, DType, of, round_to
+from opcheck.errors import UsageError
 from opcheck.report import plain_text
+from opcheck.suite.select import HUGE
 
 #: The most elements of a literal shown in a line.
 _SHOWN = 16
@@ -73,7 +76,7 @@ def tensor(spec: model.TensorSpec) -> str:
     but = f" but {puts}" if puts else ""
     match spec.content:
         case model.Fill(kind, args, seed):
-            random = kind not in ("constant", "arange", "specials")
+            random = kind not in ("constant", "arange", "cycle", "specials")
             values = f" {kind} {', '.join(map(_said, args))}".rstrip()
             return f"{shape}{values}{f' seed {seed}' if random else ''}{but}"
         case model.FromFile(path):
@@ -85,7 +88,7 @@ def tensor(spec: model.TensorSpec) -> str:
 
 
 def _said(value: model.Scalar) -> str:
-    return repr(value) if isinstance(value, str) else f"{value:g}"
+    return repr(value) if isinstance(value, str | int) else f"{value:g}"
 
 
 def _literal(values: model.Array | str) -> str:
@@ -115,7 +118,6 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     """The command, or for an object the call, that repeats this case on this backend."""
     # Commands that show a stored run need not import backends.
     from opcheck.backends import trust
-    from opcheck.backends.address import CODE
 
     kind, _, name = result.backend.partition(":")
     if kind == "object":
@@ -126,11 +128,12 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
         file = result.case.source.file
         words.append(f"./{file}" if file.startswith("-") else file)  # or it would be an option
     words += [*result.case.said, "--case", result.case.id]
+    words += ["--level", HUGE] * (result.case.level == HUGE)
     # Without a backend that it was compared with, all others are needed.
     alone = result.case.expect.compares_backends and not result.against
     # An oracle that is the user's code must be named on the command line.
     oracle = result.case.expect.oracle or ""
-    oracles = [oracle] * (oracle.partition(":")[0] in CODE)
+    oracles = [oracle] * _is_code(oracle)
     others = backends if alone else result.against
     for backend in dict.fromkeys((result.backend, *others, *oracles)):
         words += ["-b", backend]
@@ -145,6 +148,15 @@ def repeat(result: model.LiveResult, backends: Sequence[str] = ()) -> str:
     if result.verdicts:
         words += ["--repeat", str(sum(result.verdicts.values()))]
     return shlex.join(words)
+
+
+def _is_code(oracle: str) -> bool:
+    """Return True if an oracle is an address that chooses code to run."""
+    from opcheck.backends.address import names_code, parse
+
+    with suppress(UsageError):  # a profile, or nothing
+        return names_code(parse(oracle))
+    return False
 
 
 #: Of these nobody asks how a sentence is read.

@@ -57,11 +57,18 @@ _OBJECT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=Fal
 #: Another number where a reader of the number before would misread a file.
 FORMAT = 4
 #: One more with each field that is added to the lines of a format.
-MINOR = 1
+MINOR = 2
 #: Fields added in a minor format that decide nothing, such as "result.peak_memory", by their paths
 #: below a line's type. The header names them, so that a reader of an earlier minor format leaves
 #: them out. A file of that minor format lacks them: here they have their class's default.
-NOT_DECIDING = ("header.environment.machine", "header.environment.remarks")
+NOT_DECIDING = (
+    "header.environment.machine",
+    "header.environment.remarks",
+    "result.diagnoses.asked",
+    "result.diagnoses.repeat",
+    "footer.revised.diagnoses.asked",
+    "footer.revised.diagnoses.repeat",
+)
 #: The paths of the kinds of objects in `ADDED`.
 _PATHS = {
     "header": "header",

@@ -55,13 +55,19 @@ def show_failure(console: Console, result: Record, *, traceback: bool = False) -
     if result.source.shipped:
         # The file is inside the package, where nobody looks for it.
         _line(console, "show", f"opcheck show {shlex.quote(result.case)}")
-    _line(console, "repeat", result.repeat)
+    _line(console, "repeat", _repeat(result))
     if result.op == GRAPH and result.source.file.endswith(".onnx"):
         words = shlex.split(result.repeat)
         arguments = words[2 : words.index("--case", 3)]
         command = ["opcheck", "locate", *arguments, "-b", result.backend]
         _line(console, "locate", shlex.join(command))
     console.print()
+
+
+def _repeat(result: Record) -> str:
+    """Return the command that shows a failure, which may take an earlier case."""
+    of_cause = result.diagnoses[0].repeat if result.diagnoses else ""
+    return of_cause or result.repeat
 
 
 def _without_traceback(printed: str) -> tuple[str, str]:
@@ -117,6 +123,8 @@ def _show_causes(console: Console, result: Record) -> None:
     """Print the likeliest diagnoses, and what a ledger has about the result."""
     for number, diagnosis in enumerate(result.diagnoses[:LIKELIEST]):
         _line(console, "or" if number else "likely", str(diagnosis))
+    for answer in result.diagnoses[0].asked if result.diagnoses else ():
+        _line(console, "", answer)
     others = result.diagnoses[LIKELIEST:]
     if others:
         names = [other.mistake or other.text for other in others[:_NAMED]]
@@ -351,7 +359,8 @@ class Pretty:
             self._show_incomplete()
         if self.verbose:
             self._show_counts(results)
-        put_all(self.console, _agreement_groups(self.results), *self._causes())
+        put_all(self.console, _agreement_groups(self.results))
+        self._show_causes()
         if self.verbose:
             self._show_known()
         self._show_reasons()
@@ -447,16 +456,26 @@ class Pretty:
         by_address = totals.of_backends(self.header.backends, results)
         return [(self.names[address], mine) for address, mine in by_address.items()]
 
-    def _causes(self) -> Iterator[Table]:
+    def _show_causes(self) -> None:
+        """Print the causes of each backend's failures, and the commands that show them.
+
+        If verbose, also what the backend answered when it was asked about a cause.
+        """
         for address, count, causes in totals.wrong(
             self.header, self.results, folded=not self.verbose
         ):
             title = f"What is wrong with {self.names[address]}: {count}"
             table = new_table(Numbers("cases"), "likely cause", "where", title=title)
             for cause in causes:
-                cells = (f"{len(cause.results):,}", cause.looks, ", ".join(cause.places))
-                table.add_row(*map(plain_text.one_line, cells))
-            yield table
+                asked = cause.asked if self.verbose else ()
+                looks = "\n".join(map(plain_text.one_line, (cause.looks, *asked)))
+                places = plain_text.one_line(", ".join(cause.places))
+                table.add_row(f"{len(cause.results):,}", looks, places)
+            put(self.console, table)
+            commands = dict.fromkeys(cause.repeat for cause in causes if cause.repeat)
+            for command in commands:
+                _line(self.console, "repeat", command)
+            self.console.print()
 
     def _with_causes(self, title: str, results: Iterable[Record]) -> Table:
         rows = []

@@ -44,7 +44,7 @@ def is_case_file(file: Path) -> bool:
 
     The name alone decides; any other name is that of a case file.
     """
-    return kind_of(file) is Kind.CASES
+    return kind_of(file) in (Kind.CASES, Kind.HUGE)
 
 
 def case_files_in(folder: Path, problems: Problems) -> list[Path]:

@@ -17,7 +17,7 @@ from opcheck.model import Level
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import operators_of, shown
 from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
-from opcheck.suite.select import LEVELS
+from opcheck.suite.select import HUGE, LEVELS
 
 #: The values of a matrix, by the paths into the case that take them.
 Matrix: TypeAlias = Mapping[FieldPath, tuple[FileNode, ...]]
@@ -37,7 +37,10 @@ _WORDS = {
 
 _NOT_IN_CASE = ("name", "op", "rows", "matrix", "label")
 #: The levels of the points of a case that states one: it, or the next. No matrix has levels.
-_POSSIBLE = {level: frozenset(LEVELS[n : n + 2]) for n, level in enumerate(LEVELS)}
+_POSSIBLE: Mapping[Level, frozenset[Level]] = {
+    **{level: frozenset(LEVELS[n : n + 2]) for n, level in enumerate(LEVELS)},
+    HUGE: frozenset({HUGE}),
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class CaseFile:
     op: str = ""
     opsets: frozenset[int] = frozenset()
     #: Cases of other levels are not made, of a shipped file: a user's has errors at every level.
-    levels: frozenset[Level] = frozenset(LEVELS)
+    levels: frozenset[Level] = frozenset((*LEVELS, HUGE))
     #: Messages, without operator versions, and their places: one mistake shows in many cases.
     reported: set[tuple[Mark, str]] = field(default_factory=set)
 

@@ -38,6 +38,10 @@ _ATTRIBUTE = {
 _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 
 
+#: What to do about a whole number that no float64 is.
+ROUND_IT = "write it with a point to have it rounded, or in a literal"
+
+
 def _known_dtype(name: str) -> str:
     """Return the name of an element type; raises ValueError with a hint for any other."""
     if name not in DTYPES:
@@ -59,8 +63,7 @@ def _exact(value: Any) -> Any:
     except OverflowError:
         raise ValueError(f"{validation.shown(value)} is outside float64") from None
     if number != value:
-        hint = "write it with a point to have it rounded, or in a literal"
-        raise ValueError(f"{validation.shown(value)} has no exact float64 ({hint})")
+        raise ValueError(f"{validation.shown(value)} has no exact float64 ({ROUND_IT})")
     return number
 
 
@@ -74,12 +77,27 @@ def _value(value: Any) -> Any:
     return _exact(value)
 
 
+def _whole_or_exact(value: Any) -> Any:
+    """Return a number or text; a whole number as a float if that is exact, else as it is.
+
+    Raises ValueError for another type, true and false among them.
+    """
+    try:
+        return _value(value)
+    except ValueError:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise
+
+
 _DTYPE = WithJsonSchema({"enum": list(DTYPES), "description": "An element type."})
 DTypeName: TypeAlias = Annotated[str, AfterValidator(_known_dtype), _DTYPE]
 NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
 _VALUE = WithJsonSchema({"type": ["number", "string"]})
 ValueField: TypeAlias = Annotated[Any, BeforeValidator(_value), _VALUE]
+#: The same, and any whole number: types of 64 bits have some that no float64 is.
+WholeValueField: TypeAlias = Annotated[Any, BeforeValidator(_whole_or_exact), _VALUE]
 ValuesField: TypeAlias = Annotated[list[ValueField], Field(min_length=2, max_length=2)]
 PairField: TypeAlias = Annotated[list[NumberField], Field(min_length=2, max_length=2)]
 ShapeField: TypeAlias = Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=32)]
@@ -96,7 +114,9 @@ class PutField(validation.Fields):
     """One element overwritten after the fill."""
 
     at: list[int] = Field(description="The element's index, one number a dimension.")
-    value: ValueField = Field(description="Rounded once to the dtype.")
+    value: WholeValueField = Field(
+        description="Rounded once to the dtype; of a type of whole numbers exact."
+    )
 
 
 class TensorFields(validation.Fields):
@@ -114,7 +134,10 @@ class TensorFields(validation.Fields):
     uniform: PairField | None = _optional("[low, high)")
     normal: PairField | None = _optional("[mean, standard deviation]")
     integers: PairField | None = _optional("[low, high], both included.")
-    choice: list[ValueField] | None = _optional("Values to draw from; gives ties.", min_length=1)
+    cycle: PairField | None = _optional("[low, high]: low to high again and again, row-major.")
+    choice: list[WholeValueField] | None = _optional(
+        "Values to draw from; gives ties. Of a type of whole numbers they are exact.", min_length=1
+    )
     permutation: PairField | None = _optional(
         "[start, step]: an arange in random order; gives no ties."
     )
@@ -126,7 +149,7 @@ class TensorFields(validation.Fields):
 
 
 #: The fills: keys of a tensor; exactly one goes with `shape`.
-FILLS = (*"constant arange uniform normal integers choice permutation specials".split(),)
+FILLS = (*"constant arange uniform normal integers cycle choice permutation specials".split(),)
 #: The keys that state a tensor's contents; a nearer one replaces a farther one.
 CONTENTS = ("value", "file", *FILLS)
 
@@ -352,7 +375,7 @@ class CaseFields(validation.Fields):
     )
     rule: Rule | None = _optional("must (default), should or open.")
     level: Level | None = _optional(
-        "smoke, core (default) or deep. Of a matrix one dtype, at two opsets, is smoke."
+        "smoke, core (default) or deep; huge. Of a matrix one dtype, at two opsets, is smoke."
     )
     core: list[DTypeName] | None = _optional(
         "The dtypes in which level core is meant; else deep. On a case, null lifts the file's."
@@ -438,6 +461,7 @@ _HINTS = {
     "inputs": "by name: {input: [1, 2]}",
     "tolerance": "such as {rtol: 1e-5}",
     "arange": "[start, step]",
+    "cycle": "[low, high]",
     "normal": "[mean, deviation]",
     "uniform": "[lowest, highest]",
 }

@@ -17,13 +17,23 @@ from opcheck.dtypes import BY_TEXT, DTYPES
 from opcheck.engine import operator_of
 from opcheck.errors import UsageError, did_you_mean, nearest
 from opcheck.model import Case, Level, OpVersion, Source
-from opcheck.reading import FileNode, Mark, Problems, operators_in, quoted, read_file, validation
+from opcheck.reading import (
+    FileNode,
+    Kind,
+    Mark,
+    Problems,
+    kind_of,
+    operators_in,
+    quoted,
+    read_file,
+    validation,
+)
 from opcheck.suite import cache
 from opcheck.suite.discovery import SUFFIXES, case_files_in, is_case_file, real, yaml_files_in
 from opcheck.suite.expand import CaseFile, Concrete, Expansion
 from opcheck.suite.fields import CaseEntry, HeadFields, validate
 from opcheck.suite.resolve import resolve
-from opcheck.suite.select import EVERYTHING, LEVELS, Selection, operator_matcher
+from opcheck.suite.select import EVERYTHING, HUGE, LEVELS, Selection, operator_matcher
 
 _WHOLE_FILE = Mark(0, 0)
 #: Reads the cases of one file.
@@ -46,9 +56,10 @@ def load(
 ) -> tuple[Case, ...]:
     """Return the cases in `paths`, else the shipped ones of `ops` at `levels`.
 
-    No `ops` means all operators. With `paths`, files or folders, `ops` and `levels` do not count.
-    Raises CaseFileError with every problem of all files. Shipped cases are cached in this process
-    and in the user's cache.
+    No `ops` means all operators. Shipped cases of level huge are those of `levels` that are huge
+    alone. With `paths`, files or folders, `ops` and `levels` do not count. Raises CaseFileError
+    with every problem of all files. Shipped cases are cached in this process and in the user's
+    cache.
     """
     if paths:
         return _load(paths)
@@ -78,7 +89,7 @@ def _load(
     paths: Sequence[Path],
     ops: Collection[str] = (),
     *,
-    levels: frozenset[Level] = frozenset(LEVELS),
+    levels: frozenset[Level] = frozenset((*LEVELS, HUGE)),
     bench: bool = False,
 ) -> tuple[Case, ...]:
     """Return the cases of files, and put those of shipped files into the user's cache.
@@ -93,7 +104,7 @@ def _load(
     cases: list[Case] = []
     to_keep: dict[Path, tuple[CaseFile, bytes]] = {}
     with reading.uncollected():
-        named = _files(paths or _shipped_files_of(ops), problems)
+        named = _files(paths or _shipped_files_of(ops, levels), problems)
         # Problems of a file are its own, also where another process reads it.
         files = [replace(file, levels=levels, problems=Problems()) for file in named]
         cached = _in_cache(files, levels) if is_cached else {}
@@ -222,10 +233,15 @@ def _read_in_processes(
     return done
 
 
-def _shipped_files_of(ops: Collection[str]) -> Sequence[Path]:
-    """Return the shipped files of these operators; all without `ops`. An operator may have none."""
+def _shipped_files_of(ops: Collection[str], levels: Collection[Level]) -> Sequence[Path]:
+    """Return the shipped files of these operators; all without `ops`. An operator may have none.
+
+    Files of level huge are apart: only they are returned for it, and no other level reads them.
+    """
     wanted = _lower(ops)
-    files = filter(is_case_file, yaml_files_in(shipped_suites(), Problems()))
+    kind = Kind.HUGE if {*levels} == {HUGE} else Kind.CASES
+    all_files = yaml_files_in(shipped_suites(), Problems())
+    files = (file for file in all_files if kind_of(file) is kind)
     return [file for file in files if not ops or _lower(operators_in(file)) & wanted]
 
 

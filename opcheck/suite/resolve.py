@@ -14,14 +14,16 @@ from opcheck import grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content
 from opcheck.engine import operator_of
 from opcheck.engine.operators import find
-from opcheck.errors import did_you_mean
-from opcheck.model import Array, Attrs, Case, OutputSpec, TensorSpec, Tolerance
+from opcheck.errors import InvalidNode, did_you_mean
+from opcheck.model import Array, Attrs, Case, Computed, OutputSpec, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import Location, shown
 from opcheck.suite import fields as f
 from opcheck.suite.attributes import attribute_value, changed_defaults, typed_value
 from opcheck.suite.expand import CaseFile, Concrete
+from opcheck.suite.huge import huge_node
+from opcheck.suite.select import HUGE
 from opcheck.suite.tensors import InvalidTensor, Lacking, excess, inside, materialize, read_tensor
 from opcheck.suite.tolerances import tolerance_of
 
@@ -114,6 +116,8 @@ class Resolver:
         expect = self._expectation(case)
         answers = expect.written
         self._check_size(case.inputs, answers)
+        if case.level == HUGE:
+            self._check_huge(replace(case, expect=expect))
         tolerance = self._tolerance(case, answers)
         return replace(
             case, expect=expect, tolerance=tolerance, outputs=self._outputs_by(answers, case)
@@ -123,10 +127,27 @@ class Resolver:
         """Report tensors, inputs and answers, that are too large together."""
         elements = sum(prod(spec.shape) for spec in (*inputs, *answers))
         nbytes = sum(spec.nbytes for spec in (*inputs, *answers))
-        too_much = excess(elements, nbytes)
+        too_much = excess(elements, nbytes, is_huge=self.concrete.level == HUGE)
         if too_much:
             mark = self.at("inputs") if inputs else self.node.mark
             self.problem(mark, f"the tensors of a case need {too_much} together")
+
+    def _check_huge(self, case: Case) -> None:
+        """Report a case of level huge that cannot be judged by position."""
+        mark = self.at("level")
+        if not isinstance(case.expect, Computed) or len(case.outputs) != 1:
+            self.problem(mark, "level huge is for one computed output, without expect")
+        if any(spec.initializer for spec in case.inputs):
+            self.problem(mark, "level huge feeds all inputs: none may be an initializer")
+        types = [spec.dtype for spec in case.inputs] + [output.dtype for output in case.outputs]
+        if any(dtype is None or dtype.kind not in ("int", "bool") for dtype in types):
+            self.problem(mark, "level huge is for integers and truth values, which are exact")
+        if not self.sound:
+            return
+        try:
+            _ = huge_node(case).shape
+        except (InvalidNode, ValueError) as error:
+            self.problem(mark, str(error))
 
     def _outputs_by(self, answers: Iterable[TensorSpec], case: Case) -> tuple[OutputSpec, ...]:
         """Return the outputs with the types and ranks of the answers where the schema has none.
@@ -260,7 +281,9 @@ class Resolver:
         """
         stated = fields if isinstance(fields, f.TensorFields) else None
         try:
-            return read_tensor(name, node, stated, dtype, self.file.path.parent)
+            is_huge = self.concrete.level == HUGE
+            folder = self.file.path.parent
+            return read_tensor(name, node, stated, dtype, folder, is_huge=is_huge)
         except Lacking as error:
             self.lacking(error.mark, error.message, error.hint)
         except InvalidTensor as error:

@@ -25,6 +25,8 @@ from opcheck.opset import operators
 
 #: Each level holds the ones before it.
 LEVELS: tuple[model.Level, ...] = ("smoke", "core", "deep")
+#: The level of tensors beyond 32-bit indices: no other includes it, and it includes no other.
+HUGE: model.Level = "huge"
 #: More operators than this are counted, and not named, in a message.
 _MANY = 20
 #: Longer expressions, by words and parentheses, would need too deep a recursion.
@@ -45,12 +47,14 @@ class Selection:
     level: model.Level = "core"
 
     def __post_init__(self) -> None:
-        if self.level not in LEVELS:
-            raise UsageError(f"no level {self.level!r}", f"levels: {', '.join(LEVELS)}")
+        if self.level not in (*LEVELS, HUGE):
+            raise UsageError(f"no level {self.level!r}", f"levels: {', '.join((*LEVELS, HUGE))}")
 
     @property
     def levels(self) -> tuple[model.Level, ...]:
-        """The levels of cases that may be selected: those named by id at any."""
+        """The levels of cases that may be selected: those named by id at any, but for huge."""
+        if self.level == HUGE:
+            return (HUGE,)
         return LEVELS if self.ids else LEVELS[: LEVELS.index(self.level) + 1]
 
     @property
@@ -71,7 +75,7 @@ class Selection:
             "op": " ".join(self.ops),
             "opset": " ".join(map(str, self.opsets)),
             "dtype": " ".join(self.dtypes),
-            "level": "" if self.ids else self.level,
+            "level": "" if self.ids and self.level != HUGE else self.level,
         }
         return ", ".join(f"{key} {value}" for key, value in parts.items() if value)
 

@@ -25,7 +25,7 @@ from opcheck.engine.axes import slices
 from opcheck.model import Array, Case, Fill, FromFile, Given, Put, TensorSpec
 from opcheck.reading import FileNode, Mark, Unreadable, quoted
 from opcheck.reading.validation import shown
-from opcheck.suite.fields import CONTENTS, FILLS, TensorFields
+from opcheck.suite.fields import CONTENTS, FILLS, ROUND_IT, TensorFields
 
 Floats: TypeAlias = NDArray[np.float64]
 #: Uniform draws that add up to one normal one; their sum has variance 1 and mean 6.
@@ -42,14 +42,21 @@ _OF_HEADERS = (SyntaxError, TypeError, RecursionError, MemoryError, tokenize.Tok
 #: No tensor of a case, nor all of them together, may hold more: case files may come from strangers.
 MAX_ELEMENTS = 1 << 26
 MAX_BYTES = 1 << 28
+#: Of level huge, whose tensors of fills are never made as a whole.
+MAX_HUGE_BYTES = 1 << 33
+#: The fills of which a tensor of level huge may be.
+HUGE_FILLS = ("constant", "cycle")
 
 
 def materialize(spec: TensorSpec) -> Array:
     """Return the tensor in its dtype, C-contiguous, writable, of the caller's own.
 
     Files are read. Raises ValueError for a finite value that overflows the dtype, for a permutation
-    whose values rounding makes equal, and for a file that cannot be read.
+    whose values rounding makes equal, for a file that cannot be read, and for a tensor of level
+    huge.
     """
+    if isinstance(spec.content, Fill) and excess(math.prod(spec.shape), spec.nbytes):
+        raise ValueError(f"{spec.name} is of level huge: only `opcheck run` judges it")
     if isinstance(spec.content, FromFile):
         return _with_puts(spec, np.array(_read(spec.content.path, spec.dtype), order="C"))
     values = unrounded(spec)
@@ -76,6 +83,46 @@ def _check_no_ties(spec: TensorSpec, values: Array) -> None:
         raise ValueError(f"{spec.name}: {many}, but {few}")
 
 
+def values_at(spec: TensorSpec) -> Callable[[NDArray[np.int64]], Array]:
+    """Return a function of row-major positions that returns the tensor's values there.
+
+    A tensor that an ordinary case may have is made at once. Of a larger one, which is of a fill of
+    `HUGE_FILLS`, each call makes the values asked for, in an array of the caller's own. Raises
+    what `materialize` raises.
+    """
+    fill = spec.content
+    is_made = excess(math.prod(spec.shape), spec.nbytes) is None
+    if is_made or not isinstance(fill, Fill) or fill.kind not in HUGE_FILLS:
+        whole = materialize(spec).reshape(-1)
+
+        def taken(positions: NDArray[np.int64]) -> Array:
+            return np.array(whole[positions])
+
+        return taken
+    dtype = spec.dtype.numpy
+    ends: tuple[Any, ...] = fill.args
+    places = [(_position(put.at, spec.shape), put.value) for put in spec.put]
+
+    def made(positions: NDArray[np.int64]) -> Array:
+        values: Array = np.full(positions.shape, ends[0], dtype)
+        if fill.kind == "cycle":
+            low, high = map(int, ends)
+            values[...] = positions % (high - low + 1) + low
+        for place, value in places:
+            values[positions == place] = value
+        return values
+
+    return made
+
+
+def _position(index: Sequence[int], shape: Sequence[int]) -> int:
+    """Return the row-major position of an element."""
+    position = 0
+    for along_axis, size in zip(index, shape, strict=True):
+        position = position * size + along_axis
+    return position
+
+
 def unrounded(spec: TensorSpec) -> Array:
     """Return the tensor's values as written: float64 for floating dtypes, else in its dtype.
 
@@ -90,7 +137,8 @@ def unrounded(spec: TensorSpec) -> Array:
         case Fill() as fill:
             values = _made(fill, math.prod(spec.shape), spec.dtype).reshape(spec.shape)
             as_made = spec.dtype.kind == "string" or spec.dtype.kind in _UNROUNDED
-            return _with_puts(spec, values if as_made else _rounded(spec, values))
+            is_exact = values.dtype == spec.dtype.numpy
+            return _with_puts(spec, values if as_made or is_exact else _rounded(spec, values))
 
 
 def unrounded_dtype(dtype: DType) -> np.dtype[Any]:
@@ -166,6 +214,7 @@ def _integers(low: int, high: int, drawn: Floats) -> Floats:
 def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
     """Return `size` values of a fill, in float64 unless they are complex numbers or texts.
 
+    A choice of whole numbers is in the dtype.
     The fill was checked before, so that its kind and arguments are right.
     """
     args: tuple[Any, ...] = fill.args
@@ -183,9 +232,14 @@ def _made(fill: Fill, size: int, dtype: DType) -> NDArray[Any]:
             return _drawn(fill, size, partial(_normal, mean, deviation), _DRAWS)
         case "integers", (low, high):
             return _drawn(fill, size, partial(_integers, low, high))
+        case "cycle", (low, high):
+            cycled: NDArray[Any] = np.arange(size, dtype=np.float64) % (high - low + 1) + low
+            return cycled
         case "choice", args:
-            places = _drawn(fill, size, partial(_integers, 0, len(args) - 1))
-            return np.array(args, made_dtype)[places.astype(np.intp)]
+            places = _drawn(fill, size, partial(_integers, 0, len(args) - 1)).astype(np.intp)
+            if dtype.kind == "int":
+                return np.array([*map(int, args)], dtype.numpy)[places]
+            return np.array(args, made_dtype)[places]
         case "permutation", (start, step):
             order = np.argsort(np.random.PCG64(fill.seed).random_raw(size), kind="stable")
             values = order.astype(np.float64)
@@ -263,8 +317,14 @@ class Lacking(InvalidTensor):
     """Something is missing that the case may state elsewhere."""
 
 
-def excess(elements: int, nbytes: int) -> str | None:
-    """Return why a tensor, or a whole case, of this size is too large; None if it is not."""
+def excess(elements: int, nbytes: int, *, is_huge: bool = False) -> str | None:
+    """Return why a tensor, or a whole case, of this size is too large; None if it is not.
+
+    is_huge: it is of level huge.
+    """
+    if is_huge:
+        most = MAX_HUGE_BYTES >> 30
+        return f"more than {most} GiB" if nbytes > MAX_HUGE_BYTES else None
     if elements > MAX_ELEMENTS:
         return f"more than {MAX_ELEMENTS:,} elements"
     if nbytes > MAX_BYTES:
@@ -274,12 +334,18 @@ def excess(elements: int, nbytes: int) -> str | None:
 
 @lru_cache(1024)  # Cases of many versions share a tensor.
 def read_tensor(
-    name: str, node: FileNode, fields: TensorFields | None, dtype: DType | None, folder: Path
+    name: str,
+    node: FileNode,
+    fields: TensorFields | None,
+    dtype: DType | None,
+    folder: Path,
+    *,
+    is_huge: bool = False,
 ) -> TensorSpec:
     """Return the tensor `name`, by default of `dtype`, or a literal at `node`.
 
     `fields` of None is a literal; `folder` is that of the case file. A dtype in `fields` goes
-    before `dtype`. It is cached.
+    before `dtype`. `is_huge`: of level huge. It is cached.
 
     Raises InvalidTensor, with the place, for contents of two kinds, a shape or seed without a fill,
     a value that the dtype does not hold, a ragged list, a fill that cannot be made or is too large,
@@ -306,7 +372,7 @@ def read_tensor(
     elif content == "file":
         spec = _from_file(name, node, str(fields.file), dtype, folder)
     else:
-        spec = _filled(name, node, fields, content, dtype)
+        spec = _filled(name, node, fields, content, dtype, is_huge=is_huge)
     if fields.put or fields.initializer:
         spec = replace(spec, put=_puts(spec, node, fields), initializer=bool(fields.initializer))
     return spec
@@ -334,7 +400,7 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
     """Return the elements that are overwritten after the fill.
 
     Raises InvalidTensor for an index that the shape does not have, and a value that the dtype does
-    not hold.
+    not hold, or that no float64 is, where the dtype is not of whole numbers.
     """
     puts = []
     for number, put in enumerate(fields.put or ()):
@@ -342,18 +408,27 @@ def _puts(spec: TensorSpec, node: FileNode, fields: TensorFields) -> tuple[Put, 
         if not has_rank or not all(0 <= i < n for i, n in zip(put.at, spec.shape, strict=True)):
             message = f"put: [{_spelt(put.at)}] is not an index of shape [{_spelt(spec.shape)}]"
             raise InvalidTensor(node.at(["put", number, "at"]), message)
-        value = _held(spec.name, spec.dtype, put.value, node.at(["put", number, "value"]))
+        mark = node.at(["put", number, "value"])
+        value = _held(spec.name, spec.dtype, put.value, mark)
+        _check_exact("put", value, spec.dtype, mark)
         puts.append(Put(tuple(put.at), value))
     return tuple(puts)
 
 
 def _filled(
-    name: str, node: FileNode, fields: TensorFields, kind: str, dtype: DType | None
+    name: str,
+    node: FileNode,
+    fields: TensorFields,
+    kind: str,
+    dtype: DType | None,
+    *,
+    is_huge: bool,
 ) -> TensorSpec:
     """Return the tensor that a fill makes; nothing is made yet.
 
-    `kind` is the fill's key. Raises Lacking for a missing shape or dtype, InvalidTensor for a
-    tensor that is too large, and for arguments that are wrong or that the dtype does not hold.
+    `kind` is the fill's key. `is_huge`: of level huge, where some fills may be larger. Raises
+    Lacking for a missing shape or dtype, InvalidTensor for a tensor that is too large, and for
+    arguments that are wrong or that the dtype does not hold.
     """
     if fields.shape is None:
         raise Lacking(node.mark, f"{name}: {kind} needs a shape")
@@ -364,7 +439,8 @@ def _filled(
     # As if no dimension were 0: NumPy has the same limit for empty arrays.
     elements = math.prod(n or 1 for n in spec.shape)
     longest_text = max((len(arg.encode()) for arg in args if isinstance(arg, str)), default=0)
-    too_much = excess(elements, elements * max(dtype.numpy.itemsize, longest_text))
+    nbytes = elements * max(dtype.numpy.itemsize, longest_text)
+    too_much = excess(elements, nbytes, is_huge=is_huge and kind in HUGE_FILLS)
     if too_much:
         message = f"{name}: shape [{_spelt(spec.shape)}] needs {too_much}"
         raise InvalidTensor(node.at(["shape"]), message)
@@ -391,10 +467,18 @@ def _fill_arguments(
         args = tuple(arg if isinstance(arg, str) else f"{arg:g}" for arg in args)
     # An arange of one value makes no use of the step, nor one of none of the start.
     is_checked = kind != "arange"
-    return tuple(
-        _held(name, dtype, arg, node.at([kind, number]), is_checked=is_checked)
-        for number, arg in enumerate(args)
-    )
+    held = []
+    for number, arg in enumerate(args):
+        mark = node.at([kind, number])
+        held.append(_held(name, dtype, arg, mark, is_checked=is_checked))
+        _check_exact(kind, arg, dtype, mark)
+    return tuple(held)
+
+
+def _check_exact(key: str, value: object, dtype: DType, mark: Mark) -> None:
+    """Raise InvalidTensor for a whole number that no float64 is, unless `dtype` is of them."""
+    if isinstance(value, int) and dtype.kind != "int":
+        raise InvalidTensor(mark, f"{key}: {shown(value)} has no exact float64", ROUND_IT)
 
 
 def _wrong_fill(kind: str, args: tuple[Any, ...], dtype: DType, size: int) -> str | None:
@@ -436,10 +520,10 @@ def _wrong_arguments(kind: str, args: tuple[Any, ...], dtype: DType) -> str | No
     if not all(map(math.isfinite, args)):
         return f"takes finite numbers, {got}"
     are_whole = all(arg.is_integer() and abs(arg) <= _LARGEST_EXACT for arg in args)
-    if not are_whole and (kind == "integers" or not is_real):
+    if not are_whole and (kind in ("integers", "cycle") or not is_real):
         return f"takes whole numbers up to 2^53, {got}"
     first, second = args
-    if kind in ("uniform", "integers") and first > second:
+    if kind in ("uniform", "integers", "cycle") and first > second:
         return f"must be [low, high], {got}"
     if kind == "uniform" and not math.isfinite(second - first):
         return f"spans more than {dtype} holds"

@@ -93,6 +93,12 @@ def test_a_mistake_is_of_operators_or_of_a_function_of_theirs(name: str, wording
     assert dict(explanation.lines)["operators"] == wording
 
 
+@pytest.mark.parametrize("name", ["dilations_and_strides_exchanged", "alpha_always_0.2"])
+def test_a_mistake_that_suites_are_not_asked_about_has_no_command(name: str) -> None:
+    labels = {label for one in explanations(name) for label, _ in one.lines}
+    assert labels == {"means", "operators"}
+
+
 def test_a_case_is_shown(run) -> None:
     case = "Softmax/worked_example@opset=13,dtype=float32"
     assert run("explain", case, code=0).stdout == run("show", case, code=0).stdout

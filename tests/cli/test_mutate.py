@@ -109,6 +109,51 @@ def test_an_interrupt_ends_it_and_its_processes_without_a_traceback(start, after
     assert (process.returncode, out, err) == (130, "", "opcheck: interrupted\n")
 
 
+def rows_of(found, title):
+    """The names of rows in a table, by its title."""
+    lines = lines_of(found)
+    if title not in [line.strip() for line in lines]:
+        return []
+    first = [line.strip() for line in lines].index(title) + 3
+    length = [*lines[first:], ""].index("")
+    # Folded cells go on in lines without a place.
+    return [line.split()[1] for line in lines[first : first + length] if line[0] != " "]
+
+
+def test_rows_that_core_lacks_and_does_not_need_are_shown(run, tmp_path, wording):
+    deep = TIES.replace("name: ties", "name: ties, level: deep")
+    text = HEAD + NO_TIES + NO_TIES.replace("no_ties", "no_more_ties") + deep
+    (tmp_path / "levels.yaml").write_text(text)
+    found = run("mutate", "levels.yaml", "--levels", "-j", "1", code=1)
+    assert rows_of(found, "Core lacks") == ["ties"]
+    assert rows_of(found, "Core does not need") == ["no_more_ties"]
+    assert lines_of(found)[-1] == wording
+    cells = table(found)
+    assert cells[:3] == ["Hardmax", "2", "2"]
+    assert float(cells[3].rstrip("%")) < 99 <= float(cells[4].rstrip("%"))
+
+
+def test_core_that_is_as_proposed_is_a_success_and_reasons_are_told_on_request(run, tmp_path):
+    (tmp_path / "levels.yaml").write_text(HEAD + NO_TIES + TIES)
+    words = ("mutate", "levels.yaml", "--levels", "-j", "1")
+    found = run(*words, code=0)
+    assert rows_of(found, "Core needs") == []
+    assert rows_of(run(*words, "-v"), "Core needs") == ["no_ties", "ties"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--mutant last_of_ties", "--opset 13", "--dtype float32", "--case Hardmax/ties", "-k a"],
+)
+def test_levels_are_weighed_for_whole_operators_alone(run, words):
+    found = run("mutate", "strong.yaml", "--levels", *words.split(), code=2)
+    assert "--levels" in found.stderr
+
+
+def test_levels_of_cases_without_mutants_are_not_judged(run):
+    assert run("mutate", "unknown.yaml", "--levels", "-j", "1", code=5).stdout == ""
+
+
 SITUATIONS = """\
 op: Add
 dtype: float32

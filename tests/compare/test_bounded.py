@@ -673,6 +673,38 @@ def test_stage_one_in_float16_is_a_warning_unless_it_is_declared(size: float) ->
         assert compare(want, got, declared=("float16",)).problem is None
 
 
+def test_a_share_too_small_for_float64_may_become_0_before_its_logarithm() -> None:
+    """e^-131072 is no number of float64, in which errors are stated, and not of longdouble."""
+    version = OpVersion("", "LogSoftmax", 13)
+    x = np.array([[0, -131072]], DTYPES["bfloat16"].numpy)
+    want = computed_want(version, "output", exactly(version, [x], {"axis": 1}, 1)[0])
+    assert compare(want, np.array([[0, -np.inf]], x.dtype)).problem == "precision"
+    assert compare(want, np.array([[1, -np.inf]], x.dtype)).problem == "values"
+
+
+def product_in_float16(x: Any, y: Any) -> Any:
+    """The product of two matrices, with each product and each partial sum in float16."""
+    total = np.zeros((1, 1), np.float16)
+    for k in range(x.shape[-1]):
+        total = total + x[:, k : k + 1] * y[k : k + 1]
+    return total
+
+
+def test_errors_scatter_as_declared_arithmetic_explains() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(11, 1031)).astype(np.float16)
+    y = rng.normal(size=(1031, 13)).astype(np.float16)
+    version = OpVersion("", "MatMul", 13)
+    want = replace(
+        computed_want(version, "Y", exactly(version, [x, y], {}, 1)[0]), of_random_data=True
+    )
+    got = product_in_float16(x, y)
+    assert compare(want, got).problem == "precision"
+    assert compare(want, got, declared=("float16",)).problem is None
+    # Of another type than the declared one it stays a warning.
+    assert compare(want, got, declared=("bfloat16",)).problem == "precision"
+
+
 def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it() -> None:
     x = np.array([[800, -800, 400, -400]], np.float16)
     answer = exactly(LAYERS, [x, np.ones(4, np.float16)], {}, 1)[0]

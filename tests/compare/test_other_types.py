@@ -55,6 +55,15 @@ def test_minifloats_are_judged_by_rtol_and_atol(name):
     assert compare(third, minifloat(name, 1 / 3), EXACT).problem is None
 
 
+@pytest.mark.parametrize("name", ["float8e4m3fn", "float32"])
+def test_numbers_outside_the_operator_s_range_are_wrong_in_minifloats_too(name):
+    wanted = want(minifloat(name, 0.125, 2, math.nan), low=0.0, high=2.0)
+    near = minifloat(name, 0, 1.5, math.nan)
+    assert compare(wanted, near, Tolerance(atol=1.0)).problem is None
+    found = compare(wanted, minifloat(name, -0.125, 2.25, 1), Tolerance(atol=1.0))
+    assert [worst.allowed for worst in found.worst] == ["within [0, 2]"] * 2 + ["NaN"]
+
+
 def test_nan_is_nan_and_infinity_is_infinity_in_minifloats_too():
     name = "float8e5m2"
     special = minifloat(name, math.nan, math.inf, -math.inf, 1)

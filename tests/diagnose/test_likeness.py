@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects
-from opcheck.diagnose.suspects import (
-    Evidence,
-    _same_kind,
-    both,
-    contradicts,
-    mutant_named,
-    reproduces,
-)
+from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.faults import both, mutant_named
+from opcheck.diagnose.likeness import _same_kind, contradicts, reproduces
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Foreign, OpVersion, Tolerance
@@ -247,9 +242,10 @@ def test_an_accepted_invalid_model_is_reproduced_by_its_answer() -> None:
     assert reproduces(mutant(lambda _: [LAST]), wrong(invalid, [LAST]))
     assert not reproduces(mutant(lambda _: [1 - LAST]), wrong(invalid, [LAST]))
     rounded = node(SOFTMAX, ROW.inputs[0], {"axis": 2})
-    for steps in (4, 5):
+    # What cancels may be off by some roundings of the largest element.
+    for steps, is_same in ((4, True), (40, True), (4000, False)):
         got = (RIGHT.view(np.int32) - np.int32([[steps, 0, 0, 0]])).view(np.float32)
-        assert reproduces(mutant(lambda _: [RIGHT]), wrong(rounded, [got])) is (steps == 4)
+        assert reproduces(mutant(lambda _: [RIGHT]), wrong(rounded, [got])) is is_same
 
 
 @pytest.mark.parametrize(

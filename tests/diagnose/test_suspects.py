@@ -11,16 +11,10 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import Suspects, suspects
-from opcheck.diagnose.suspects import (
-    Evidence,
-    Fault,
-    _FaultKind,
-    _fits,
-    _is_far,
-    cell_of,
-    looks_like,
-    names_of,
-)
+from opcheck.diagnose.evidence import Evidence
+from opcheck.diagnose.faults import Fault, _FaultKind
+from opcheck.diagnose.likeness import _fits, _is_far
+from opcheck.diagnose.suspects import cell_of, looks_like, names_of
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of

@@ -14,7 +14,7 @@ from opcheck.dtypes import DTYPES, round_to
 from opcheck.execution.expected import question, too_degenerate
 from opcheck.graph import model_of
 from opcheck.graph.test_data import invalid
-from opcheck.model import Case, Fill, Rejected, TensorType, Verdict
+from opcheck.model import Case, Fill, Rejected, TensorType, Values, Verdict
 from opcheck.report import formatting
 from tests.asking import cases_in
 from tests.execution.one import ENGINE, RIGHT, one, outputs, result_of
@@ -406,6 +406,16 @@ def test_an_answer_that_the_engine_does_not_give_needs_a_tolerance(
     assert result.reason == (wording)
     stated = f", rule: open, tolerance: {{ulp: 1}}, expect: {{any_of: [{other}]}}"
     assert result_of(softmax(tmp_path, stated), ENGINE).alternative == "right"
+
+
+def test_an_output_beyond_the_engine_s_needs_a_tolerance(tmp_path: Path, wording: Wording) -> None:
+    case = softmax(tmp_path, f", expect: {{output: {SHARES}}}")
+    assert isinstance(case.expect, Values)
+    (stated,) = case.expect.outputs
+    two = replace(case.expect, outputs=(stated, replace(stated, name="another")))
+    result = result_of(replace(case, expect=two), ENGINE)
+    assert result.verdict is Verdict.BAD_CASE
+    assert result.reason == wording
 
 
 FROM_THE_BACK = """\

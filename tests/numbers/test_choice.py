@@ -111,6 +111,19 @@ def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     assert raised.value == wording
 
 
+def test_an_integer_that_may_be_any_decides_nothing() -> None:
+    cast = xp.astype(about([2.0, 3e9, np.nan], 0), np.int32)
+    for decision in (xp.astype(cast, np.bool_), cast > 0, cast == xp.zeros_like(cast)):
+        assert truth_parts(decision)[1].tolist() == [False, True, True]
+
+
+def test_an_integer_that_may_be_any_is_any_number_as_a_float() -> None:
+    cast = xp.astype(xp.astype(about([2.0, 3e9, np.nan], 0), np.int32), np.float32)
+    with np.errstate(invalid="ignore"):
+        assert hull(cast)[1:] == [(-np.inf, np.inf)] * 2
+    assert cast.e[0] == 0
+
+
 UNSURE = Truth(np.array([[True, False, True]]), np.array([[False, False, True]]))
 
 

@@ -25,8 +25,15 @@ def test_the_header_tells_format_machine_and_backends():
     assert strict(store.header(header("acme", "bolt", cases=3))) == {
         "type": "header",
         "format": 4,
-        "minor": 1,
-        "not_deciding": ["header.environment.machine", "header.environment.remarks"],
+        "minor": 2,
+        "not_deciding": [
+            "header.environment.machine",
+            "header.environment.remarks",
+            "result.diagnoses.asked",
+            "result.diagnoses.repeat",
+            "footer.revised.diagnoses.asked",
+            "footer.revised.diagnoses.repeat",
+        ],
         "environment": {
             "opcheck": "0.0",
             "python": "3.11",
@@ -119,10 +126,23 @@ def test_a_known_failure_keeps_what_was_found():
     }
 
 
-def test_a_diagnosis_keeps_the_name_of_its_mistake():
-    looks = Diagnosis("last_of_ties", "the last of equal maxima won")
+def test_a_diagnosis_keeps_the_name_of_its_mistake_and_what_was_asked_about_it():
+    looks = Diagnosis(
+        "last_of_ties",
+        "the last of equal maxima won",
+        asked=("asked again without `axis`: passes",),
+        repeat="opcheck run --case a --case b",
+    )
     found = strict(store.record(record(Verdict.FAIL, diagnoses=(looks,))))
-    assert found["diagnoses"] == [{"mistake": looks.mistake, "text": looks.text, "counts": None}]
+    assert found["diagnoses"] == [
+        {
+            "mistake": looks.mistake,
+            "text": looks.text,
+            "counts": None,
+            "asked": [*looks.asked],
+            "repeat": looks.repeat,
+        }
+    ]
 
 
 def test_infinite_and_missing_measures_are_no_literals():

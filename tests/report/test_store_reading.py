@@ -328,7 +328,12 @@ ELSEWHERE = "has another place or digest than other lines say"
         (1, ("shard",), [4, 3], "shard: must be [i, n] with"),
         (1, ("shard",), [1], "shard.1: Field required"),
         (1, ("strict",), 1, "strict: Input should be a valid boolean, got 1"),
-        (1, ("level",), "all", "level: Input should be 'smoke', 'core' or 'deep', got 'all'"),
+        (
+            1,
+            ("level",),
+            "all",
+            "level: Input should be 'smoke', 'core', 'deep' or 'huge', got 'all'",
+        ),
         (1, ("backends", 1, "address"), "acme", "a backend must occur once"),
         (1, ("backends", 1, "threads"), "2", "backends.1.threads: Input should be a valid int"),
         (1, ("environment", "more"), 1, "environment.more: Unexpected keyword argument, got 1"),

@@ -278,9 +278,9 @@ def test_so_may_a_case_of_which_a_rejection_is_one_answer(cases: Cases) -> None:
         ),
         (
             {"level": "»cor"},
-            "level: must be 'smoke', 'core' or 'deep', got 'cor' (did you mean 'core'?)",
+            "level: must be 'smoke', 'core', 'deep' or 'huge', got 'cor' (did you mean 'core'?)",
         ),
-        ({"level": "»3"}, "level: must be 'smoke', 'core' or 'deep', got 3"),
+        ({"level": "»3"}, "level: must be 'smoke', 'core', 'deep' or 'huge', got 3"),
         ({"timeout": "»0"}, "timeout: must be greater than 0, got 0"),
         ({"timeout": "»-1.5"}, "timeout: must be greater than 0, got -1.5"),
         ({"timeout": "»100000"}, "timeout: must be at most 86400, got 100000"),
@@ -421,7 +421,7 @@ def test_a_default_that_all_opsets_of_a_case_share_need_not_be_stated(cases, ops
         (
             "{op: Constant, cases: [{name: a, opset: 13, attrs: {value: »{dtype: int8}}}]}",
             "value: its values are given nowhere (exactly one of value, file, constant, arange, "
-            "uniform, normal, integers, choice, permutation, specials)",
+            "uniform, normal, integers, cycle, choice, permutation, specials)",
         ),
         (
             "{op: Constant, cases: [{name: a, opset: 13, dtype: int8, "

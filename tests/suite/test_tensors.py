@@ -106,7 +106,8 @@ OUTSIDE = {
 LARGE, CUT = f"1{'0' * 400}", f"1{'0' * 29}… (401 characters)"
 POINTS = "(write .inf, -.inf or .nan)"
 PAIRS = "(write a number, or a text such as 1+2j, nan+0j or -infj)"
-ALL = "value, file, constant, arange, uniform, normal, integers, choice, permutation, specials"
+ALL = "value, file, constant, arange, uniform, normal, integers, cycle, choice, permutation"
+ALL += ", specials"
 NOWHERE, BY = "its values are given nowhere", "its values are given by constant and arange"
 BYTES, ELEMENTS = "needs more than 256 MiB", "needs more than 67,108,864 elements"
 WHOLES = "takes whole numbers up to 2^53, got 0.0 and"
@@ -292,6 +293,10 @@ def test_256_mebibytes_are_allowed(tensor, dtype, shape):
         ("{at: [0], value: »x}", "input: 'x' is not a value of float32"),
         ("{»att: [0], value: 0}", "unknown key 'att' (did you mean 'at'?)"),
         ("»{at: [0]}", "an item of inputs.input.put: 'value' is missing"),
+        (
+            "{at: [0], value: »9007199254740993}",
+            f"put: 9007199254740993 has no exact float64 {NO_FLOAT64}",
+        ),
     ],
 )
 def test_an_element_that_cannot_be_put_is_refused(wrong, text, message):
@@ -654,6 +659,67 @@ def test_elements_can_be_put_into_a_scalar_and_into_integers() -> None:
     assert materialize(filled("constant", 0, shape=(), put=(Put((), 4.0),))) == 4
     got = materialize(filled("constant", 0, dtype="int64", shape=(2,), put=(Put((1,), 7.0),)))
     assert got.tolist() == [0, 7]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("int64", 2**63 - 1),
+        ("int64", -(2**63)),
+        ("int64", 2**53 + 1),
+        ("uint64", 2**64 - 1),
+        ("int8", -128),
+    ],
+)
+@pytest.mark.parametrize("fill", ["constant: 1", "integers: [0, 9]", "value: [1, 1, 1]"])
+def test_every_whole_number_of_a_type_can_be_put(
+    tensor: Callable[..., TensorSpec], fill: str, dtype: str, value: int
+) -> None:
+    shape = "" if fill.startswith("value") else "shape: [3], "
+    spec = tensor(f"{{{shape}{fill}, put: [{{at: [1], value: {value}}}]}}", dtype)
+    assert materialize(spec)[1] == value
+    assert materialize(spec).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("int64", [2**63 - 1, -(2**63), 2**53 + 1, 0]),
+        ("uint64", [2**64 - 1, 2**53 + 1, 3]),
+        ("uint8", [255, 128, 3]),
+        ("int8", [127, -128, 0]),
+    ],
+)
+def test_a_choice_is_among_every_whole_number_of_a_type(
+    tensor: Callable[..., TensorSpec], dtype: str, values: list[int]
+) -> None:
+    got = materialize(tensor(f"{{shape: [200], choice: {values}}}", dtype))
+    assert {*map(int, got.tolist())} == {*values}
+    assert got.dtype == DTYPES[dtype].numpy
+    # The same places are drawn as of numbers that float64 holds.
+    small = materialize(tensor(f"{{shape: [200], choice: {[*range(len(values))]}}}", dtype))
+    assert [*map(int, got.tolist())] == [values[int(place)] for place in small.tolist()]
+
+
+def test_a_choice_of_floats_has_exact_float64(wrong: Callable[..., None]) -> None:
+    message = f"choice: 9007199254740993 has no exact float64 {NO_FLOAT64}"
+    wrong("{shape: [2], choice: [1, »9007199254740993]}", message, "float64")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "shown", "held"),
+    [
+        ("int64", 2**63, 2.0**63, f"{-(2**63)} to {2**63 - 1}"),
+        ("int64", 2**63 + 1, 2**63 + 1, f"{-(2**63)} to {2**63 - 1}"),
+        ("uint64", -1, -1.0, f"0 to {2**64 - 1}"),
+        ("int8", int(LARGE), CUT, "-128 to 127"),
+    ],
+)
+def test_no_other_whole_number_can_be_put(
+    wrong: Callable[..., None], dtype: str, value: int, shown: object, held: str
+) -> None:
+    text = f"{{shape: [3], constant: 1, put: [{{at: [1], value: »{value}}}]}}"
+    wrong(text, f"{shown} is outside {dtype}, which holds whole numbers from {held}", dtype)
 
 
 def from_file(path: Path, dtype: str, put: Any = ()) -> TensorSpec:

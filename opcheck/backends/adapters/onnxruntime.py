@@ -1,4 +1,8 @@
-"""`onnxruntime[:ProviderName]`: ONNX Runtime, on exactly the requested execution provider."""
+"""`onnxruntime[:Provider]`: ONNX Runtime, on exactly that execution provider.
+
+`?ep_library=FILE` takes the provider from a plugin library, `device=N` chooses one of its devices,
+and options that begin with `ep.` are its own.
+"""
 
 import ctypes
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,66 +12,68 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, numpy_helper, parser
+from onnx import TensorProto, numpy_helper
 
 from opcheck import dtypes, grouping, opset
 from opcheck.backends.adapters import About, importing, take, threads
 from opcheck.backends.base import Backend, Bare, handed_over
 from opcheck.backends.connect import lead_dtype
 from opcheck.backends.execute import message_of
+from opcheck.backends.execution_providers import CPU, OPTION, Provider, built_in, of_library
 from opcheck.backends.missing import missing
-from opcheck.errors import BackendUnavailable, NotCarried, NotSupported, UsageError, did_you_mean
+from opcheck.errors import BackendUnavailable, NotCarried, NotSupported
 from opcheck.graph import model_of
 from opcheck.model import Array, BackendInfo, Task
 
 ABOUT = About("ONNX Runtime", "onnxruntime", threads=True, declares="its registry of kernels")
 
-_CPU = "CPUExecutionProvider"
 #: Types, by ONNX Runtime's names, that its Python layer only knows as bytes.
 _RAW = {t: d for t, d in dtypes.BY_TEXT.items() if dtypes.is_raw(d)}
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return ONNX Runtime on provider `detail`; the CPU's address is always onnxruntime."""
-    count = take("onnxruntime", options, {"threads": threads}).get("threads", 1)
+    own = {name: text for name, text in options.items() if name.startswith(OPTION)}
+    others = {name: text for name, text in options.items() if name not in own}
+    known = {"threads": threads, "device": _device, "ep_library": _library}
+    given = take("onnxruntime", others, known)
+    count = given.get("threads", 1)
+    device = given.get("device")
+    library = given.get("ep_library")
+    for_provider = {name.removeprefix(OPTION): text for name, text in own.items()}
     with importing(ABOUT, "onnxruntime"):
         import onnxruntime as ort
         from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-        known = ort.get_all_providers()
-        here = ort.get_available_providers()
-    provider = detail or _CPU
-    if provider not in known:
-        hint = did_you_mean(provider, known) or f"it has {', '.join(here)}"
-        raise UsageError(f"onnxruntime has no execution provider {provider!r}", hint)
-    if provider not in here:
-        hint = f"it has {', '.join(here)}; install the onnxruntime package that carries {provider}"
-        raise BackendUnavailable(f"this onnxruntime is built without {provider}", hint)
-    if provider != _CPU:
-        _check_works(ort, provider)
-    address = "onnxruntime" if provider == _CPU else f"onnxruntime:{provider}"
-    devices = (provider, *(other for other in here if other != provider))
-    info = BackendInfo(address, "onnxruntime", ort.__version__, devices=devices, threads=count)
+        ort.get_all_providers()  # which a broken package lacks
+    if library is None:
+        provider = built_in(ort, detail or CPU, device, for_provider)
+    else:
+        provider = of_library(ort, library, detail, device, for_provider)
+    address = "onnxruntime" if provider.name == CPU else f"onnxruntime:{provider.name}"
+    version = ort.__version__
+    info = BackendInfo(address, "onnxruntime", version, devices=provider.devices, threads=count)
     # Its own derive from Exception alone; the others come from its Python layer (wrong inputs).
     classes = (thing for thing in vars(state).values() if isinstance(thing, type))
-    own = (kind for kind in classes if issubclass(kind, Exception))
+    documented = (
+        *(kind for kind in classes if issubclass(kind, Exception)),
+        RuntimeError,
+        ValueError,
+    )
     prepare = partial(_prepared, ort, provider, count)
-    return Backend(info, (*own, RuntimeError, ValueError), prepare, partial(_declares, provider))
+    return Backend(info, documented, prepare, partial(_declares, provider.name))
 
 
-def _check_works(ort: Any, provider: str) -> None:
-    """Raise BackendUnavailable for a provider without its device or libraries."""
-    # ONNX Runtime would hand all nodes to the CPU, which is then said to lack their kernels.
-    head = '<ir_version: 8, opset_import: ["": 13]>'
-    text = f"{head} g (float[1] x) => (float[1] y) {{ y = Identity(x) }}"
-    model = parser.parse_model(text).SerializeToString()
-    hint = "its device or libraries are missing: an InferenceSession with it in Python prints why"
-    try:
-        got = ort.InferenceSession(model, None, [provider], enable_fallback=0).get_providers()
-    except Exception as error:
-        raise BackendUnavailable(f"{provider} does not work here: {error}", hint) from error
-    if got[:1] != [provider]:
-        raise BackendUnavailable(f"{provider} does not work here: got {', '.join(got)}", hint)
+def _device(text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise ValueError("device is a whole number from 0, as in `opcheck backends`")
+    return int(text)
+
+
+def _library(text: str) -> str:
+    if not text:
+        raise ValueError("ep_library is the path of a shared library")
+    return text
 
 
 def _declares(provider: str, task: Task) -> bool | None:
@@ -76,7 +82,8 @@ def _declares(provider: str, task: Task) -> bool | None:
 
     if not hasattr(state, "get_all_opkernel_def"):
         return None
-    kernels = state.get_all_opkernel_def()
+    # A provider that compiles whole graphs has no kernels, and nothing to declare.
+    kernels = [one for one in state.get_all_opkernel_def() if one.provider == provider]
     lead = lead_dtype(task)
     if not kernels or lead is None:
         return None
@@ -86,8 +93,7 @@ def _declares(provider: str, task: Task) -> bool | None:
     def has_kernel(node: Any) -> bool:
         schema = grouping.not_none(opset.describe(node.domain, node.op_type, versions[node.domain]))
         return any(
-            kernel.provider == provider
-            and (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
+            (kernel.op_name, kernel.domain) == (node.op_type, node.domain)
             and kernel.version_range[0] <= schema.op.since <= kernel.version_range[1]
             and {lead.text, f"seq({lead.text})"}
             & {*kernel.type_constraints.get(schema.typed.constraint, [lead.text])}
@@ -97,20 +103,10 @@ def _declares(provider: str, task: Task) -> bool | None:
     return all(map(has_kernel, model.graph.node))
 
 
-def _prepared(ort: Any, provider: str, threads: int, task: Task) -> "RuntimeSession":
-    """Return a session for the one-node model on this provider only, with its defaults."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    if provider != _CPU:
-        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+def _prepared(ort: Any, provider: Provider, threads: int, task: Task) -> "RuntimeSession":
+    """Return a session for the one-node model on this provider only."""
     with handed_over(partial(model_of, task, whole=False)) as model, _declining():
-        # Left enabled, the fallback moves a session that fails to the CPU in silence.
-        session = ort.InferenceSession(model, options, [provider], enable_fallback=0)
-    if session.get_providers()[:1] != [provider]:
-        raise BackendUnavailable(f"asked for {provider}, got {', '.join(session.get_providers())}")
-    return RuntimeSession(task, session)
+        return RuntimeSession(task, provider.session(ort, model, threads))
 
 
 @contextmanager
@@ -118,6 +114,8 @@ def _declining() -> Iterator[None]:
     """Around a call: raises NotSupported where ONNX Runtime says that it has no kernel."""
     try:
         yield
+    except (BackendUnavailable, NotSupported):
+        raise
     except Exception as error:
         from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 

@@ -1,4 +1,7 @@
-"""`openvino[:DEVICE]`: OpenVINO on exactly that device, the CPU unless another is named."""
+"""`openvino[:DEVICE]`: OpenVINO on exactly that device, the CPU unless another is named.
+
+`?device=GPU.1` names it too.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +33,13 @@ _DEVICES = ("CPU", "GPU", "NPU")
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
     """Return OpenVINO on device `detail`; the CPU's address is always openvino."""
-    given = take("openvino", options, {"threads": threads, "precision": _precision})
-    device = detail or "CPU"
+    given = take(
+        "openvino", options, {"threads": threads, "precision": _precision, "device": _device}
+    )
+    if detail and "device" in given:
+        message = f"openvino:{detail} has a device, and device={given['device']} names another"
+        raise UsageError(message, "write one of them")
+    device = detail or given.get("device", "CPU")
     if device.partition(".")[0] not in _DEVICES:
         hint = did_you_mean(device, _DEVICES) or f"it has {', '.join(_DEVICES)}"
         raise UsageError(f"openvino has no device {device!r}", hint)
@@ -47,13 +55,17 @@ def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
         settings["INFERENCE_NUM_THREADS"] = given.get("threads", 1)
     if "precision" in given:
         settings["INFERENCE_PRECISION_HINT"] = given["precision"]
-    address = "openvino" if device == "CPU" else f"openvino:{device}"
+    address = "openvino" if device == "CPU" or not detail else f"openvino:{device}"
     version = openvino.__version__.partition("-")[0]  # what follows names the build
     devices = (device, *(other for other in here if other != device))
     count = settings.get("INFERENCE_NUM_THREADS")
     info = BackendInfo(address, "openvino", version, devices=devices, threads=count)
     prepare = partial(prepared, core, device, settings)
     return Backend(info, (RuntimeError,), prepare, partial(_declares, core, device))
+
+
+def _device(text: str) -> str:
+    return text
 
 
 def _precision(text: str) -> str:
@@ -67,7 +79,21 @@ def prepared(core: Any, device: str, settings: Mapping[str, Any], task: Task) ->
     transport.check(task, "openvino")
     reading = declining(RuntimeError)
     with handed_over(partial(model_of, task, whole=False)) as model, reading:
-        return Compiled(task, core.compile_model(core.read_model(model), device, settings))
+        compiled = core.compile_model(core.read_model(model), device, settings)
+        _require_device(compiled, device)
+        return Compiled(task, compiled)
+
+
+def _require_device(compiled: Any, device: str) -> None:
+    """Raise BackendUnavailable for a model that runs on another device than this one."""
+    names = compiled.get_property("EXECUTION_DEVICES")
+    if {_numbered(name) for name in names} != {_numbered(device)}:
+        raise BackendUnavailable(f"asked for {device}, got {', '.join(names)}")
+
+
+def _numbered(device: str) -> str:
+    """Return a device's name with its number: an only GPU is GPU, or GPU.0."""
+    return device if "." in device else f"{device}.0"
 
 
 def _declares(core: Any, device: str, task: Task) -> bool:

@@ -1,6 +1,10 @@
-"""`torch`: PyTorch, by a small mapping of ONNX's operators on torch's own functions."""
+"""`torch`: PyTorch, by a small mapping of ONNX's operators on torch's own functions.
+
+`?device=cuda:0` runs them on an accelerator, and takes no answer that lies elsewhere.
+"""
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,27 +17,78 @@ from opcheck.backends import transport
 from opcheck.backends.adapters import About, declining, importing, take, threads
 from opcheck.backends.base import Backend, Bare, only_nodes
 from opcheck.engine import axes as ax
-from opcheck.errors import InvalidNode, NotSupported, decline, reject
+from opcheck.errors import (
+    BackendUnavailable,
+    InvalidNode,
+    NotSupported,
+    decline,
+    did_you_mean,
+    reject,
+)
 from opcheck.model import Array, BackendInfo, Task, Typed
 
 #: Axes of a tensor, counted from the front.
 Axes: TypeAlias = tuple[int, ...]
 ABOUT = About("PyTorch's own functions", "torch", extra=True, threads=True)
+#: Kinds of devices that run these functions and hand tensors back.
+_DEVICES = ("cpu", "cuda", "xpu", "mps")
+_MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 
 
 def connect(detail: str | None, options: Mapping[str, str]) -> Backend:
-    """Return PyTorch on the CPU."""
-    count = take("torch", options, {"threads": threads}, detail).get("threads", 1)
+    """Return PyTorch on one device, the CPU unless another is named."""
+    given = take("torch", options, {"threads": threads, "device": _device}, detail)
+    count = given.get("threads", 1)
     with importing(ABOUT, "torch"):
         import torch
 
         torch.set_num_threads(count)
         version = torch.__version__.partition("+")[0]  # what follows names the build
-    info = BackendInfo("torch", "torch", version, devices=("cpu",), threads=count)
-    return Backend(info, (InvalidNode, IndexError, RuntimeError), partial(_prepared, torch))
+    device = torch.device(given.get("device", "cpu"))
+    _require_works(torch, device)
+    here = _devices(torch)
+    devices = (str(device), *(other for other in here if other != str(device)))
+    info = BackendInfo("torch", "torch", version, devices=devices, threads=count)
+    prepare = partial(_prepared, torch, device)
+    return Backend(info, (InvalidNode, IndexError, RuntimeError), prepare)
 
 
-def _prepared(torch: Any, task: Task) -> "Mapped":
+def _device(text: str) -> str:
+    """Return the name of a device, with the number 0 if it has none."""
+    kind, colon, number = text.partition(":")
+    if kind not in _DEVICES:
+        raise ValueError(did_you_mean(kind, _DEVICES) or f"device is one of {', '.join(_DEVICES)}")
+    if kind == "cpu":
+        if colon:
+            raise ValueError("cpu is one device, without a number")
+        return text
+    if colon and not (number.isascii() and number.isdecimal()):
+        raise ValueError("behind the colon is the number of a device, as in cuda:0")
+    return f"{kind}:{number or 0}"
+
+
+def _require_works(torch: Any, device: Any) -> None:
+    """Raise BackendUnavailable for a device that is not here, or that would fall back."""
+    if device.type == "mps" and os.environ.get(_MPS_FALLBACK, "0") != "0":
+        message = f"{_MPS_FALLBACK} lets torch run on the CPU what {device} lacks, in silence"
+        raise BackendUnavailable(message, "unset this variable")
+    try:
+        torch.ones(1, device=device).cpu()
+    except Exception as error:
+        hint = f"it has {', '.join(_devices(torch))}"
+        raise BackendUnavailable(f"torch finds no {device} here: {error}", hint) from error
+
+
+def _devices(torch: Any) -> list[str]:
+    """Return the names of the CPU and of all accelerators here."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    if accelerator is None:
+        return ["cpu"]
+    count = torch.accelerator.device_count()
+    return ["cpu", *(f"{accelerator.type}:{number}" for number in range(count))]
+
+
+def _prepared(torch: Any, device: Any, task: Task) -> "Mapped":
     """Map the node on torch; raise InvalidNode for mistakes that torch would not notice."""
     only_nodes(task, "the mapping on torch")
     transport.check(task, "torch")
@@ -47,7 +102,7 @@ def _prepared(torch: Any, task: Task) -> "Mapped":
     mistyped = [name for name, value in task.attrs.items() if isinstance(value, Typed)]
     if mistyped:
         raise InvalidNode(f"{task.op}: {', '.join(mistyped)} of another type")
-    return Mapped(torch, task, function, schema.inputs)
+    return Mapped(torch, device, task, function, schema.inputs)
 
 
 @dataclass(frozen=True)
@@ -55,6 +110,7 @@ class Mapped:
     """A node, the function that it is, and what the operator takes."""
 
     torch: Any
+    device: Any
     task: Task
     function: Callable[..., Any]
     parameters: Sequence[opset.Parameter]
@@ -68,7 +124,15 @@ class Mapped:
     def repeated(self, inputs: Sequence[Array]) -> Bare:
         """Return the function's call on tensors of torch."""
         call = partial(self.function, self.torch, self.task, *self._tensors(inputs))
-        return Bare(call, self._arrays)
+        if self.device.type == "cpu":
+            return Bare(call, self._arrays)
+
+        def run() -> Any:
+            outputs = call()
+            self.torch.accelerator.synchronize(self.device)  # the device still computes
+            return outputs
+
+        return Bare(run, self._arrays)
 
     def _tensors(self, inputs: Sequence[Array]) -> list[Any]:
         """Return the node's inputs as torch's tensors; raises InvalidNode for wrong types."""
@@ -87,9 +151,10 @@ class Mapped:
                 raise InvalidNode(f"{self.task.op} takes one type for {parameter.constraint}")
             decline(x.dtype == object, "torch has no strings")
             if dtype.name == "bfloat16":
-                tensors.append(torch.tensor(x.view(np.uint16)).view(torch.bfloat16))
+                bits = torch.tensor(x.view(np.uint16), device=self.device)
+                tensors.append(bits.view(torch.bfloat16))
             else:
-                tensors.append(torch.tensor(x))
+                tensors.append(torch.tensor(x, device=self.device))
         return tensors
 
     def _arrays(self, outputs: Any) -> Sequence[Array]:
@@ -98,6 +163,9 @@ class Mapped:
         return [self._array(tensor) for tensor in tensors]
 
     def _array(self, tensor: Any) -> Array:
+        if tensor.device != self.device:
+            raise BackendUnavailable(f"asked for {self.device}, got {tensor.device}")
+        tensor = tensor.cpu()
         if tensor.dtype != self.torch.bfloat16:
             return tensor.numpy()  # type: ignore[no-any-return]
         bits = tensor.view(self.torch.uint16).numpy()
@@ -201,8 +269,9 @@ def _gather(torch: Any, task: Task, data: Any, indices: Any) -> Any:
     axis: Any = task.attrs.get("axis", 0)
     front = ax.from_either_end(axis, data.dim())
     # Torch's own indices count from the front, and are a vector.
-    places = ax.elements_at(indices.numpy(), data.shape[front], back=task.op.since > 1)
-    chosen = data.index_select(front, torch.tensor(places.reshape(-1), dtype=torch.int64))
+    places = ax.elements_at(indices.cpu().numpy(), data.shape[front], back=task.op.since > 1)
+    flat = torch.tensor(places.reshape(-1), dtype=torch.int64, device=data.device)
+    chosen = data.index_select(front, flat)
     return chosen.reshape((*data.shape[:front], *indices.shape, *data.shape[front + 1 :]))
 
 
@@ -229,7 +298,7 @@ def _cast(torch: Any, task: Task, x: Any) -> Any:
 
 def _reduced(name: str, torch: Any, task: Task, x: Any, axes: Any = None) -> Any:
     attrs: dict[str, Any] = {"keepdims": 1, "noop_with_empty_axes": 0, **task.attrs}
-    stated = attrs.get("axes", ()) if axes is None else ax.listed("axes", axes.numpy())
+    stated = attrs.get("axes", ()) if axes is None else ax.listed("axes", axes.cpu().numpy())
     over = [*ax.distinct(stated, x.dim())]
     if not over and not attrs["noop_with_empty_axes"]:
         over = [*range(x.dim())]

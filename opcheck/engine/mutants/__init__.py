@@ -1,21 +1,26 @@
 """Mutants of every operator: what its schema, its formula and its own file make of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 
 from opcheck import opset
 from opcheck.engine.mutants import (
+    calls,
     casts,
     elements,
     guards,
     indices,
     places,
     pooling,
+    poorer,
     rows,
     schema,
+    stretching,
     tensors,
     values,
+    versions,
     window_plans,
     window_sums,
     windows,
@@ -58,7 +63,7 @@ def mutants_of(op: OpVersion) -> tuple[Mutant, ...]:
     operator = operator_of(op)
     if operator is None:
         return ()
-    own = [mutant for mutant in operator.mutants if mutant.since == op.since]
+    own = [mutant for mutant in operator.mutants if mutant.since == op.since and mutant.is_asked]
     of_schema = tuple(schema.mutants(op, operator))
     _check_names(operator, own, of_schema)
     mutants: dict[str, Mutant] = {}
@@ -133,10 +138,42 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     """Return the mutants that name causes of failures; none without a formula. Cached.
 
     Those that `mutants_of` does not have are not asked of suites: in many operators no case can
-    show them. Raises WrongOperator as `mutants_of` does, for two mutants of one name.
+    show them. A mistake that is illegal in this version is answered as in another one. Raises
+    WrongOperator as `mutants_of` does, for two mutants of one name.
     """
+    operator = operator_of(op)
     mutants = mutants_of(op)
-    return (*rows.CAUSES, *mutants, *values.CAUSES) if mutants else ()
+    if operator is None or not mutants:
+        return ()
+    by_name: dict[str, Mutant] = {}
+    for mutant in (*rows.CAUSES, *_own_causes(op, operator), *mutants, *values.CAUSES):
+        by_name[mutant.name] = _of_any_input(mutant)
+    declared = opset.versions(op.domain, op.name)[op.since]
+    others = tuple(since for since in sorted(operator.formulas, reverse=True) if since != op.since)
+    for mutant in chain(
+        calls.mutants(declared, operator),
+        stretching.mutants(operator),
+        poorer.mutants(declared, operator),
+        versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
+    ):
+        by_name.setdefault(mutant.name, mutant)
+    return tuple(versions.lenient(mutant, others) for mutant in by_name.values())
+
+
+def _of_any_input(mutant: Mutant) -> Mutant:
+    """Return a mutant of integers of any input, if it is one of those of the leading input.
+
+    Suites are asked about integers where the leading input has them.
+    """
+    is_of_integers = mutant.name.startswith("integers_through_")
+    return replace(mutant, only=None) if is_of_integers else mutant
+
+
+def _own_causes(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
+    """Yield the mutants that the operator's file declares for this version, and not for suites."""
+    for own in operator.mutants:
+        if own.since == op.since and not own.is_asked:
+            yield _of_own(own)
 
 
 @cache

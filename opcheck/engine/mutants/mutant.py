@@ -69,6 +69,8 @@ class Mutant:
         any_type: Cases of any one type decide about it in each version.
         of_values: It is about elements of inputs, so that operators of shapes have no such mutant.
         aliases: Its former names, by which ledgers, arguments and command lines may know it.
+        narrow: The 16-bit type in which it computes, whose roundings add up in any order; "" for
+            none.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Mutant:
     any_type: bool = False
     of_values: bool = False
     aliases: tuple[str, ...] = ()
+    narrow: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

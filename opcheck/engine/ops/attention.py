@@ -177,13 +177,14 @@ def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple
     """
     if mask is None:
         return None, None
+    dtype = mask.dtype  # Padding with -inf makes floats of integers.
     if since > 23:
         mask = padded_mask(mask, shape[-1], least)
     stretches("attn_mask", mask, np.broadcast_to(0, shape))
     if mask.dtype == bool:
         return bare(mask), None
-    if mask.dtype.kind in "iu" and INTEGER_MASK.reading() == "refused":
-        raise InvalidNode(f"attn_mask of {mask.dtype}; allowed: booleans and floats")
+    if dtype.kind in "iu" and INTEGER_MASK.reading() == "refused":
+        raise InvalidNode(f"attn_mask of {dtype}; allowed: booleans and floats")
     values = xp.values_of(mask)
     # NaN equals nothing, so that it is shown, and declined.
     shown = values != -np.inf
@@ -195,8 +196,9 @@ def masked(since: int, mask: Array, shape: tuple[int, ...], least: int) -> tuple
 def padded_mask(mask: Array, keys: int, least: int) -> Array:
     """Return a mask of all keys: "padded to `total_sequence_length` with negative infinity".
 
-    A mask of booleans is padded with False. One without axes or with `keys` keys or more is
-    returned as it is, and so may be a mask of one key, which is then broadcast: MASK_OF_ONE_KEY.
+    A mask of booleans is padded with False; one of integers becomes float64. One without axes or
+    with `keys` keys or more is returned as it is, and so may be a mask of one key, which is then
+    broadcast: MASK_OF_ONE_KEY.
 
     Raises InvalidNode for a mask to be padded that has fewer keys than `least`, which are no
     padding.
@@ -544,8 +546,8 @@ def attention_23(
     PAST_AND_PRESENT, FLAG_OF_ANOTHER_NUMBER.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, and a mask that adds NaN or +infinity; while judging,
-    also for NaN or infinity where keys are hidden.
+    negative, infinite or NaN scale or softcap, and a mask that adds NaN or +infinity; while
+    judging, also for NaN or infinity where keys are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value)
     attributes = Attributes(
@@ -600,9 +602,9 @@ def attention_24(
     FLAG_OF_ANOTHER_NUMBER. A mask of one key is padded or stretched: MASK_OF_ONE_KEY.
 
     Raises NotSupported for no keys, heads of no elements, float64 mixed with other types, a
-    negative or infinite scale or softcap, windows below -1, lengths below 0 or beyond the keys, and
-    a mask that adds NaN or +infinity; while judging, also for NaN or infinity where keys are
-    hidden.
+    negative, infinite or NaN scale or softcap, windows below -1, lengths below 0 or beyond the
+    keys, and a mask that adds NaN or +infinity; while judging, also for NaN or infinity where keys
+    are hidden.
     """
     tensors = Tensors(Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen)
     attributes = Attributes(

@@ -44,7 +44,7 @@ class Accumulation:
     without: Callable[[Array, Array], Array]
 
     def scan(self, x: Array, axis: int, exclusive: bool, reverse: bool) -> Array:
-        """Return what is accumulated along `axis`, of x's shape.
+        """Return what is accumulated along `axis`, of x's shape; of plain integers in 64 bits.
 
         If `exclusive`, each element is left out of its own, and the first is `start`. In `reverse`,
         it runs from the last element on. An empty `x` gives an empty result.

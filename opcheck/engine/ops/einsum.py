@@ -230,7 +230,8 @@ def stretched(x: Array, labels: Labels, lengths: Mapping[str, int]) -> Array:
 def sum_of_elements(x: Array, how: Summation) -> Array:
     """Return the sum over one operand, of whose elements each grid point of labels takes one.
 
-    The output has the axes `how.output`. Without labels to sum over, elements are only moved.
+    The output has the axes `how.output`. Without labels to sum over, elements are only moved; with
+    them, plain integers come out in 64 bits.
     """
     order = [*how.output, *how.summed]
     grid = np.ix_(*(range(how.lengths[label]) for label in order))

@@ -297,8 +297,8 @@ def check_cubic(values: FloatArray, last: int, are_exact: Mask) -> None:
     """Raise NotSupported, while judging, for coordinates some of whose four pixels lie outside.
 
     It is not said whether the location is brought in bound, or each pixel, and by which border.
-    `last` is the last pixel. A location at a pixel (`are_exact`), or two pixels and more outside,
-    passes.
+    `last` is the last pixel. A location at a pixel (`are_exact`) passes, and so does one that is 2
+    pixels and more before the first, or more than 2 behind the last.
     """
     is_a_pixel = are_exact & (values % 1 == 0) & (values >= 0) & (values <= last)
     is_inside = (values >= 1) & (values <= last - 1)

@@ -126,9 +126,10 @@ def max_roi_pool(
 
     Raises InvalidNode for other shapes of X and rois, unless pooled_shape is two numbers from 1 on,
     and for a batch that X does not have. Raises NotSupported for a batch that is a fraction, and
-    for numbers of 2^31 or more, infinities and NaN; while judging, also where a bin may be empty,
-    or elements that may lie in it exceed those that must, and where a region reaches outside of the
-    image. Raises MemoryError for an output of more than 2^28 elements.
+    for regions with NaN or of which a number times spatial_scale is 2^31 or more in magnitude;
+    while judging, also where a bin may be empty, or elements that may lie in it exceed those that
+    must, and where a region reaches outside of the image. Raises MemoryError for an output of more
+    than 2^28 elements.
     """
     if X.ndim != 4 or rois.ndim != 2 or rois.shape[1] != 5:
         wrong = f"X {list(X.shape)}, rois {list(rois.shape)}"

@@ -67,9 +67,10 @@ OP.formula(build=versions)(modulo)
 def by_the_quotient(A: Array, B: Array, *, fmod: int) -> Array:
     """Return A less the rounded quotient times B, which is as right for floating numbers.
 
-    The quotient is rounded down, with fmod 1 towards 0. Of floats nothing is checked, and an
-    infinite quotient gives NaN. Integers have their exact remainder; of those, raises InvalidNode
-    for a wrong `fmod` or shapes that do not broadcast, NotSupported for a division by 0.
+    The quotient is rounded down, with fmod 1 towards 0. Of floats nothing is checked: a division by
+    0 or by infinity gives NaN, a quotient that overflows infinity or NaN. Integers have their exact
+    remainder; of those, raises InvalidNode for a wrong `fmod` or shapes that do not broadcast,
+    NotSupported for a division by 0.
     """
     if A.dtype.kind in "iu":
         return modulo(28, A, B, fmod=fmod)

@@ -22,10 +22,10 @@ def power(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`; x and y broadcast.
 
     Of floats, a fraction as exponent makes NaN of a negative x; x^0 and 1^y are 1, of NaN too. Of
-    integers x the fraction is cut off, as casts do it, so that 2^-1 is 0. Raises NotSupported for
-    integers x where the text does not define the result: powers that the type of `x` does not hold,
-    0 to a negative power, a floating y that is NaN or gives more than 2^24, and powers so near to a
-    whole number that rounding may reach it.
+    integers x the fraction is cut off, as casts do it, so that 2^-1 is 0. Of those alone it raises
+    NotSupported, where the text does not define the result: for powers that the type of `x` does
+    not hold, 0 to a negative power, a floating y that is NaN or gives more than 2^24 in size, and
+    powers so near to a whole number that rounding may reach it.
     """
     if x.dtype.kind not in "iu":
         return xp.pow(x, y)
@@ -62,10 +62,8 @@ def integer_power(x: Array, y: Array) -> Array:
 def power_in_one_type(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`, with y rounded to that if x is a float of another type.
 
-    Of integers x it is `power` itself: y rounded would turn 9^0.5 into 9^0. Raises NotSupported for
-    integers x and powers that the type of `x` does not hold, 0 to a negative power, a floating y
-    that is NaN or gives more than 2^24, and powers so near to a whole number that rounding may
-    reach it.
+    Of integers x it is `power` itself, which may raise NotSupported of them: y rounded would turn
+    9^0.5 into 9^0. It raises nothing of floats x.
     """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)
@@ -77,10 +75,8 @@ def power_in_one_type(x: Array, y: Array) -> Array:
 def power_by_products(x: Array, y: Array) -> Array:
     """Return x^y in the type of `x`, with the errors of |y| factors where y is a whole number.
 
-    The values are those of `power`; each product adds a rounding to the error. Raises NotSupported
-    for integers x and powers that the type of `x` does not hold, 0 to a negative power, a floating
-    y that is NaN or gives more than 2^24, and powers so near to a whole number that rounding may
-    reach it.
+    The values are those of `power`, which may raise NotSupported of integers x; each product adds a
+    rounding to the error.
     """
     times = xp.values_of(y)
     return xp.inexact(power(x, y), np.where(times % 1 == 0, np.abs(times), 0))

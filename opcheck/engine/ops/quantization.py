@@ -230,10 +230,10 @@ def to_floats(x: Array, dtype: DType) -> Array:
 
 
 def as_float64(x: Array) -> Array:
-    """Return `x` in float64; integers beyond 2^53 by rounding to odd, which rounding again undoes.
+    """Return `x` in float64; rounded again, to float32 or less, it gives what `x` itself gives.
 
-    Of the two neighbors in float64, that one is taken whose last digit is odd: rounded again, to
-    two digits less or fewer, it gives what the integer itself gives.
+    An integer beyond 2^53 that is not a multiple of 2^LOW_DIGITS becomes the odd one of the two
+    multiples next to it: rounding to odd, which rounding to far fewer digits undoes.
     """
     if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
         return x.astype(np.float64)
@@ -251,9 +251,9 @@ def to_minifloat(x: Array, dtype: DType, saturate: int, round_mode: str) -> Arra
 
     Out of range, infinities too, they become the nearest end if `saturate` is not 0. Otherwise they
     become infinite, NaN in a type without infinities, the largest number in one without NaN. For
-    types of less than 8 bits the text does not define it. NaN stays NaN. To float8e8m0, powers of
-    two above 0, they are rounded by `round_mode`. Raises InvalidNode for an unknown round_mode of
-    float8e8m0.
+    types of less than 8 bits the text does not define it. NaN stays NaN, a zero in a type without
+    it. To float8e8m0, powers of two above 0, they are rounded by `round_mode`. Raises InvalidNode
+    for an unknown round_mode of float8e8m0.
     """
     low, high = limits(dtype)
     is_outside = (x < low) | (x > high)
@@ -386,7 +386,10 @@ def texts_of_numbers(x: Array) -> Array:
 
 
 def plain_text(value: Any) -> str:
-    """Return a float in as few digits as identify it, without an exponent; NaN, INF or -INF."""
+    """Return a float in as few digits as identify it, without an exponent; NaN, INF or -INF.
+
+    A bfloat16 has the digits that identify it among numbers of float64.
+    """
     if np.isnan(value):
         return "NaN"
     if np.isinf(value):
@@ -495,10 +498,10 @@ def is_decided(x: Array, target: Target) -> Mask:
     """Return True, or a mask, where the text gives the result of a cast.
 
     It does so from a type to itself, for texts, to booleans, and from integers to integers. It does
-    not before version 13 for floats that a float type does not hold; for floats that an integer
-    does not hold, NaN among them; for negative numbers and 0 as float8e8m0, but 0 without
-    `saturate` to nearest is NaN; and out of range of types of less than 8 bits, NaN again among
-    them.
+    not before version 13 for numbers that a float type does not hold; for floats that an integer
+    does not hold, NaN among them; for float8e8m0 for what has a sign, a NaN too, and for 0, but 0
+    without `saturate` to nearest is NaN; and out of range of types of less than 8 bits, NaN again
+    among them.
     """
     own = dtypes.of(x)
     dtype = target.dtype
@@ -660,7 +663,8 @@ def spread(
     AXIS_OF_A_VECTOR; blocks beside a scale for each entry, UNUSED_BLOCK_SIZE.
     """
     shapes = {scale.shape} if zero is None else {scale.shape, zero.shape}
-    if shapes == {()} or (shapes <= {(), (1,)} and shapes != {x.shape}):
+    is_one_for_all = axis is None or shapes != {x.shape}
+    if shapes == {()} or (shapes <= {(), (1,)} and is_one_for_all):
         check_scalars(x, shapes, axis, block_size)
         return of_both(lambda scales: xp.reshape(scales, ()), scale, zero)
     if len(shapes) > 1:
@@ -821,12 +825,12 @@ Product: TypeAlias = Callable[[Array, Array, Array, DType], Array]
 
 
 def in_float32(x: Array, zero: Array, scale: Array, out: DType) -> Array:
-    """Return (x - x_zero_point) * x_scale, as float32 has it or anything finer."""
+    """Return (x - x_zero_point) * x_scale in float64, as float32 has it or anything finer."""
     return difference(x, zero) * real(scale)
 
 
 def difference(x: Array, zero: Array) -> Array:
-    """Return x - x_zero_point in the kind of numbers in force; both of one type, which broadcast.
+    """Return x - x_zero_point in float64; both of one type, in any kind of numbers, and broadcast.
 
     What float32 cannot hold of it may be rounded: it has an error of one rounding.
     """
@@ -1081,9 +1085,9 @@ def rounded_values(q: Array) -> Any:
 
 
 def are_whole_in(dtype: DType, values: Any) -> bool:
-    """Return True if all values are whole numbers that a type of floats holds; NaN is none.
+    """Return True if all values are whole numbers that a type of floats holds.
 
-    values: a plain array of float64.
+    NaN is none; an infinity counts as one if the type has it. values: a plain array of float64.
     """
     return bool((values == np.rint(values.astype(dtype.numpy).astype(np.float64))).all())
 
@@ -1218,7 +1222,7 @@ def quantize_versions(
 
     y has the type output_dtype, else that of the zero point, else uint8. A scale is one for all,
     for an entry of `axis`, or for block_size of them. precision: the type to divide in, else that
-    of the scale. saturate: concerns floats of 8 bits. NaN as an integer may be any number.
+    of the scale. saturate: concerns floats of 8 bits. NaN may be any number of a type without it.
 
     Raises InvalidNode if output_dtype and the type of the zero point differ, for a `saturate` other
     than 0 and 1 if FLAG_OF_ANOTHER_NUMBER refuses it, for a scale and zero point of shapes that
@@ -1282,7 +1286,7 @@ def check_division(x: Array, scale: Array, divides: DType, *, is_stated: bool) -
     """Raise NotSupported, while judging, for quotients that the text does not define.
 
     Those are of scales that are 0, NaN, infinite or beyond FLOAT32_SCALES; in float16 (`divides`)
-    of scales beyond FLOAT16_SCALES and numbers beyond its range; and, if the text states the
+    of scales beyond FLOAT16_SCALES and finite numbers beyond its range; and, if the text states the
     precision (`is_stated`), those with fractions in a type of integers.
     """
     numerator = xp.values_of(real(x))
@@ -1302,9 +1306,10 @@ def check_division(x: Array, scale: Array, divides: DType, *, is_stated: bool) -
 def are_exact(x: Array, scale: Array, divides: DType) -> Mask:
     """Return a mask of the quotients that are exact in the type of the division, `divides`.
 
-    Those are quotients of finite numbers that the type holds (float32 for a type of integers) by
-    powers of two of either sign, if they are 0 or at least LEAST_QUOTIENT in size. A quotient of
-    what has an error, as what a model computes before has, is not exact.
+    Those are finite numbers that the type holds (float32 for a type of integers), divided by powers
+    of two of either sign, with a quotient of 0 or of at least LEAST_QUOTIENT in size. One too large
+    for the type counts too: y, narrower, does not hold it either. A quotient of what has an error,
+    as what a model computes before has, is not exact.
     """
     numerator = xp.values_of(real(x))
     size = np.abs(xp.values_of(real(scale)))

@@ -201,9 +201,10 @@ class Sums:
         operands: tuple[Array, Array],
         zeros: tuple[Array, Array],
     ) -> Factors:
-        """Return both operands, with and without their zero points, which may be None.
+        """Return the operands, and the same in int64 or float64 less their zero points (None: 0).
 
-        product: MatMul's or Conv's; entries: the axis of each operand that has its own zero points.
+        product: MatMul's or Conv's, which is not called here; entries: the axis of each operand
+        that has its own zero points.
         Raises InvalidNode for a zero point that does not stretch to the entries, or in another
         shape than the text's if SHAPE_OF_SCALES refuses it; NotSupported, while judging, for one of
         each element.
@@ -213,11 +214,11 @@ class Sums:
         return Factors(product, operands, (first, second))
 
     def of(self, factors: Factors) -> Array:
-        """Return the sums of products.
+        """Return the sums of products, in int64 or float64.
 
         "The production MUST never overflow. The accumulation may overflow if and only if in 32
-        bits." Raises NotSupported, while judging, for sums beyond 32 bits, and InvalidNode if the
-        product refuses the operands' shapes.
+        bits." Raises NotSupported, while judging, for integer sums beyond 32 bits, and InvalidNode
+        if the product refuses the operands' shapes.
         """
         y = factors.product(*factors.differences)
         if not isinstance(y, xp.Number) and not (np.abs(y) < 1 << 31).all():
@@ -599,7 +600,7 @@ for _operator, _versions in ((QLINEAR_MATMUL, qlinear_matmul), (QLINEAR_CONV, ql
 
 
 def zero_points_added(x: Array, zero: Array, entries: Entries) -> Array:
-    """Mutant: x + zero_point."""
+    """Mutant: x + zero_point, in int64, of x in integers of 8 bits; raises what `less` does."""
     if zero is None:
         return less(x, None, entries)
     return x.astype(np.int64) + beside(zero, x, entries)
@@ -654,7 +655,11 @@ def padded_with_0(factors: Factors) -> Array:
 
 
 def saturated_pairs(factors: Factors) -> Array:
-    """Mutant of sums: the error where pairs of raw products saturate, as in AVX2's vpmaddubsw."""
+    """Mutant of sums: the error of 16 bits in which two neighboring products saturate together.
+
+    AVX2's vpmaddubsw does so, of uint8 x and int8 w before zero points are taken away. A plain 0
+    for operands of other types.
+    """
     x, w = factors.raw
     if x.dtype != np.uint8 or w.dtype != np.int8:
         return 0

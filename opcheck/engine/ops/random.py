@@ -250,10 +250,11 @@ def multinomial(
     sample_size: int,
     seed: float | None,
 ) -> Integers:
-    """Return outcomes, [batch_size, sample_size]: numbers of classes, from 0 on.
+    """Return outcomes, [batch_size, sample_size]: numbers of classes, from 0 on, in int64.
 
-    input: log-probabilities that need not add up, [batch_size, class_size]; -∞ is impossible.
-    classes: makes outcomes of draws and these. seed: None for others each time.
+    They get the type `dtype` later. input: log-probabilities that need not add up, [batch_size,
+    class_size]; -∞ is impossible. classes: makes outcomes of draws and these. seed: None for others
+    each time.
 
     Raises InvalidNode for another rank than 2; NotSupported for less than one sample, for a batch
     of which no outcome is possible, or one is infinitely likely or NaN, and in a graph, where other

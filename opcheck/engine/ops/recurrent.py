@@ -200,7 +200,7 @@ def scales_by_place(names: Sequence[str], values: Sequence[float], scale: str) -
 
 
 def scales_of(
-    names: Sequence[str], values: Sequence[float], scale: str, *, has_defaults: bool
+    names: Sequence[str], values: tuple[float, ...], scale: str, *, has_defaults: bool
 ) -> list[dict[str, float]]:
     """Return the keyword of each activation for one scale, alpha or beta: {} if it takes none.
 
@@ -872,8 +872,8 @@ def lstm(
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
             or activation that does not exist, and by readings that refuse: NO_STEPS,
             PLACE_OF_A_SCALE, FLAG_OF_ANOTHER_NUMBER (of input_forget).
-        NotSupported: For a negative clip, and for an alpha or beta without a value and a
-            default.
+        NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
+            and a default.
     """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h, initial_c, P)
     attributes = Attributes(
@@ -922,8 +922,8 @@ def gru(
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
             or activation that does not exist, and by readings that refuse: NO_STEPS and
             PLACE_OF_A_SCALE.
-        NotSupported: For a negative clip, and for an alpha or beta without a value and a
-            default; version 1 has no defaults.
+        NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
+            and a default; version 1 has no defaults.
     """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
     attributes = Attributes(
@@ -970,8 +970,8 @@ def rnn(
         InvalidNode: If shapes, sequence_lens or hidden_size do not fit, for a direction, layout
             or activation that does not exist, and by readings that refuse: NO_STEPS,
             PLACE_OF_A_SCALE and ACTIVATIONS_TOO_MANY.
-        NotSupported: For a negative clip, and for an alpha or beta without a value and a
-            default.
+        NotSupported: For a clip that is negative or NaN, and for an alpha or beta without a value
+            and a default.
     """
     tensors = Tensors(X, W, R, B, sequence_lens, initial_h)
     attributes = Attributes(

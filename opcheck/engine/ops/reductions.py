@@ -57,7 +57,7 @@ RANGE_OF_THE_SUM = Ruling(
 def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of |x| along `axis`: 0 of no values, NaN where one is.
 
-    Integers wrap around.
+    Plain integers are added up in 64 bits.
     """
     return xp.sum(xp.abs(x), axis=axis, keepdims=keepdims)
 
@@ -65,7 +65,7 @@ def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of x * x along `axis`: 0 of no values, NaN where one is.
 
-    Integers wrap around.
+    Squares of integers wrap around in the type of `x`, and plain ones are added up in 64 bits.
     """
     return xp.sum(x * x, axis=axis, keepdims=keepdims)
 
@@ -74,9 +74,9 @@ def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the square root of the sum of x * x along `axis`, in the type of `x`; 0 of no values.
 
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. NaN gives NaN. The squares of integers and their sum wrap around before the
-    root: int8 [100, 0] gives 4. Raises NotSupported for integers unless every root is a whole
-    number.
+    RANGE_OF_THE_SUM. NaN gives NaN. The squares of integers wrap around before the root, and their
+    sum does in 64 bits: int32 [65537, 2] gives the root of 131073 + 4. Raises NotSupported for
+    integers unless every root is a whole number.
     """
     y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
@@ -87,8 +87,8 @@ def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     The power need not be rounded rightly, as a root is; integers take the root. NaN gives NaN.
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. Squares of integers and their sum wrap around before the root; raises
-    NotSupported for integers unless every root is a whole number.
+    RANGE_OF_THE_SUM. Squares of integers wrap around before the root, and their sum does in 64
+    bits; raises NotSupported for integers unless every root is a whole number.
     """
     total = sum_of_squares(x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
@@ -110,8 +110,8 @@ def l2_norm_as_read(x: Array, y: Array) -> Array:
 def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum along `axis`, in the type of `x`.
 
-    Sums of integers wrap around. It is −inf of no values and of a sum of 0, and NaN of a sum below
-    0. Raises NotSupported for integers unless every logarithm is 0.
+    Sums of integers wrap around in 64 bits. It is −inf of no values and of a sum of 0, and NaN of a
+    sum below 0. Raises NotSupported for integers unless every logarithm is 0.
     """
     y = xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
     return as_integers(x, y, y == 0) if is_integer(x) else y
@@ -156,7 +156,7 @@ def log_sum_exp_as_read(x: Array, y: Array) -> Array:
 
 
 def mean(x: Array, *, axis: Axes, keepdims: bool) -> Array:
-    """Return the mean along `axis`; of no floats NaN.
+    """Return the mean along `axis`; of no floats NaN. Means of integers have 64 bits.
 
     Raises NotSupported for integers if a mean is not a whole number, if one is of no values, or if
     the size of a sum is at least the type's largest number: the text does not state how such means

@@ -272,7 +272,8 @@ def half_pixel_symmetric(axis: Axis, x_resized: FloatArray) -> tuple[Any, ...]:
     """Return the terms of x_original = offset + (x_resized + 0.5) / scale - 0.5.
 
     adjustment = output_width_int / output_width, center = input_width / 2, offset = center * (1 -
-    adjustment). Where sizes are given, and for an empty output, it is half_pixel.
+    adjustment). It is half_pixel where output_width is a whole number, as with sizes of the policy
+    stretch, and for an empty output.
     """
     if not axis.length_resized:
         return half_pixel(axis, x_resized)
@@ -544,9 +545,10 @@ def check_averages(X: Array) -> None:
 def averages(X: Array, number: int, coordinates: Coordinates, filter: Filter, terms: int) -> Array:
     """Return weighted averages of the elements around each coordinate along axis `number`.
 
-    The result has the shape of X, but length_resized along that axis. Elements beyond an edge are
-    those at it, unless the filter excludes them. `terms` is how many elements averages along all
-    axes together add up. Coordinates are inexact as float32 makes them, for float64 tensors too.
+    The result has the shape of X, but length_resized along that axis; of a plain X it is float64.
+    Elements beyond an edge are those at it, unless the filter excludes them. `terms` is how many
+    elements averages along all axes together add up. Coordinates are inexact as float32 makes them,
+    for float64 tensors too.
     """
     length = coordinates.axis.length_original
     around = np.arange(-filter.reach, filter.reach + 2)
@@ -678,10 +680,10 @@ def resized_along(
 ) -> Array:
     """Return X with axis `number` resized; averages along all axes add up `terms` elements.
 
-    X itself is returned where nothing changes. Where float32 cannot tell which of two elements is
-    the nearest, either may be: for X of other than real numbers NEARER_NEIGHBOR says which. Of
-    align_corners the only element of an output lies at the first, the middle or the last place:
-    CORNERS_OF_ONE_ELEMENT.
+    X itself is returned where nothing changes; averages of a plain X are float64. Where float32
+    cannot tell which of two elements is the nearest, either may be: for X of other than real
+    numbers NEARER_NEIGHBOR says which. Of align_corners the only element of an output lies at the
+    first, the middle or the last place: CORNERS_OF_ONE_ELEMENT.
 
     Where it averages, raises NotSupported unless X has real floating numbers; for a judge, also if
     one is NaN or infinite.
@@ -1063,10 +1065,10 @@ def nearest_by_scale(axis: Axis) -> Neighbors:
 def upsampled_along(X: Array, number: int, axis: Axis, mode: str) -> Array:
     """Return X with axis `number` scaled; along one element there is nothing to average.
 
-    X itself is returned where nothing changes. Places are by corners, centers or aligned corners,
-    UNSTATED_PLACES; of two nearest elements either counts, UNSTATED_ROUNDING, NEARER_NEIGHBOR.
-    Where it averages, raises NotSupported for X of other than real floating numbers; for a judge,
-    also if one is NaN or infinite.
+    X itself is returned where nothing changes; averages of a plain X are float64. Places are by
+    corners, centers or aligned corners, UNSTATED_PLACES; of two nearest elements either counts,
+    UNSTATED_ROUNDING, NEARER_NEIGHBOR. Where it averages, raises NotSupported for X of other than
+    real floating numbers; for a judge, also if one is NaN or infinite.
     """
     if coordinates_along(axis, "asymmetric").copy_the_input:
         return X

@@ -8,6 +8,9 @@ The rules, with u the unit roundoff of the arithmetic:
 - Sums and contractions may be computed in any order, fused or not (`reductions`).
 - Movement carries values and bounds along; minimum and maximum take those of all candidates.
 - Comparisons know where they are not sure, selections then admit both sides (`choice`).
+- An element is *lost* if an implementation may have an infinity or NaN there, because an
+  intermediate result left the range, or if an integer may be any. What is computed of it is lost
+  too, but where the function of an infinity is a finite number.
 - The last rounding is kept apart from the error before it, so that an output is rounded to its own
   type once and not twice.
 """

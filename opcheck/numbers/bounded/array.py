@@ -31,6 +31,8 @@ OVERFLOWED = np.int8(1)
 ANYTHING = np.int8(3)
 #: What counts as the size of mpmath's larger numbers, so that errors stay within float64.
 CUT = 2.0**1000
+#: The smallest subnormal of float64, the type of errors: for what is not 0 and smaller.
+TINY = 5e-324
 #: A longdouble is worth its time if it has so many more bits of significand than float64.
 _MORE_BITS = 11
 #: Half of the calls that Python allows a thread.
@@ -260,8 +262,8 @@ class Bounded(Number):
         if arithmetic.flushes and self.k:
             small = (size < arithmetic.floor) & ((self.v != 0) | (size > 0))
             if np.count_nonzero(small):
-                # What becomes 0 is off by its whole value.
-                error += np.where(small, magnitude, 0.0)
+                # What becomes 0 is off by its whole value, also where float64 has none for it.
+                error += np.where(small, np.maximum(magnitude, TINY), 0.0)
         error, lost = self._without_overflow(size, error)
         variance = self.variance() if arithmetic.scatters else None
         rounded = Bounded(

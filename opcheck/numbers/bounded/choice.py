@@ -180,9 +180,9 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
     Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
-    else a `Truth`. In arithmetic that flushes small numbers to 0, an element is unsure too if an
-    operand is lost, which may be an infinity or NaN. One operand may be a plain number or array.
-    Raises ValueError for shapes that do not broadcast.
+    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any,
+    or, in arithmetic that flushes small numbers to 0, a float, which may be an infinity or NaN. One
+    operand may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -192,7 +192,8 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
     if error is None:
         return v
     unsure = (magnitude_of(x.v - y.v) <= error) & (error > 0)
-    lost = union(x.lost, y.lost) if x.arithmetic.flushes else None
+    is_integer = x.dtype.kind in "iu"
+    lost = union(x.lost, y.lost) if is_integer or x.arithmetic.flushes else None
     if lost is not None:
         unsure = unsure | (lost > 0)
     return truth(v, unsure)
@@ -220,7 +221,9 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
     There the value is the one that the condition chooses, with an error that reaches both. `a` or
-    `b` may be a plain number or array. Operands that are all exact give an exact result.
+    `b` may be a plain number or array. The result is exact if both are and the condition is sure.
+    Where the condition is unsure, a finite value is lost if the other operand is infinite or NaN; a
+    value that is so itself has no error.
 
     Raises TypeError if neither `a` nor `b` is bounded, and ValueError for shapes that do not
     broadcast.
@@ -398,9 +401,10 @@ def extreme(
     """Return the extreme `v` = choose(*operands), NaN if one is.
 
     Extremes rise with each operand, so that the ends of the result are the extremes of their ends.
-    `joined_by(combine)` returns a function that combines masks of the operands to one of the shape
-    of `v`. Exact operands give an exact extreme; otherwise it has the last roundings of all among
-    its errors, which are computed when asked for.
+    The operands are of one dtype and arithmetic. `joined_by(combine)` returns a function that
+    combines masks of the operands, or levels of their lost elements, to ones of the shape of `v`.
+    Exact operands give an exact extreme; otherwise it has the last roundings of all among its
+    errors, which are computed when asked for. `nonnegative` is left to the callers.
     """
     first = operands[0]
     if first.v.dtype == np.object_:
@@ -671,7 +675,7 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     NaN counts as the largest number, and of equal elements the one with the lower index comes
     first. The indices are plain where errors leave one order only; otherwise they are `Indices`,
     with all that may be there. The value in each place lies between the values there of all least
-    and of all greatest elements.
+    and of all greatest elements. Lost elements count by their values, and are not lost any more.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """

@@ -32,8 +32,6 @@ from opcheck.numbers.bounded.array import (
 Bound: TypeAlias = Floats | None
 #: The largest error of numbers from 0 to 1, with room for their roundings.
 _AT_MOST_1 = 1.01
-#: The smallest subnormal number of float64: more than nothing.
-_TINY = 5e-324
 
 
 def add_present(*parts: Any) -> Any:
@@ -109,7 +107,7 @@ def with_vanished(v: Reals, e: Bound, is_nonzero: Callable[[], Mask]) -> Bound:
     zero = np.asarray(v == 0)
     if not np.count_nonzero(zero):
         return e
-    vanished: Bound = add_present(e, np.where(zero & is_nonzero(), _TINY, 0.0))
+    vanished: Bound = add_present(e, np.where(zero & is_nonzero(), arrays.TINY, 0.0))
     return vanished
 
 

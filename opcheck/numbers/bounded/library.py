@@ -148,12 +148,18 @@ def tan(x: Bounded) -> Bounded:
 
 
 def asin(x: Bounded) -> Bounded:
-    """Return the inverse sine; NaN beyond [−1, 1]. An element that may be there is lost."""
+    """Return the inverse sine; NaN beyond [−1, 1].
+
+    An element whose argument may be there, and is not exactly so, is lost: its error is infinite.
+    """
     return _rising("asin", x)
 
 
 def acos(x: Bounded) -> Bounded:
-    """Return the inverse cosine; NaN beyond [−1, 1]. An element that may be there is lost."""
+    """Return the inverse cosine; NaN beyond [−1, 1].
+
+    An element whose argument may be there, and is not exactly so, is lost: its error is infinite.
+    """
     return _rising("acos", x)
 
 
@@ -188,7 +194,7 @@ def asinh(x: Bounded) -> Bounded:
 def acosh(x: Bounded) -> Bounded:
     """Return the inverse hyperbolic cosine; NaN below 1.
 
-    An element whose argument may be below 1 is lost: its error is infinite.
+    An element whose argument may be below 1, and is not exactly so, is lost: its error is infinite.
     """
     return _rising("acosh", x)
 

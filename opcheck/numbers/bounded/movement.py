@@ -10,7 +10,7 @@ import numpy as np
 from opcheck import dtypes
 from opcheck.numbers.arithmetic import FLOAT32, Arithmetic, expected, grid, narrow
 from opcheck.numbers.bounded import array as arrays
-from opcheck.numbers.bounded.array import Bounded, Errors, Floats, magnitude_of, pair
+from opcheck.numbers.bounded.array import Bounded, Errors, Floats, Mask, magnitude_of, pair
 from opcheck.numbers.bounded.choice import Indices, Truth, trunc, truth, where
 from opcheck.numbers.bounded.elementwise import union
 from opcheck.numbers.context import lifted
@@ -245,7 +245,7 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     Booleans are x ≠ 0, a `Truth` if some are unsure. What follows is computed as expected of a
     tensor of that type, in float32 for 16 bits, or if it `computes`, in the type itself. A value
     that an integer type cannot hold, NaN included, is lost: any may come, as no specification
-    defines it.
+    defines it. So it is of what such an integer is cast to.
 
     Of a `Truth`, true is 1; what is unsure is 0 or 1, `Indices` in an integer type.
 
@@ -277,14 +277,16 @@ def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
 
 
 def _to_boolean(x: Bounded) -> Any:
-    """Return x ≠ 0, unsure where an implementation may have 0; True of NaN.
+    """Return x ≠ 0, unsure where an error reaches 0, and of lost integers, which may be any.
 
-    Plain booleans if all are sure, else a `Truth`.
+    True of NaN; a lost float counts by its value. Plain booleans if all are sure, else a `Truth`.
     """
-    e = x.with_rounding().e
+    x = x.with_rounding()
     unsure = None
-    if e is not None:
-        unsure = (magnitude_of(x.v) <= e) & (e > 0)
+    if x.e is not None:
+        unsure = (magnitude_of(x.v) <= x.e) & (x.e > 0)
+    if x.dtype.kind in "iu" and x.lost is not None:
+        unsure = union(unsure, x.lost > 0)
     return truth(np.asarray(x.v != 0), unsure)
 
 
@@ -305,8 +307,11 @@ def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
 def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounded:
     """Return `x` in another floating type, rounded to it if that is narrower.
 
-    What follows is computed in `arithmetic`. In the same type, nothing but that changes.
+    What follows is computed in `arithmetic`. In the same type, nothing but that changes. A lost
+    integer may be any, and has an infinite error.
     """
+    if x.dtype.kind in "iu" and x.lost is not None:
+        x = _with_errors_for_lost(x, x.lost > 0)
     if x.dtype == dtype.numpy:
         return replace(x, arithmetic=arithmetic, nonnegative=False)
     v = arrays.as_values(x.v, arrays.VALUES()[arithmetic.values])
@@ -326,6 +331,15 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
         cast.k = 1.0
         cast.grid = grid(dtype)
     return cast
+
+
+def _with_errors_for_lost(x: Bounded, is_lost: Mask) -> Bounded:
+    """Return `x` with an infinite error in place of lost elements; an infinity or NaN becomes 0."""
+    x = x.with_rounding()
+    zeros = np.zeros_like(x.v)
+    v = np.where(is_lost & ~arrays.is_finite(x.v), zeros, x.v)
+    e = np.where(is_lost, np.inf, 0.0 if x.e is None else x.e)
+    return Bounded(v, x.dtype, x.arithmetic, Errors(e))
 
 
 def cast_to_half(x: Bounded) -> Bounded:

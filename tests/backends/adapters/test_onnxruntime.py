@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -56,6 +57,10 @@ class Session:
         return []
 
     get_outputs = get_inputs
+
+    def get_provider_graph_assignment_info(self) -> list[Any]:
+        node = SimpleNamespace(op_type="Hardmax")
+        return [SimpleNamespace(ep_name=self.providers[0], get_nodes=lambda: [node])]
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, session: Any) -> None:

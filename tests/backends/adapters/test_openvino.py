@@ -1,6 +1,7 @@
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -92,6 +93,8 @@ def test_the_precision_is_its_own_choice_unless_told_otherwise(vino: Any) -> Non
     ("detail", "options", "hint"),
     [
         ("cpu", {}, "did you mean 'CPU'"),
+        (None, {"device": "GPU1"}, "did you mean 'GPU'"),
+        ("CPU", {"device": "GPU"}, None),
         ("AUTO", {}, "it has CPU, GPU, NPU"),
         ("HETERO:GPU,CPU", {}, "it has CPU, GPU, NPU"),
         (None, {"precision": "i8"}, None),
@@ -102,6 +105,39 @@ def test_nonsense_is_refused(detail, options, hint, wording):
     caught = error_of(UsageError, adapter.connect, detail, options)
     assert caught.message == wording
     assert (hint or "") in (caught.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("device", "runs_on", "is_asked"),
+    [
+        ("GPU.1", ["GPU.1"], True),
+        ("GPU", ["GPU.0"], True),
+        ("GPU.0", ["GPU"], True),
+        ("GPU.1", ["GPU.0"], False),
+        ("NPU", ["CPU"], False),
+        ("GPU.1", ["GPU.1", "CPU"], False),
+        ("GPU", [], False),
+    ],
+)
+def test_a_model_that_runs_elsewhere_is_not_run(device, runs_on, is_asked) -> None:
+    core = SimpleNamespace(
+        read_model=lambda model: model,
+        compile_model=lambda *_: SimpleNamespace(get_property=lambda _: runs_on),
+    )
+    if is_asked:
+        adapter.prepared(core, device, {}, HARDMAX)
+        return
+    error = error_of(BackendUnavailable, adapter.prepared, core, device, {}, HARDMAX)
+    assert error.message == f"asked for {device}, got {', '.join(runs_on)}"
+
+
+@pytest.mark.parametrize(("detail", "options"), [("GPU.1", {}), (None, {"device": "GPU.1"})])
+def test_a_device_is_a_detail_or_an_option(monkeypatch, detail, options) -> None:
+    monkeypatch.setattr(openvino.Core, "available_devices", ["CPU", "GPU.0", "GPU.1"])
+    monkeypatch.setattr(openvino.Core, "get_property", lambda *_: {})
+    info = adapter.connect(detail, options).info
+    assert info.devices == ("GPU.1", "CPU", "GPU.0")
+    assert info.address == ("openvino:GPU.1" if detail else "openvino")  # options follow it
 
 
 def test_a_device_that_is_not_here_is_told_with_those_that_are(monkeypatch, wording):

@@ -11,9 +11,9 @@ import pytest
 from opcheck import opset
 from opcheck.analysis import reds
 from opcheck.backends.adapters import torch as adapter
-from opcheck.errors import UsageError
+from opcheck.errors import BackendUnavailable, UsageError
 from opcheck.known import shipped_ledgers
-from opcheck.model import Declined, Raised, Task, Verdict
+from opcheck.model import Declined, NotRun, Raised, Task, Verdict
 from opcheck.suite import load
 from tests.asking import dml_problem, elements, outcome_of, output_of, shipped_cases, task_of
 from tests.expecting import of_type
@@ -48,8 +48,59 @@ def test_it_takes_no_detail_and_no_other_option(wording: Wording) -> None:
         adapter.connect("cuda", {})
     assert raised.value == wording
     with pytest.raises(UsageError) as raised:
-        adapter.connect(None, {"device": "cuda"})
+        adapter.connect(None, {"devise": "cuda"})
     assert raised.value == wording
+
+
+@pytest.mark.parametrize("device", ["cdua", "meta", "cuda:one", "cuda:", "cpu:1"])
+def test_what_is_no_device_is_a_usage_error(device: str, wording: Wording) -> None:
+    with pytest.raises(UsageError) as raised:
+        adapter.connect(None, {"device": device})
+    assert raised.value == wording
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has what this test lacks")
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_a_device_that_is_not_here_cannot_be_used(device: str) -> None:
+    with pytest.raises(BackendUnavailable) as raised:
+        adapter.connect(None, {"device": device})
+    assert raised.value.hint == "it has cpu"
+
+
+def test_a_device_that_may_fall_back_in_silence_cannot_be_used(monkeypatch) -> None:
+    monkeypatch.setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+    with pytest.raises(BackendUnavailable) as raised:
+        adapter.connect(None, {"device": "mps"})
+    assert "PYTORCH_ENABLE_MPS_FALLBACK" in raised.value.message
+
+
+def test_an_answer_that_lies_on_the_cpu_is_not_run_on_another_device(backend: Any) -> None:
+    """`meta` stands for a device: it is always there."""
+    prepared = replace(
+        backend.prepare(task_of("Abs", 13, {}, X)),
+        device=torch.device("meta"),
+        function=lambda *_: torch.ones(X.shape),
+    )
+    backend = replace(backend, prepare=lambda _: prepared)
+    outcome = outcome_of(backend, task_of("Abs", 13, {}, X), X)
+    assert outcome == NotRun("asked for meta, got cpu")
+
+
+def test_its_inputs_lie_on_the_device(backend: Any) -> None:
+    seen: list[Any] = []
+
+    def function(_: Any, __: Any, x: Any) -> Any:
+        seen.append(x.device.type)
+        raise RuntimeError
+
+    prepared = replace(
+        backend.prepare(task_of("Abs", 13, {}, X)),
+        device=torch.device("meta"),
+        function=function,
+    )
+    with pytest.raises(RuntimeError):
+        prepared.run([X])
+    assert seen == ["meta"]
 
 
 def test_p_of_version_1_is_what_a_model_holds(backend: Any) -> None:
@@ -126,7 +177,11 @@ def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
     x = X.astype(np.int32)
     task = task_of("Softmax", 13, {}, x)
     mapped = adapter.Mapped(
-        torch, task, lambda *given: given[-1].softmax(-1), taking("tensor(int32)")
+        torch,
+        torch.device("cpu"),
+        task,
+        lambda *given: given[-1].softmax(-1),
+        taking("tensor(int32)"),
     )
 
     class Backend:
@@ -142,7 +197,11 @@ def test_torch_s_own_words_for_not_implemented_are_heard() -> None:
 def test_no_other_error_of_torch_means_that(backend: Any) -> None:
     task = task_of("Softmax", 13, {}, X)
     mapped = adapter.Mapped(
-        torch, task, lambda *given: given[-1].reshape(7), taking("tensor(float)")
+        torch,
+        torch.device("cpu"),
+        task,
+        lambda *given: given[-1].reshape(7),
+        taking("tensor(float)"),
     )
     with pytest.raises(RuntimeError, match="input of size"):
         mapped.run([X])

@@ -27,6 +27,14 @@ def test_a_mask_of_one_key_is_padded_or_broadcast() -> None:
     assert outputs == {"padded": 3, "broadcast": 6}
 
 
+def test_a_mask_of_integers_is_added_or_refused_however_many_keys_it_has() -> None:
+    for keys, mean in ((3, 6), (2, 4.5)):
+        mask = np.zeros((1, keys), np.int32)
+        found = by_reading(ATTENTION, [QUERY, KEYS, VALUES, mask], {})
+        outputs = {reading: answer and answer[0].item() for reading, answer in found.items()}
+        assert outputs == {"added": mean, "refused": None}
+
+
 def test_a_past_without_a_present_is_taken_or_refused() -> None:
     """Of 0, past keys weigh as much as the others: the mean of 3, 6, 9 and 2."""
     past = np.zeros((1, 1, 1, 1), np.float32)

@@ -111,6 +111,12 @@ def test_scales_that_the_text_does_not_place_are_taken_or_refused(
     assert answers("QuantizeLinear", 21, inputs, **attrs) == right
 
 
+@pytest.mark.parametrize(("x", "right"), [([2.0], [1.0]), ([2.0, 4.0], [1.0, 2.0])])
+def test_before_axes_a_scale_of_one_element_is_a_scalar_or_refused(x: Any, right: Any) -> None:
+    inputs = [np.float32(x), np.float32([2])]
+    assert answers("QuantizeLinear", 10, inputs) == [right, "refused"]
+
+
 def test_a_zero_point_of_int32_is_subtracted_or_ignored_or_refused() -> None:
     inputs = [np.int32([3, 5]), ONE, np.int32(1)]
     assert answers("DequantizeLinear", 13, inputs) == [[2, 4], [3, 5], "refused"]

@@ -33,6 +33,21 @@ def test_what_is_exact_admits_nothing_else() -> None:
     assert as_rtol_and_atol([]) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        np.array([5, -3, 0], np.int32),
+        np.array([True, False]),
+        np.array([1, 2], ml_dtypes.float8_e4m3fn),
+        np.array([1 + 2j], np.complex64),
+        np.array(["a"], object),
+    ],
+)
+def test_outputs_without_ulp_are_exact_beside_floats_with_a_tolerance(written: np.ndarray) -> None:
+    allowed = stated(written, 1)
+    assert allowed.lowest is allowed.highest is allowed.written
+
+
 @pytest.mark.parametrize("ulp", [0, 1])
 def test_what_may_be_flushed_is_admitted_beside_a_tolerance(ulp: int) -> None:
     written = np.float32([0, 1])

@@ -1,0 +1,253 @@
+"""Which cases to ask a backend again with one property changed, to tell possible causes apart.
+
+What is asked follows from cases and results alone; a function of the caller's asks it. First comes
+what may refute the likeliest condition, then what conditions disagree about.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from opcheck.diagnose.flips import Flip, flips
+from opcheck.diagnose.rules import CaseFacts, Condition, Feature, Terms, contenders
+from opcheck.model import LOSSES, Case, Failure, LiveResult
+
+#: Asks the backend about a case; returns None if its answer is not decided, or not to be had.
+Ask: TypeAlias = Callable[[Case], LiveResult | None]
+#: So many answers are asked for to explain the failures of a kind, fewer if each ends a process.
+MOST = 12
+_MOST_OF_LOSSES = 6
+#: So many changed cases may have no decided answer, in the search for one that has.
+MOST_UNDECIDED = 40
+#: Failures about which nothing is asked: of invalid models, of earlier cases, of chance, and those
+#: that take long.
+_NOT_ASKED: tuple[Failure | None, ...] = (
+    None,
+    "accepted",
+    "stray_crash",
+    "unstable",
+    "timeout",
+    "oom",
+)
+#: So many of the smallest failing cases are compared to choose two to ask again.
+_COMPARED = 100
+#: The most answers that are shown for a cause, of each kind.
+_SHOWN = 2
+
+
+def most_questions(failure: Failure | None) -> int:
+    """Return how many answers may be asked for about failures of a kind; 0 for none."""
+    if failure in _NOT_ASKED:
+        return 0
+    return _MOST_OF_LOSSES if failure in LOSSES else MOST
+
+
+class AskedAgain(NamedTuple):
+    """The answer to a failing case asked again with one property changed.
+
+    `base` and `case` are the numbers of the failing case and of the changed one, `fails` is True if
+    it fails in the same way, and False if it passes.
+    """
+
+    text: str
+    base: int
+    case: int
+    fails: bool
+
+    def __str__(self) -> str:
+        return f"asked again {self.text}: {'fails too' if self.fails else 'passes'}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A changed case that may be asked, with the numbers of the failing case and its own."""
+
+    flip: Flip
+    base: int
+    number: int
+
+
+#: Returns True if a changed case fails as the failing one does, False if it passes, None otherwise.
+FailsAlike: TypeAlias = Callable[[Candidate], bool | None]
+
+
+class Inquiry:
+    """What was asked about the failures of one operator, whose cases are in `facts`."""
+
+    def __init__(self, facts: CaseFacts) -> None:
+        self._facts = facts
+        self._own = facts.cases
+        #: Numbers of failing cases that may have been asked again.
+        self._bases: set[int] = set()
+        self._open: list[Candidate] = []
+        self.answers: list[AskedAgain] = []
+
+    @property
+    def passing(self) -> int:
+        """Bits of the changed cases that pass."""
+        return sum(1 << answer.case for answer in self.answers if not answer.fails)
+
+    @property
+    def asked(self) -> int:
+        """Bits of all changed cases that were asked."""
+        return sum(1 << answer.case for answer in self.answers)
+
+    def failing(self, bases: int) -> int:
+        """Return the bits of the changed cases that fail as one of `bases` does."""
+        alike = (answer for answer in self.answers if answer.fails and bases >> answer.base & 1)
+        return sum(1 << answer.case for answer in alike)
+
+    def unrefuted(self, bases: int) -> list[Feature]:
+        """Return the features that may be why `bases` fail, bits of cases.
+
+        One is refuted if one of them fails as well without it, and none passes.
+        """
+
+        def is_refuted(feature: Feature) -> bool:
+            lost = [
+                answer.fails
+                for answer in self.answers
+                if bases >> answer.base & 1 and _loses(feature, answer.base, answer.case)
+            ]
+            return bool(lost) and all(lost)
+
+        return [feature for feature in self._facts.features if not is_refuted(feature)]
+
+    def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
+        """Ask what tells possible causes of `failing` cases apart, at most so many questions.
+
+        `others` are cases that do not fail so; both are bits. What `fails_alike` returns is kept in
+        `answers`. Raises what it raises.
+        """
+        self._open_questions(failing)
+        asked = 0
+        undecided = 0
+        while asked < most and undecided < MOST_UNDECIDED:
+            features = self.unrefuted(failing)
+            candidate = self._next(failing, others, features)
+            if candidate is None:
+                return
+            self._open.remove(candidate)
+            fails = fails_alike(candidate)
+            if fails is None:
+                undecided += 1
+                continue
+            asked += 1
+            text = candidate.flip.text
+            self.answers.append(AskedAgain(text, candidate.base, candidate.number, fails))
+
+    def _open_questions(self, failing: int) -> None:
+        """Add the changed cases of two of the `failing` ones to those that may be asked.
+
+        They are the smallest one, and that whose facts differ most from it.
+        """
+        facts = self._facts
+        numbers = [n for n in range(len(self._own)) if failing >> n & 1]
+        numbers.sort(key=lambda n: sum(spec.nbytes for spec in facts.cases[n].inputs))
+        numbers = numbers[:_COMPARED]
+        if not numbers:
+            return
+        bases = {numbers[0], max(numbers, key=lambda n: _difference(facts.features, numbers[0], n))}
+        added: list[tuple[int, Flip]] = []
+        for base in sorted(bases - self._bases, key=numbers.index):
+            added += ((base, flip) for flip in flips(facts.cases[base], self._own))
+        self._bases |= bases
+        numbers = facts.add([flip.case for _, flip in added])
+        for (base, flip), number in zip(added, numbers, strict=True):
+            self._open.append(Candidate(flip, base, number))
+
+    def _next(self, failing: int, others: int, features: Sequence[Feature]) -> Candidate | None:
+        """Return the question that may refute the first contender, or tells contenders apart.
+
+        None if no open question does. Of equal ones, that which changes the fewest facts.
+        """
+        open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
+        conditions = contenders(
+            features,
+            failing=failing | self.failing(failing),
+            others=others | self.passing,
+            asked=self.passing | self.failing(failing),
+        )
+
+        def fewest_changes(candidate: Candidate) -> int:
+            return -_difference(features, candidate.base, candidate.number)
+
+        for term in conditions[0] if conditions else ():
+            if not any(_loses(term, answer.base, answer.case) for answer in self.answers):
+                losing = [it for it in open_ if _loses(term, it.base, it.number)]
+                if losing:
+                    return max(losing, key=fewest_changes)
+
+        if not conditions:
+            return next(filter(self._tries_something_new, open_), None)
+
+        def score(candidate: Candidate) -> tuple[float, int]:
+            return _split(conditions, candidate), fewest_changes(candidate)
+
+        best = max(open_, key=score, default=None)
+        return best if best and _split(conditions, best) > 0 else None
+
+    def _tries_something_new(self, candidate: Candidate) -> bool:
+        """Return True if a question changes a fact of its case that no answered one changed."""
+        return any(
+            _loses(feature, candidate.base, candidate.number)
+            and not any(_loses(feature, answer.base, answer.case) for answer in self.answers)
+            for feature in self._facts.features
+        )
+
+    def cures(self, bases: int) -> tuple[str, ...]:
+        """Return the first two changes, in words, after which one of `bases`, bits, passes."""
+        passing = [
+            str(answer) for answer in self.answers if not answer.fails and bases >> answer.base & 1
+        ]
+        return tuple(passing[:_SHOWN])
+
+    def shown(self, condition: Condition) -> tuple[str, ...]:
+        """Return the answers that support a condition, in words: passes first, two of each kind.
+
+        Cases pass where it does not hold any more, and fail where it still does.
+        """
+        everywhere = condition.everywhere
+        of_condition = [answer for answer in self.answers if everywhere >> answer.base & 1]
+        supporting = {
+            fails: [
+                str(answer)
+                for answer in of_condition
+                if answer.fails is fails and bool(everywhere >> answer.case & 1) is fails
+            ]
+            for fails in (False, True)
+        }
+        return tuple(dict.fromkeys([*supporting[False][:_SHOWN], *supporting[True][:_SHOWN]]))
+
+
+def _loses(feature: Feature, base: int, case: int) -> bool:
+    """Return True if a fact holds for the failing case, and not for the changed one."""
+    return bool(feature.holds >> base & 1) and not feature.holds >> case & 1
+
+
+def _holds(terms: Terms, number: int) -> bool:
+    """Return True if all terms hold for the case of this number."""
+    return all(term.holds >> number & 1 for term in terms)
+
+
+def _split(contenders: Sequence[Terms], candidate: Candidate) -> float:
+    """Return how many contenders would be refuted at least, whatever the answer is.
+
+    A contender counts less the later it stands. It expects a failure where it holds.
+    """
+    failing = 0.0
+    passing = 0.0
+    for place, terms in enumerate(contenders):
+        if not _holds(terms, candidate.base):
+            continue
+        worth = 1 / (1 + place)
+        if _holds(terms, candidate.number):
+            failing += worth
+        else:
+            passing += worth
+    return min(failing, passing)
+
+
+def _difference(features: Sequence[Feature], one: int, other: int) -> int:
+    """Return how many facts differ between two cases, by their numbers."""
+    return sum((feature.holds >> one ^ feature.holds >> other) & 1 for feature in features)

@@ -1,0 +1,299 @@
+"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck.compare import Want, are_plainly_right, compare_outputs
+from opcheck.compare.elements import Floats, distance, wide
+from opcheck.compare.outputs import Outputs, computed_want
+from opcheck.diagnose.faults import Fault
+from opcheck.dtypes import DTYPES, DType, limits, of, round_to
+from opcheck.engine import Node, dtypes_of
+from opcheck.errors import InvalidNode, NotSupported
+from opcheck.grouping import not_none
+from opcheck.model import (
+    Array,
+    Foreign,
+    Tolerance,
+)
+
+Output: TypeAlias = Array | Foreign
+#: Two arithmetics that mean the same differ by so many ULP.
+SAME = 4
+#: They differ by more only where the right answer is so many times farther away.
+FARTHER = 16
+#: The fewest values of which the nearest can be chosen.
+_SEVERAL = 2
+#: Types of more digits are not computed in float32.
+_PRECISION_OF_16_BITS = 16
+#: The fewest values that can have a pattern.
+_ENOUGH = 3
+#: Roundings differ by more than this factor, or in sign.
+_ALIKE = 1.5
+#: The largest error that they make is smaller than the unit roundoff by so many bits at most.
+_FINER = 8
+
+
+def is_off(right: Floats, got: Floats, times: int) -> Any:
+    """Mask known elements that are off by more than the largest of them, divided by `times`.
+
+    Known elements are finite on both sides, and did not come as 0.
+    """
+    known = np.isfinite(right) & np.isfinite(got) & (got != 0)
+    with np.errstate(all="ignore"):
+        return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A wrong answer, None for a refusal, and the `admitted` ones, none for an invalid node."""
+
+    node: Node
+    got: Outputs | None
+    admitted: Sequence[Sequence[Want]] = ()
+    tolerance: Tolerance | None = None
+
+    @cached_property
+    def distant(self) -> set[str]:
+        """Names of mutants, tried so far, whose answers no poorer arithmetic makes of this one."""
+        return set()
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the inputs in bytes."""
+        return sum(array.nbytes for array in self.node.inputs if array is not None)
+
+    def is_right(self, outputs: Outputs) -> bool:
+        """Return True if other outputs would have passed; some admitted answer decides.
+
+        A bound that is computed for the first time raises what the operator's formula raises.
+        """
+        return any(
+            are_plainly_right(wants, outputs, self.tolerance)
+            or all(
+                output.problem is None for output in compare_outputs(wants, outputs, self.tolerance)
+            )
+            for wants in self.admitted
+        )
+
+    def passes(self, place: int, output: Output) -> bool:
+        """Return True if an output at this place would have passed, whatever the others are.
+
+        False if nothing is admitted there. A bound that is computed for the first time raises what
+        the operator's formula raises.
+        """
+        for want in self._wants(place):
+            (comparison,) = compare_outputs([want], [output], self.tolerance)
+            if comparison.problem is None:
+                return True
+        return False
+
+    def within_errors(self, place: int, one: Array, other: Array) -> Any:
+        """Mask elements that may differ so much between two correct implementations.
+
+        That is by twice the error that the output's bound allows. False, instead of a mask, if
+        there is not exactly one bound.
+        """
+        bounds = [want.bound for want in self._wants(place)]
+        if len(bounds) != 1 or bounds[0] is None:
+            return False
+        with np.errstate(all="ignore"):
+            return np.abs(wide(one) - wide(other)) <= 2 * bounds[0].room(bounds[0].tiers()[0]).own
+
+    def is_far_from(self, place: int, plain: Any) -> bool:
+        """Return True if the output at `place` cannot be `plain`, however that was rounded.
+
+        `plain` is a mutant's output in plain arithmetic. So it is if the distance of an element is
+        more than half of the digits of the largest (in 16 bits, than nearly all), is no small part
+        of that of the right value from `plain`, and is beyond twice the bound. False for outputs
+        that pass, and for what is not floating or has another shape than the right one.
+        """
+        got = (self.got or ())[place]
+        right = self.nearest[place]
+        if place in self.passing or right is None or not isinstance(got, np.ndarray):
+            return False
+        precision = not_none(of(got)).precision
+        # Plain numbers of 16 bits are computed in float32.
+        bits = precision - 2 if precision < _PRECISION_OF_16_BITS else precision // 2 - 1
+        mine = wide(got)
+        other = wide(plain)
+        off = is_off(mine, other, 2**bits)
+        with np.errstate(all="ignore"):
+            off &= 8 * abs(mine - other) > abs(wide(right) - other)
+        if not off.any():
+            return False
+        return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
+
+    def _wants(self, place: int) -> list[Want]:
+        """Return what may be expected of the output at this place."""
+        return [wants[place] for wants in self.admitted if place < len(wants)]
+
+    @cached_property
+    def passing(self) -> frozenset[int]:
+        """The places of the outputs that pass, where others do not.
+
+        Empty for a single output, and if all pass.
+        """
+        got = self.got or ()
+        if len(got) == 1:
+            return frozenset()
+        passing = frozenset(n for n, output in enumerate(got) if self.passes(n, output))
+        return passing if len(passing) < len(got) else frozenset()
+
+    @cached_property
+    def nearest(self) -> list[Array | None]:
+        """For each output the nearest right values; None without floats of the same shape."""
+        return [self._nearest(place, got) for place, got in enumerate(self.got or ())]
+
+    def _nearest(self, place: int, got: Output) -> Array | None:
+        """Return the right values of an output nearest to `got`, rounded to its dtype.
+
+        Of several admitted answers, those at the smallest largest distance. None if `got` is not
+        floating, and without right numbers of its shape.
+        """
+        dtype = None if isinstance(got, Foreign) else of(got)
+        if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
+            return None
+        wants = [some[place] for some in self.admitted if len(some) == len(self.got or ())]
+        fitting = (want.values for want in wants if want.values.shape == got.shape)
+        right = [round_to(x.astype(np.float64), dtype) for x in fitting if x.dtype.kind != "b"]
+        if len(right) < _SEVERAL or not got.size:
+            return next(iter(right), None)
+
+        def furthest(values: Array) -> int:
+            return int(distance(values, got).max())
+
+        return min(right, key=furthest)
+
+    @cached_property
+    def farthest(self) -> list[tuple[int, int]]:
+        """Largest distance in ULP of each output from its `nearest` right values, and where it is.
+
+        Those are of one admitted answer as a whole, rounded. The distance is `UNORDERED` for NaN
+        and a number; the place is a flat index. Both are 0 if unknown: for what is not floating,
+        has another shape, or has no element. Empty for a refusal.
+        """
+        farthest = []
+        for got, right in zip(self.got or (), self.nearest, strict=True):
+            if right is None or isinstance(got, Foreign) or not got.size:
+                farthest.append((0, 0))
+            else:
+                steps = distance(got, right)
+                farthest.append((int(steps.max()), int(steps.argmax())))
+        return farthest
+
+    def narrower_types(self) -> list[DType]:
+        """Return narrower types that may explain the answer, the widest first.
+
+        They are types of the operator whose unit roundoff is at most 256 times the largest error.
+        None unless all outputs are of the first input's floating type.
+        """
+        lead = self.node.lead
+        own = None if lead is None else of(lead)
+        if own is None or own.kind != "float" or not self.got:
+            return []
+        if any(isinstance(got, Foreign) or of(got) != own for got in self.got):
+            return []
+        least = -math.log2(self._coarseness) - _FINER
+        narrower = ("float32", "float16", "bfloat16")
+        allowed = [DTYPES[name] for name in narrower if name in dtypes_of(self.node.op)]
+        return [t for t in allowed if least <= t.precision < own.precision]
+
+    @cached_property
+    def _coarseness(self) -> float:
+        """The largest relative error of wrong elements; infinite if there is none or it is unknown.
+
+        If all errors are alike, they are no roundings, and it is 2¹⁶ times less.
+        """
+        by_output = [np.zeros(0)]
+        for right, got in zip(self.nearest, self.got or (), strict=True):
+            if right is not None and isinstance(got, np.ndarray):
+                steps = distance(right, got)
+                wrong = steps > max(1, int(steps.max(initial=0)) // FARTHER)
+                with np.errstate(all="ignore"):
+                    by_output.append(wide(got)[wrong] / wide(right)[wrong] - 1)
+        errors = np.concat(by_output)
+        if not (errors.any() and np.isfinite(errors).all()):
+            return math.inf
+        least, most = sorted((errors.min(), errors.max()), key=abs)
+        largest = float(abs(most))
+        are_alike = 0 < most / least < _ALIKE and np.unique(errors).size >= _ENOUGH
+        return math.ldexp(largest, -2 * _FINER) if are_alike else largest
+
+    def views(self) -> Iterator[tuple[Fault, Evidence]]:
+        """Yield faults, each with the answer as it would be without it, the likeliest first.
+
+        An output of the wrong type comes first, then computation in each narrower type, without and
+        with saturation. The answer is cast to the right type or, in a narrower one, compared with
+        the engine's answer there.
+        """
+        types = self._types()
+        if types:
+            wanted, dtype = types
+            fault = Fault("output", dtype)
+            with np.errstate(all="ignore"):
+                got = [np.asarray(array).astype(wanted.numpy) for array in self.got or ()]
+            cast = replace(self, got=got)
+            yield fault, cast
+            # An output of a narrower type cannot have more digits than that.
+            if dtype in cast.narrower_types():
+                yield fault, cast._rounded(fault)
+        for dtype in self.narrower_types():
+            computed = Fault("computed", dtype)
+            view = self._rounded(computed)
+            yield computed, view
+            _, largest = limits(dtype)
+            arrays = [*self.node.given, *(self.got or ())]
+            with np.errstate(all="ignore"):
+                is_cut = any((np.abs(np.asarray(array)) >= largest).any() for array in arrays)
+            saturated = Fault("saturated", dtype)
+            yield saturated, self._rounded(saturated) if is_cut else view
+
+    def is_beyond(self, dtype: DType) -> bool:
+        """Return True if the answer has finite numbers that a type does not reach."""
+        arrays = [wide(got) for got in self.got or () if isinstance(got, np.ndarray)]
+        return any((np.isfinite(x) & (np.abs(x) > limits(dtype)[1])).any() for x in arrays)
+
+    def _types(self) -> tuple[DType, DType] | None:
+        """Return the type that all outputs must have, and the one that all have instead.
+
+        None if they are equal, or if outputs differ in it. Both are booleans, floats or integers.
+        """
+        wanted = {want.dtype for wants in self.admitted for want in wants}
+        types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
+        if len(wanted) != 1 or len(types) != 1 or wanted == types:
+            return None
+        want = wanted.pop()
+        dtype = types.pop()
+        # Strings and complex numbers are not the same answer in another type.
+        if want and dtype and {want.kind, dtype.kind} <= {"bool", "float", "int"}:
+            return want, dtype
+        return None
+
+    def _rounded(self, fault: Fault) -> Evidence:
+        """Return the evidence in a fault's type, with the engine's answer there.
+
+        If the engine has none, the admitted answers stay, without their bounds, and may be off by
+        some ULP.
+        """
+        node = fault.narrowed(self.node)
+        with np.errstate(all="ignore"):
+            arrays = [array for array in self.got or () if isinstance(array, np.ndarray)]
+            got = [*map(fault.restored, arrays)]
+        try:
+            answers = node.exact
+        except (InvalidNode, NotSupported):
+            # Right answers to a node that the text leaves open are known by their values alone.
+            bare = partial(replace, dtype=fault.dtype, bound=None, rest=None)
+            admitted = [[*map(bare, wants)] for wants in self.admitted]
+            return Evidence(node, got, admitted, Tolerance(ulp=SAME))
+        return Evidence(
+            node, got, (tuple(computed_want(node.op, "", output) for output in answers),)
+        )

@@ -1,0 +1,153 @@
+"""Faults: mistakes that any operator can have, in the type of the output or of the computation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product, starmap
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from opcheck.dtypes import BASIC, DType, is_real, limits, of
+from opcheck.engine import Node
+from opcheck.engine.mutants import Mutant
+from opcheck.engine.mutants.mutant import AnswerFunction
+from opcheck.model import (
+    Array,
+)
+
+#: Saturated: computed, and clipped to the largest finite number.
+_FaultKind: TypeAlias = Literal["output", "computed", "saturated"]
+
+
+class Fault(NamedTuple):
+    """A mistake that any operator can have, in the output's type or that of the computation."""
+
+    kind: _FaultKind
+    dtype: DType
+
+    @property
+    def name(self) -> str:
+        """The name of the fault: `computed_in_float32`."""
+        return f"{self.kind}_in_{self.dtype}"
+
+    @property
+    def text(self) -> str:
+        """A sentence without its full stop: what was done instead."""
+        if self.kind == "output":
+            return f"the output was {self.dtype} whatever the input"
+        text = f"it was computed in {self.dtype}"
+        if self.kind == "saturated":
+            text += f", where what leaves its range became {limits(self.dtype)[1]:.3g}"
+        return text
+
+    def beside(self, mutant: Mutant | None = None) -> Mutant:
+        """Return the fault as a mutant, combined with `mutant` unless that is None.
+
+        The combination bears the names of both, as in `mutant+computed_in_float32`.
+        """
+        if mutant is None:
+            text = self.text
+            if self.kind == "computed":
+                text += ", within whose error it lies"
+            return Mutant(self.name, text, partial(self._spoilt, attrgetter("right")))
+        name, *aliases = (f"{name}+{self.name}" for name in mutant.names)
+        text = f"{mutant.text}, and {self.text}"
+        return Mutant(name, text, partial(self._spoilt, mutant.answer), aliases=tuple(aliases))
+
+    def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
+        """Return the outputs that `answer` gives to a node, with the fault.
+
+        A fault of the computation leaves them as they are if the first input is not floating, or
+        has no more digits than the fault's type.
+        """
+        own = None if node.lead is None else of(node.lead)
+        if self.kind == "output":
+            return [np.asarray(output).astype(self.dtype.numpy) for output in answer(node)]
+        if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
+            return answer(node)
+        outputs = [self._bounded(np.asarray(output)) for output in answer(self.narrowed(node))]
+        return [output.astype(own.numpy) for output in outputs]
+
+    def narrowed(self, node: Node) -> Node:
+        """Return the node with its floating inputs in the fault's type; made once for each node.
+
+        If the fault is saturation, they are clipped to the largest finite number.
+        """
+
+        def made() -> Node:
+            narrow = self.dtype.numpy
+            with np.errstate(all="ignore"):
+                inputs = tuple(
+                    self._bounded(x.astype(narrow)) if is_real(x) else x for x in node.inputs
+                )
+            return replace(node, inputs=inputs)
+
+        return node.variant(self.name, made)
+
+    def restored(self, got: Array) -> Array:
+        """Return an output in the fault's type.
+
+        If the fault is saturation, the largest number and its negative become infinite.
+        """
+        narrow = got.astype(self.dtype.numpy)
+        if self.kind != "saturated":
+            return narrow
+        largest = np.abs(narrow) == limits(self.dtype)[1]
+        return np.where(largest, np.copysign(np.inf, narrow), narrow).astype(narrow.dtype)
+
+    def _bounded(self, array: Array) -> Array:
+        """Return an array of the fault's type clipped to finite numbers, if the fault saturates.
+
+        Any other is returned as it is.
+        """
+        if self.kind != "saturated" or array.dtype != self.dtype.numpy:
+            return array
+        low, high = (array.dtype.type(end) for end in limits(self.dtype))
+        return np.asarray(np.clip(array, low, high))
+
+
+def both(one: Mutant, other: Mutant) -> Mutant:
+    """Return two mutants as one; where both spoil an element, the second wins.
+
+    If one gives another shape than the right one, the answer is that of the second alone. Its names
+    are all pairs `one+other`.
+    """
+
+    def spoilt(node: Node) -> Sequence[Any]:
+        outputs = []
+        for right, mine, its in zip(node.right, one.answer(node), other.answer(node), strict=True):
+            if not np.shape(right) == np.shape(mine) == np.shape(its):
+                return other.answer(node)
+            same = (its == right) | (np.isnan(its) & np.isnan(right))
+            outputs.append(np.where(same, mine, its).astype(right.dtype))
+        return outputs
+
+    name, *aliases = ("+".join(names) for names in product(one.names, other.names))
+    return Mutant(name, f"{one.text}, and {other.text}", spoilt, aliases=tuple(aliases))
+
+
+#: Every fault, by its name.
+FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
+
+
+def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:
+    """Return the mutant or fault of this name, or the combination that it names.
+
+    A name is one of `mutants`, of a fault, or several with "+" between them. None if a part is
+    unknown.
+    """
+    combined: Mutant | None = None
+    for part in name.split("+"):
+        mutant = mutants.get(part)
+        fault = FAULTS.get(part)
+        if mutant is not None:
+            combined = mutant if combined is None else both(combined, mutant)
+        elif fault is not None:
+            combined = fault.beside(combined)
+        else:
+            return None
+    return combined

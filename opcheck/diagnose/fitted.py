@@ -1,0 +1,172 @@
+"""Mutants fitted to an answer: a floating attribute was another constant than it should be.
+
+The constant is sought by secants on the element that is farthest off, and rounded to few digits, or
+to a simple fraction, that give the answer too.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from opcheck import opset
+from opcheck.compare.elements import Floats, wide
+from opcheck.engine import Node
+from opcheck.engine.evaluate import evaluate
+from opcheck.engine.mutants.attributes import with_default
+from opcheck.engine.mutants.mutant import Mutant, reading
+from opcheck.errors import InvalidNode, NotSupported, WrongOperator
+from opcheck.model import Array, OpVersion
+
+#: The values of an output by an attribute's value; None where that is not legal.
+_OutputBy: TypeAlias = Callable[[float], Floats | None]
+#: Steps of the secant method, most often two are enough.
+_STEPS = 12
+#: The search ends when the element is right to so much of itself; then it must be so near at least,
+#: in 16-bit types too.
+_CLOSE = 1e-6
+_NEAR = 2.0**-6
+#: The digits to which constants are rounded, the fewest first.
+_DIGITS = (1, 2, 3, 4, 5, 6)
+#: The largest denominator of a fraction that somebody writes for a constant.
+_LARGEST_DENOMINATOR = 12
+#: A fraction is meant if it is so close to a number of six digits.
+_CLOSE_TO_FRACTION = 2e-6
+#: The fewest different wrong values to which a constant can be fitted.
+_FEWEST_VALUES = 2
+#: The names of fitted mutants: a missing attribute is taken for a number, or any is.
+_NAME = re.compile(r"default_(?P<missing>\w+)_(?P<a>(minus_)?\d[\d.e+-]*)$")
+_NAME_OF_ANY = re.compile(r"(?P<any>\w+)_always_(?P<b>(minus_)?\d[\d.e+-]*)$")
+
+
+def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list[Mutant]]:
+    """Yield mutants that take a floating attribute for a constant by which an output is `got`.
+
+    Each item has those of one constant; fewer digits come first. right: the nearest right values of
+    that output, the one at `place`, of the shape of `got`. Nothing is yielded if fewer than two
+    different values are wrong.
+    """
+    wanted = wide(right)
+    actual = wide(got)
+    off = np.isfinite(wanted) & np.isfinite(actual) & (wanted != actual)
+    if np.unique(actual[off]).size < _FEWEST_VALUES:
+        return
+    for name in floating_attributes(node.op):
+        found = _constant(node, name, actual, off, place)
+        if found is not None:
+            for value in rounded(found):
+                yield [*taking(node.op, name, value)]
+
+
+def floating_attributes(op: OpVersion) -> list[str]:
+    """Return the names of the attributes of a version that are single floating numbers."""
+    attributes = opset.versions(op.domain, op.name)[op.since].attributes.values()
+    return [attribute.name for attribute in attributes if attribute.type == "float"]
+
+
+def taking(op: OpVersion, name: str, value: float) -> Iterator[Mutant]:
+    """Yield the mutants that take an attribute for `value`: if it is missing, and in any case."""
+    words = f"{value:.6g}"
+    suffix = f"minus_{words[1:]}" if value < 0 else words
+    text = f"a missing {name} was taken for {words}"
+    yield reading(f"default_{name}_{suffix}", text, partial(with_default, name, value))
+    text = f"{name} was taken for {words}, whatever the node states"
+    yield reading(f"{name}_always_{suffix}", text, partial(_with_constant, name, value))
+
+
+def _with_constant(name: str, value: float, node: Node) -> Node:
+    """Return a node with `value` for an attribute, stated or not."""
+    return node.with_attrs(**{name: value})
+
+
+def named(op: OpVersion, name: str) -> Mutant | None:
+    """Return the fitted mutant of this name; None for a name that no such mutant has."""
+    for pattern in (_NAME, _NAME_OF_ANY):
+        match = pattern.match(name)
+        if match is None:
+            continue
+        attribute, text = match.group(1), match.group(2)
+        try:
+            value = as_meant(float(f"-{text[6:]}" if text.startswith("minus_") else text))
+        except ValueError:
+            return None
+        if attribute in floating_attributes(op):
+            return next((one for one in taking(op, attribute, value) if one.name == name), None)
+    return None
+
+
+# ── the constant ──────────────────────────────────────────────────────────────────────────────
+
+
+def _constant(node: Node, name: str, got: Floats, off: Array, place: int) -> float | None:
+    """Return the value of an attribute by which the farthest element is that of `got`.
+
+    `off` masks the elements that are known and wrong. None if the attribute has no value to start
+    from, or does not change each of them, or if no value is found.
+    """
+    attribute = opset.versions(node.op.domain, node.op.name)[node.op.since].attributes[name]
+    start = node.attrs.get(name, attribute.default)
+    if not isinstance(start, float | int):
+        return None
+    output_by = partial(_output, node, name, place)
+    first = output_by(start)
+    other = start + max(abs(start), 1.0) / 4
+    second = output_by(other)
+    if first is None or second is None or (first == second)[off].any():
+        return None
+    farthest = np.flatnonzero(off)[np.abs(got - first)[off].argmax()]
+    return _root(output_by, got.flat[farthest], farthest, (float(start), other))
+
+
+def _output(node: Node, name: str, place: int, value: float) -> Floats | None:
+    """Return an output in plain arithmetic with another value of an attribute.
+
+    None if the node is not legal then.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return wide(evaluate(node.with_attrs(**{name: value}))[place])
+    except (InvalidNode, NotSupported, MemoryError, WrongOperator):
+        return None
+
+
+def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float]) -> float | None:
+    """Return the value by which the element `at` is as wanted, by secants; None if none is found.
+
+    ends: the two values to begin with.
+    """
+    before, value = ends
+    outputs = [output_by(end) for end in ends]
+    if outputs[0] is None or outputs[1] is None:
+        return None
+    error_before, error = (
+        float(output.flat[at]) - wanted for output in outputs if output is not None
+    )
+    for _ in range(_STEPS):
+        if abs(error) <= _CLOSE * abs(wanted):
+            break
+        if error == error_before:
+            return None
+        before, value = value, value - error * (value - before) / (error - error_before)
+        output = output_by(value) if np.isfinite(value) else None
+        if output is None:
+            return None
+        error_before, error = error, float(output.flat[at]) - wanted
+    is_found = abs(error) <= 2**-6 * abs(wanted)
+    return value if is_found else None
+
+
+def rounded(value: float) -> Sequence[float]:
+    """Return numbers of few digits near a value, and a simple fraction, the simplest first."""
+    near = [float(f"{value:.{digits}g}") for digits in _DIGITS]
+    fraction = Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
+    return [*dict.fromkeys([*near[:2], float(fraction), *near[2:], value])]
+
+
+def as_meant(value: float) -> float:
+    """Return the simple fraction that a number of six digits stands for; else the number."""
+    fraction = float(Fraction(value).limit_denominator(_LARGEST_DENOMINATOR))
+    return fraction if abs(fraction - value) <= _CLOSE_TO_FRACTION * abs(value) else value

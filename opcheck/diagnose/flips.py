@@ -1,0 +1,315 @@
+"""Cases with one property changed, which show if that property is why a case fails.
+
+A changed case may be illegal, or its answer undecided; whoever asks it has to check that.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
+
+import numpy as np
+
+from opcheck import opset
+from opcheck.grouping import not_none
+from opcheck.model import GRAPH, Array, Case, Computed
+from opcheck.model.case import AttrValue, FromFile, Given, Put, TensorSpec
+
+#: So many values of an attribute, seen in other cases, are tried.
+_SEEN = 3
+#: So many axes of an input are made longer and shorter.
+_AXES = 4
+#: An axis is cut in halves from this length on.
+_LONG = 4
+#: Inputs of more bytes are not asked again.
+_LARGEST = 1 << 20
+#: Attributes with a number for each spatial axis, or for each end of it, and what changes nothing.
+_NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "output_padding": 0}
+#: Operators whose second input has the size of the kernel.
+WEIGHTED = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv")
+#: Sizes of kernels that are tried.
+_KERNELS = (1, 2, 3)
+#: Axes before the spatial ones: batch and channel.
+_NOT_SPATIAL = 2
+
+
+class Flip(NamedTuple):
+    """A case with one property changed, and how, in words that follow "asked again"."""
+
+    text: str
+    case: Case
+
+
+#: A change in words, and the fields of a case that it replaces.
+_Change: TypeAlias = tuple[str, Mapping[str, Any]]
+
+
+def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
+    """Yield a case with one property changed, for each that can be; the likeliest causes first.
+
+    `others` are cases of the same operator, whose attributes and inputs are tried. Nothing is
+    yielded for an invalid model, a whole one or one from a file, for inputs beyond 1 MiB, and where
+    a backend states the answer.
+    """
+    is_node = case.model is None and case.op != GRAPH
+    is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
+    if not (is_node and is_small and case.expect.is_stated) or case.expect.rejection:
+        return
+    alike = [other for other in others if other.op == case.op]
+    changes = chain(
+        _of_attributes(case, alike),
+        _of_optional_inputs(case, alike),
+        _of_kernels(case),
+        _of_constants(case),
+        _of_values(case),
+        _of_lengths(case),
+    )
+    for number, (text, fields) in enumerate(changes):
+        fields = {"expect": Computed(), "tolerance": None, **fields}
+        yield Flip(text, replace(case, id=f"{case.id}~{number}", **fields))
+
+
+def _of_attributes(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
+    """Yield changes of one attribute: left out, stated, or with another value.
+
+    `alike` are cases of the same version, whose values are tried. Attributes that are tensors or
+    graphs stay as they are.
+    """
+    schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
+    for name, attribute in schema.attributes.items():
+        value = case.attrs.get(name)
+        if attribute.type in ("graph", "other", "tensor", "tensors"):
+            continue
+        if name in case.attrs and not attribute.required:
+            rest = {other: it for other, it in case.attrs.items() if other != name}
+            yield f"without `{name}`", {"attrs": rest}
+        if name not in case.attrs:
+            values = _stated_values(case, name, attribute.default)
+        elif _is_plain(value):
+            values = _other_values(case, name, value)
+        else:
+            continue
+        seen = _seen_values(case, name, alike)
+        for other in dict.fromkeys([*values, *seen]):
+            if other != value:
+                yield f"with `{name}` {_in_words(other)}", {"attrs": {**case.attrs, name: other}}
+
+
+def _is_plain(value: object) -> TypeGuard[int | float | str | tuple[Any, ...]]:
+    """Return True for a number, a text or a list of them."""
+    return isinstance(value, int | float | str | tuple)
+
+
+def _in_words(value: AttrValue) -> str:
+    return str([*value]) if isinstance(value, tuple) else str(value)
+
+
+def _other_values(case: Case, name: str, value: Any) -> Iterator[AttrValue]:
+    """Yield other values for an attribute, which differ in one respect from its `value`.
+
+    Axes have the other sign; lists have equal numbers, equal ends, or change nothing.
+    """
+    rank = len(case.inputs[0].shape) if case.inputs else 0
+    if name == "axis" and isinstance(value, int):
+        yield value + rank if value < 0 else value - rank
+    if not isinstance(value, tuple) or not all(isinstance(item, int) for item in value):
+        return
+    if name == "axes":
+        yield tuple(axis + rank if axis < 0 else axis for axis in value)
+        yield tuple(axis if axis < 0 else axis - rank for axis in value)
+        return
+    half = len(value) // 2
+    if name == "pads":
+        yield value[:half] * 2
+    if name in _NEUTRAL:
+        yield (_NEUTRAL[name],) * len(value)
+    yield value[:1] * len(value)
+
+
+def _stated_values(case: Case, name: str, default: object) -> Iterator[AttrValue]:
+    """Yield values that state what a case leaves out: the `default`, or what changes nothing."""
+    if _is_plain(default):
+        yield default
+    length = _list_length(case, name)
+    if name in _NEUTRAL and default is None and length:
+        yield (_NEUTRAL[name],) * length
+    if name == "kernel_shape" and len(case.inputs) > 1:
+        yield case.inputs[1].shape[_NOT_SPATIAL:]
+
+
+def _list_length(case: Case, name: str) -> int | None:
+    """Return how many numbers an attribute has that goes with the spatial axes, None for others."""
+    if name not in (*_NEUTRAL, "kernel_shape") or not case.inputs:
+        return None
+    axes = max(0, len(case.inputs[0].shape) - _NOT_SPATIAL)
+    return 2 * axes if name == "pads" else axes
+
+
+def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue]:
+    """Return the most frequent other values of an attribute in cases of the same version.
+
+    A list is as long as that of the case, or as its spatial axes need it.
+    """
+    value = case.attrs.get(name)
+    length = len(value) if isinstance(value, tuple) else _list_length(case, name)
+
+    def fits(other: object) -> bool:
+        return not isinstance(other, tuple) or length in (None, len(other))
+
+    seen = (other.attrs.get(name) for other in alike)
+    counts = Counter(it for it in seen if _is_plain(it) and it != value and fits(it))
+    return [it for it, _ in counts.most_common(_SEEN)]
+
+
+def _of_optional_inputs(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
+    """Yield changes of one optional input: left out, or given as a case of `alike` has it."""
+    schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
+    given = {spec.name: spec for spec in case.inputs}
+    for place, parameter in enumerate(schema.inputs):
+        if parameter.option != "optional":
+            continue
+        slots = [*case.slots, *[""] * (place + 1 - len(case.slots))]
+        if slots[place]:
+            rest = tuple(spec for spec in case.inputs if spec.name != slots[place])
+            left = opset.without_end([*slots[:place], "", *slots[place + 1 :]])
+            yield f"without input {slots[place]}", {"inputs": rest, "slots": left}
+            continue
+        for spec in _specs_seen(parameter.name, case, alike):
+            inputs = {**given, spec.name: spec}
+            slots[place] = spec.name
+            ordered = tuple(inputs[slot] for slot in slots if slot)
+            fields = {"inputs": ordered, "slots": opset.without_end(slots)}
+            yield f"with input {spec.name} of shape {[*spec.shape]}", fields
+
+
+def _specs_seen(name: str, case: Case, alike: Sequence[Case]) -> list[TensorSpec]:
+    """Return inputs of this name in cases of `alike` with the same type, of different shapes."""
+    seen: dict[tuple[int, ...], TensorSpec] = {}
+    for other in alike:
+        if other.dtype == case.dtype:
+            for spec in other.inputs:
+                if spec.name == name:
+                    seen.setdefault(spec.shape, spec)
+    return [*islice(seen.values(), _SEEN)]
+
+
+def _of_kernels(case: Case) -> Iterator[_Change]:
+    """Yield other sizes of a kernel of weights, in the input and where an attribute repeats it."""
+    if case.op.name not in WEIGHTED or len(case.inputs) <= 1:
+        return
+    weights = case.inputs[1]
+    axes = range(_NOT_SPATIAL, len(weights.shape))
+    for size in _KERNELS:
+        other: TensorSpec | None = weights
+        for axis in axes:
+            other = other and _with_length(other, axis, size)
+        if other is None or other.shape == weights.shape:
+            continue
+        fields = _with_input(case, 1, other)
+        if "kernel_shape" in case.attrs:
+            fields = {**fields, "attrs": {**case.attrs, "kernel_shape": (size,) * len(axes)}}
+        yield f"with a kernel of {size} along each axis", fields
+
+
+def _with_input(case: Case, place: int, spec: TensorSpec) -> Mapping[str, Any]:
+    """Return the inputs of a case, as a field, with another one at `place`."""
+    return {"inputs": (*case.inputs[:place], spec, *case.inputs[place + 1 :])}
+
+
+def _of_constants(case: Case) -> Iterator[_Change]:
+    """Yield changes of one input from a constant of the model to one that is fed, and back.
+
+    One input stays fed.
+    """
+    fed = sum(not spec.initializer for spec in case.inputs)
+    for place, spec in enumerate(case.inputs):
+        if spec.initializer or fed > 1:
+            other = replace(spec, initializer=not spec.initializer)
+            how = "fed" if spec.initializer else "a constant"
+            yield f"with input {spec.name} {how}", _with_input(case, place, other)
+
+
+def _of_values(case: Case) -> Iterator[_Change]:
+    """Yield changes of the values of one input that a case writes out.
+
+    Integers are all equal or not negative, as the index from the front is; floats have no NaN, or
+    no infinity.
+    """
+    for place, spec in enumerate(case.inputs):
+        if not isinstance(spec.content, Given):
+            continue
+        values = spec.content.values
+        for text, other in _other_content(spec, values):
+            changed = replace(spec, content=Given(other), put=())
+            yield f"{text} in {spec.name}", _with_input(case, place, changed)
+
+
+def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array]]:
+    """Yield other values for an input, each with the change in words that its name follows."""
+    if spec.dtype.kind == "int" and values.size:
+        integers = values.astype(np.int64)
+        if (integers < 0).any():
+            yield "without negative values", np.where(integers < 0, ~integers, integers)
+        if values.size > 1 and (integers != integers.flat[0]).any():
+            yield "with equal values", np.full_like(integers, integers.flat[0])
+    if spec.dtype.kind == "float":
+        floats = values.astype(np.float64)
+        if np.isnan(floats).any():
+            yield "without NaN", np.where(np.isnan(floats), 1.0, floats)
+        if np.isinf(floats).any():
+            yield "without infinities", np.where(np.isinf(floats), np.sign(floats), floats)
+
+
+def _of_lengths(case: Case) -> Iterator[_Change]:
+    """Yield changes of the length of one axis, in one input and in all that have it alike."""
+    for place, spec in enumerate(case.inputs):
+        for axis, length in enumerate(spec.shape[:_AXES]):
+            lengths = [2 * length + 1, 8 * length + 9]
+            if length >= _LONG:
+                lengths.append(length // 2)
+            for other in lengths:
+                changed = _with_length(spec, axis, other)
+                if changed is None:
+                    continue
+                text = f"with axis {axis} of {spec.name} of length {other}"
+                yield text, _with_input(case, place, changed)
+                several = _all_with_length(case.inputs, axis, length, other)
+                if place == 0 and several:
+                    yield f"with axis {axis} of length {other} in all inputs", {"inputs": several}
+
+
+def _all_with_length(
+    inputs: Sequence[TensorSpec], axis: int, length: int, other: int
+) -> tuple[TensorSpec, ...] | None:
+    """Return the inputs with another length of an axis, in each whose axis has this `length`.
+
+    None if that is one input only, or one is read from a file.
+    """
+
+    def has_it(spec: TensorSpec) -> bool:
+        return axis < len(spec.shape) and spec.shape[axis] == length
+
+    if sum(map(has_it, inputs)) <= 1:
+        return None
+    changed = [_with_length(spec, axis, other) if has_it(spec) else spec for spec in inputs]
+    return None if None in changed else tuple(map(not_none, changed))
+
+
+def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
+    """Return an input with another length of an axis; None if its values are read from a file.
+
+    Values that are written out are repeated, or cut off.
+    """
+    shape = (*spec.shape[:axis], length, *spec.shape[axis + 1 :])
+    content = spec.content
+    if isinstance(content, FromFile) or math.prod(shape) * spec.dtype.numpy.itemsize > _LARGEST:
+        return None
+    if isinstance(content, Given):
+        values = content.values
+        if values.shape != spec.shape or not values.size:
+            return None
+        content = Given(values.take(np.arange(length) % spec.shape[axis], axis))
+    put: tuple[Put, ...] = tuple(one for one in spec.put if one.at[axis] < length)
+    return replace(spec, shape=shape, content=content, put=put)

@@ -1,0 +1,40 @@
+"""Ask a backend about other cases than those of its run, to find out why some fail."""
+
+from collections.abc import Callable
+
+from opcheck.compare.verdict import Answer
+from opcheck.execution import workers
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.execution.workers import AskableBackend
+from opcheck.model import Case, LiveResult
+
+
+def ask_again(
+    case: Case, backend: AskableBackend, meanwhile: Callable[[], None]
+) -> LiveResult | None:
+    """Return the result of a backend on a case; None if the text does not decide its answer.
+
+    The backend is asked as in a run, with its limits, and not at all about a case whose answer is
+    open, or that is illegal. `meanwhile` is called while replies are awaited. Raises what it
+    raises, and Defect if opcheck's own part of an adapter fails.
+    """
+    evaluation = CaseEvaluation(case)
+    if not _is_decided(evaluation):
+        return None
+    try:
+        (evaluated,) = workers.answers([(backend, evaluation.judge(backend.info))], meanwhile)
+    except BaseException:
+        backend.forget()  # or the reply would be taken for that to the next question
+        raise
+    return evaluated.result
+
+
+def _is_decided(evaluation: CaseEvaluation) -> bool:
+    """Return True if there is a single right answer, by the engine, and it is no refusal."""
+    try:
+        answers = evaluation.accepted_answers
+    except (ValueError, MemoryError):  # illegal, open, too large, or it would test nothing
+        return False
+    if len(answers) != 1 or not isinstance(answers[0], Answer):
+        return False
+    return not any(want.others for want in answers[0].wants)

@@ -1,0 +1,149 @@
+"""Find failures that an earlier case of the run causes: alone in a fresh process, they pass.
+
+One failing case of a cause is asked alone first. If it passes, the cases before it are asked in
+front of it, and halved until one is left after which it fails.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+
+from opcheck.backends.isolation.pool import Pool
+from opcheck.execution import workers
+from opcheck.execution.evaluation import CaseEvaluation
+from opcheck.model import Case, Diagnosis, Failure, LiveResult, Record, Verdict
+
+#: Ways to fail that may be the work of an earlier case, and that do not take long to see.
+_ASKED_ALONE: tuple[Failure | None, ...] = (
+    "count",
+    "type",
+    "dtype",
+    "shape",
+    "values",
+    "other_data",
+    "distribution",
+    "raised",
+    "crash",
+)
+#: So many of the cases just before a failing one are asked in front of it, then more.
+_WINDOWS = (8, 64, 512, 4096)
+#: So many failing cases of a cause are asked without what came before.
+_MOST = 200
+#: So many cases are asked at a time.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class FailedCase:
+    """A failing case at its place in the run."""
+
+    place: int
+    case: Case
+    record: Record
+
+
+class EarlierCases:
+    """Asks the processes of a backend about cases of its run, and what came before them.
+
+    Args:
+        pool: The backend; each question goes to a fresh process of it.
+        cases: The cases of the run, in order.
+        check: Called while replies are awaited; what it raises ends the search.
+    """
+
+    def __init__(self, pool: Pool, cases: Sequence[Case], check: Callable[[], None]) -> None:
+        self._pool = pool
+        self._cases = cases
+        self._check = check
+
+    def diagnoses(self, failures: Sequence[FailedCase]) -> dict[str, Diagnosis]:
+        """Return the diagnoses of those failures of one cause that an earlier case causes, by id.
+
+        `failures` are in the order of the run. Empty if the first of them fails alone, too. Raises
+        what `check` raises.
+        """
+        first = failures[0]
+        is_asked = first.record.failure in _ASKED_ALONE and first.case.expect.is_stated
+        if not is_asked or first.place == 0 or not self._pass_alone([first]):
+            return {}
+        passing = self._pass_alone(failures[:_MOST])
+        culprit = self._culprit(first)
+        text = "an earlier case: it passes alone in a fresh process"
+        if culprit:
+            text += f", and fails after {culprit.id}"
+        count = len(passing)
+        counts = (count, count, 0, 0)
+        return {
+            failed.case.id: Diagnosis(
+                mistake=None,
+                text=text,
+                counts=counts,
+                asked=(f"asked alone in a fresh process: {failed.case.id} passes",),
+                repeat=_repeat(failed.record, culprit) if culprit else "",
+            )
+            for failed in passing
+        }
+
+    def _pass_alone(self, failures: Sequence[FailedCase]) -> list[FailedCase]:
+        """Return the failures that pass in one fresh process, asked in their order."""
+        with closing(self._pool.copy(self._pool.settings.scratch)) as fresh:
+            return [
+                failed
+                for failed in failures
+                if self._judged(failed.case, fresh).verdict is Verdict.PASS
+            ]
+
+    def _judged(self, case: Case, pool: Pool) -> LiveResult:
+        """Return the result of a case in a pool's process."""
+        questions = CaseEvaluation(case).judge(pool.info)
+        (evaluated,) = workers.answers([(pool, questions)], self._check)
+        return evaluated.result
+
+    def _culprit(self, failed: FailedCase) -> Case | None:
+        """Return one earlier case after which a case fails as in the run, None if none is found."""
+        for window in self._windows(failed.place):
+            if self._fails_after(window, failed):
+                return self._halved(window, failed)
+        return None
+
+    def _windows(self, place: int) -> Iterator[Sequence[Case]]:
+        """Yield the cases before a place in the run: few of them first, all of them last."""
+        sizes = [size for size in _WINDOWS if size < place]
+        for size in (*sizes, place):
+            yield self._cases[place - size : place]
+
+    def _halved(self, window: Sequence[Case], failed: FailedCase) -> Case | None:
+        """Return the one case of a window after which a case fails; None if it takes several."""
+        while len(window) > 1:
+            middle = len(window) // 2
+            halves = (window[middle:], window[:middle])
+            failing = (half for half in halves if self._fails_after(half, failed))
+            half = next(failing, None)
+            if half is None:
+                return None
+            window = half
+        return window[0]
+
+    def _fails_after(self, window: Sequence[Case], failed: FailedCase) -> bool:
+        """Return True if a case fails as in the run, after these cases in one fresh process."""
+        with closing(self._pool.copy(self._pool.settings.scratch)) as fresh:
+            cases = iter(window)
+            while some := [*islice(cases, _AT_ONCE)]:
+                # Judged as in the run: what is asked depends on answers.
+                judging = [(fresh, CaseEvaluation(case).judge(fresh.info)) for case in some]
+                workers.answers(judging, self._check)
+            return self._judged(failed.case, fresh).failure == failed.record.failure
+
+
+def _repeat(record: Record, culprit: Case) -> str:
+    """Return the command that repeats a case after another one, in one process."""
+    words = shlex.split(record.repeat)
+    if "--case" not in words:
+        return ""
+    place = words.index("--case")
+    before = words[:place]
+    if not culprit.source.shipped and culprit.source.file not in before:
+        before.insert(2, culprit.source.file)
+    return shlex.join([*before, "--case", culprit.id, *words[place:]])

@@ -1,0 +1,94 @@
+"""What level core must show, and which cases show it: see `opcheck.suite.levels`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+
+from opcheck import clauses, situations
+from opcheck.diagnose.suspects import cell_of
+from opcheck.execution.mutate import Sighting
+from opcheck.grouping import group_by
+from opcheck.known import Ledger
+from opcheck.model import Case, MutantId, OpVersion
+from opcheck.suite.levels import Demand, Shown
+
+
+def demands(
+    cases: Sequence[Case],
+    sightings: Iterable[Sighting],
+    in_situations: Iterable[tuple[MutantId, str, Sequence[str]]],
+    ledgers: Iterable[Ledger],
+) -> Iterator[Shown]:
+    """Yield everything that core must show, with the cases that show it.
+
+    Args:
+        cases: All cases of some operators, of every level.
+        sightings: What they see of every mutant.
+        in_situations: Mutants that are wrong in one situation, and the cases that kill them.
+        ledgers: Known defects of engines.
+    """
+    yield from _mutants(sightings)
+    for mutant, situation, ids in in_situations:
+        what = f"{mutant.name} in {situation}"
+        yield Demand("conditioned mutant", mutant.op, what, mutant.dtype), ids
+    yield from _sentences(cases)
+    yield from _situations(cases)
+    yield from _defects(cases, ledgers)
+    yield from _types(cases)
+
+
+def _mutants(sightings: Iterable[Sighting]) -> Iterator[Shown]:
+    """Yield each mutant that is killed, or else noticed, with the cases that do."""
+    for sighting in sightings:
+        mutant = sighting.mutant
+        kind = "mutant" if sighting.killers else "warning"
+        ids = sighting.killers or sighting.noticers
+        if ids:
+            yield Demand(kind, mutant.op, mutant.name, mutant.dtype), ids
+
+
+def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each sentence that cases of a version test, with these cases."""
+    by_label: dict[tuple[OpVersion, str], list[str]] = {}
+    for case in cases:
+        for label in (case.name, f"{case.name}#{case.row}"):
+            by_label.setdefault((case.op, label), []).append(case.id)
+    for survey in clauses.survey(cases):
+        for checked in survey.sentences:
+            ids = [id for label in checked.cases for id in by_label.get((survey.op, label), ())]
+            if ids:
+                yield Demand("sentence", survey.op, checked.sentence.text), ids
+
+
+def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each situation that cases are in, with these cases."""
+    newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
+    for name, op in newest.items():
+        for family, situations_of_cases in situations.by_family(name, cases):
+            by_situation: dict[str, list[str]] = {}
+            for case, found in situations_of_cases.items():
+                for situation in found:
+                    by_situation.setdefault(situation, []).append(case.id)
+            for situation, ids in by_situation.items():
+                yield Demand("situation", op, f"{family.name}: {situation}"), ids
+
+
+def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:
+    """Yield each known defect of an engine in each version, with the cases that show it."""
+    by_version = group_by(cases, attrgetter("op"))
+    for ledger in ledgers:
+        engine = ledger.fields.backend[0]
+        for line in ledger.fields.known:
+            for op, of_version in by_version.items():
+                # Other operators cannot match, and a stray crash matches anything.
+                if not any(place.may_be_about(op.name, None) for place in line.where):
+                    continue
+                ids = [case.id for case in of_version if line.is_about(case)]
+                if ids:
+                    yield Demand("defect", op, f"{engine} {line.id}"), ids
+
+
+def _types(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each version and dtype, with its cases that decide whether answers are right."""
+    deciding = [case for case in cases if case.rule == "must" and case.expect.rejection is None]
+    for cell, of_cell in group_by(deciding, cell_of).items():
+        yield Demand("type", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]

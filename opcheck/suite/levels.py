@@ -1,0 +1,229 @@
+"""Which rows of cases level core needs, by what they show.
+
+A row is the unit that has a level: a place in a case file, an entry or one of its rows, in one
+dtype, as `core` names dtypes. Core must show what all levels together show. Of rows that do, the
+cheapest are proposed by counted work, so that every machine proposes the same.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from opcheck.grouping import group_by
+from opcheck.model import Case, Level, OpVersion
+from opcheck.suite.cover import Column, Group, alone, cover
+
+#: What a case takes besides its elements, in the time of so many of them.
+CASE_WORK = 8192
+#: The least share of an operator's mutants that core must see, of those that some level sees.
+SHARE = 0.99
+
+
+class Demand(NamedTuple):
+    """Something that core must show: `what` of a `kind`, of one version.
+
+    Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `conditioned mutant`
+    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type`, of which
+    there must be a case.
+    """
+
+    kind: str
+    op: OpVersion
+    what: str
+    dtype: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.op} {self.dtype}".strip()
+        return f"{self.kind} {self.what} ({place})"
+
+
+#: A demand, and the ids of the cases that show it.
+Shown = tuple[Demand, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cases of one place, dtype and level, and what they show.
+
+    `fixed`: core has it whatever it shows, because the place is of level smoke.
+    """
+
+    cases: tuple[Case, ...]
+    shows: frozenset[Demand]
+    fixed: bool
+
+    def __str__(self) -> str:
+        case = self.cases[0]
+        return f"{case.name}#{case.row}" if case.row else case.name
+
+    @property
+    def source(self) -> str:
+        """The place in the case file."""
+        return str(self.cases[0].source)
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The operators whose cases these are."""
+        return tuple(dict.fromkeys(case.op.name for case in self.cases))
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that `core` may name, "" if every input states its own."""
+        dtype = self.cases[0].dtype
+        return dtype.name if dtype else ""
+
+    @property
+    def level(self) -> Level:
+        """The level of each of the cases."""
+        return self.cases[0].level
+
+    @property
+    def is_core(self) -> bool:
+        """True if a run at level core has these cases."""
+        return self.level != "deep"
+
+    @property
+    def work(self) -> int:
+        """The counted work of the cases."""
+        return sum(map(work, self.cases))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A level core: its cases, their counted work, and how many of the `mutants` it sees."""
+
+    cases: int
+    work: int
+    seen: int
+    mutants: int
+
+    @property
+    def share(self) -> float:
+        """The share of mutants that core sees, of those that some level sees."""
+        return self.seen / self.mutants if self.mutants else 1.0
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The rows of some operators, and the places in `rows` of those that core needs."""
+
+    rows: tuple[Row, ...]
+    needed: frozenset[int]
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """The needed rows that core lacks."""
+        return tuple(n for n in sorted(self.needed) if not self.rows[n].is_core)
+
+    @property
+    def idle(self) -> tuple[int, ...]:
+        """The rows of core that are not needed."""
+        return tuple(n for n in self._core if n not in self.needed)
+
+    @cached_property
+    def reasons(self) -> Mapping[int, frozenset[Demand]]:
+        """What each needed row shows that no other needed one shows."""
+        return alone([_column(row) for row in self.rows], self.needed)
+
+    @cached_property
+    def gains(self) -> Mapping[int, frozenset[Demand]]:
+        """What each missing row shows that core does not show."""
+        shown = frozenset[Demand]().union(*(self.rows[n].shows for n in self._core))
+        return {n: self.rows[n].shows - shown for n in self.missing}
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The operators, in alphabetical order."""
+        return tuple(sorted({op for row in self.rows for op in row.ops}))
+
+    def before(self, op: str) -> Tally:
+        """Return the tally of an operator's core as it is."""
+        return self._tally(op, self._core)
+
+    def after(self, op: str) -> Tally:
+        """Return the tally of an operator's core as it is proposed."""
+        return self._tally(op, self.needed)
+
+    @property
+    def _core(self) -> tuple[int, ...]:
+        return tuple(n for n, row in enumerate(self.rows) if row.is_core)
+
+    def _tally(self, op: str, places: Iterable[int]) -> Tally:
+        """Return the tally of an operator for a core of the rows at `places`."""
+        chosen = [self.rows[n] for n in places]
+        cases = [case for row in chosen for case in row.cases if case.op.name == op]
+        seen = frozenset[Demand]().union(*(row.shows for row in chosen))
+        every = frozenset[Demand]().union(*(row.shows for row in self.rows))
+        return Tally(
+            cases=len(cases),
+            work=sum(map(work, cases)),
+            seen=sum(_is_mutant_of(op, demand) for demand in seen),
+            mutants=sum(_is_mutant_of(op, demand) for demand in every),
+        )
+
+
+def work(case: Case) -> int:
+    """Return the counted work of a case: the elements of its inputs, and what each case takes."""
+    return CASE_WORK + sum(math.prod(spec.shape) for spec in case.inputs)
+
+
+def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE) -> Proposal:
+    """Return which rows core needs to show what all the cases show.
+
+    Args:
+        cases: All cases of some operators, of every level.
+        shown: What they show.
+        share: The least share of an operator's mutants that core must see. It must see each mutant
+            of float32 in the newest version, and show everything else.
+    """
+    shown = [*shown]
+    by_case: dict[str, set[Demand]] = {}
+    for demand, ids in shown:
+        for id in ids:
+            by_case.setdefault(id, set()).add(demand)
+    rows = tuple(_rows(cases, by_case))
+    newest = {op.name: op.since for op in sorted({case.op for case in cases})}
+    demands = {demand for demand, _ in shown}
+    lenient = {demand for demand in demands if _may_be_missed(demand, newest)}
+    groups = [Group(frozenset(demands - lenient))]
+    for of_op in group_by(lenient, lambda demand: (demand.op.name, demand.kind)).values():
+        groups.append(Group(frozenset(of_op), share))
+    return Proposal(rows, frozenset(cover([_column(row) for row in rows], groups)))
+
+
+def _rows(cases: Iterable[Case], shows: Mapping[str, set[Demand]]) -> Iterator[Row]:
+    """Yield the rows of cases, in the order of files; `shows` has the demands by case."""
+    cases = [*cases]
+    smoke = {case.source for case in cases if case.level == "smoke"}
+    by_row = group_by(cases, lambda case: (case.source, case.dtype, case.level))
+    for those in sorted(by_row.values(), key=lambda those: _order(those[0])):
+        yield Row(
+            cases=tuple(those),
+            shows=frozenset[Demand]().union(*(shows.get(case.id, ()) for case in those)),
+            fixed=those[0].source in smoke,
+        )
+
+
+def _order(case: Case) -> tuple[str, int, int, str, str]:
+    """Return a key that sorts rows by their places."""
+    source = case.source
+    return source.file, source.line, source.column, str(case.dtype), case.level
+
+
+def _column(row: Row) -> Column[Demand]:
+    return Column(row.shows, row.work, row.fixed, row.is_core)
+
+
+def _is_mutant_of(op: str, demand: Demand) -> bool:
+    return demand.kind == "mutant" and demand.op.name == op
+
+
+def _may_be_missed(demand: Demand, newest: Mapping[str, int]) -> bool:
+    """Return True for a mutant, unless it is of float32 in the newest version."""
+    if demand.kind == "conditioned mutant":
+        return True
+    if demand.kind not in ("mutant", "warning"):
+        return False
+    return demand.op.since != newest[demand.op.name] or demand.dtype != "float32"

@@ -1,0 +1,276 @@
+"""Causes are told apart by asking the backend again, with one property of a case changed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import model
+from opcheck.analysis import is_failure, reds
+from opcheck.diagnose import asking
+from opcheck.diagnose.allowance import NoTimeLeft
+from opcheck.diagnose.asking import AskedAgain, Inquiry
+from opcheck.diagnose.flips import flips
+from opcheck.diagnose.rules import CaseFacts
+from opcheck.dtypes import DTYPES
+from opcheck.engine import Node
+from opcheck.execution.asking import ask_again
+from opcheck.execution.scheduler import Scheduler
+from opcheck.model import Case, Fill, Given, Rejected, TensorSpec
+from opcheck.report.formatting import Recorder
+from tests.diagnose.test_causes import Answer, failures, final, right
+from tests.inline import Inline
+from tests.miniatures import Fake
+from tests.report.made import CASE
+from tests.wording import Wording
+
+FLOAT32 = DTYPES["float32"]
+INT64 = DTYPES["int64"]
+POOL = replace(
+    CASE,
+    id="AveragePool/made",
+    name="made",
+    row=None,
+    op=model.OpVersion("", "AveragePool", 22),
+    opset=22,
+    attrs={"kernel_shape": (2,)},
+    inputs=(TensorSpec("X", FLOAT32, (1, 1, 5), Fill("uniform", (-1, 1))),),
+    slots=("X",),
+    outputs=(model.OutputSpec("Y", FLOAT32),),
+    expect=model.Computed(),
+    clause="",
+)
+
+
+def pool(number: int, **attrs: Any) -> Case:
+    """An AveragePool of another length, with these attributes."""
+    inputs = (replace(POOL.inputs[0], shape=(1, 1, 5 + number)),)
+    return replace(POOL, id=f"{POOL.id}#{number}", attrs={**POOL.attrs, **attrs}, inputs=inputs)
+
+
+#: Four cases without strides and ceil_mode, and four with both.
+POOLS = [pool(n) if n < 4 else pool(n, strides=(1,), ceil_mode=0) for n in range(8)]
+
+
+def dies_without_strides(node: Node) -> Any:
+    if "strides" not in node.attrs:
+        raise KeyError("strides")
+    return right(node)
+
+
+def wrong_without_strides(node: Node) -> Any:
+    return [out * (1 if "strides" in node.attrs else 1.25) for out in right(node)]
+
+
+def run(
+    cases: Sequence[Case], answer: Answer, *, asks_again: bool = True
+) -> tuple[list[model.Record], Scheduler]:
+    """The failures of a wrong backend with their final diagnoses, and the run."""
+    from opcheck.execution.expected import node_of
+
+    def prepared(task: Any) -> Any:
+        return lambda inputs: answer(node_of(task, [*map(np.copy, inputs)]))
+
+    red = reds()
+    judging = Scheduler(
+        cases,
+        [Inline(Fake(prepared))],
+        is_unexplained=lambda result: is_failure(result, red),
+        asks_again=asks_again,
+    )
+    return failures(final(judging, Recorder(cases, ["fake"]))), judging
+
+
+@pytest.mark.parametrize(
+    ("answer", "mistake"),
+    [(dies_without_strides, "refuses_default_strides"), (wrong_without_strides, None)],
+)
+def test_of_two_properties_that_go_together_the_one_whose_change_cures_is_the_cause(
+    answer: Answer, mistake: str | None, wording: Wording
+) -> None:
+    wrong, _ = run(POOLS, answer)
+    assert len(wrong) == 4
+    (cause,) = {record.diagnoses[0] for record in wrong}
+    assert cause.mistake == mistake
+    assert cause.counts == (None if mistake else (4, 4, 0, 4))
+    assert [cause.text, *cause.asked] == wording
+
+
+def test_without_asking_they_are_not_told_apart() -> None:
+    wrong, judging = run(POOLS, wrong_without_strides, asks_again=False)
+    assert all(record.diagnoses[0].asked == () for record in wrong)
+    assert judging.not_asked == ["fake"]
+
+
+def test_nothing_is_asked_if_nothing_fails() -> None:
+    asked: list[str] = []
+
+    def counted(node: Node) -> Any:
+        asked.append("")
+        return right(node)
+
+    wrong, judging = run(POOLS, counted)
+    before = len(asked)
+    assert wrong == []
+    assert judging.not_asked == []
+    judging.with_causes([])
+    assert len(asked) == before
+
+
+def both(node: Node) -> Any:
+    """Wrong where two properties meet."""
+    is_met = "strides" not in node.attrs and node.attrs.get("ceil_mode")
+    return [out * (1.25 if is_met else 1) for out in right(node)]
+
+
+def test_a_pair_of_properties_is_found_where_either_cures(wording: Wording) -> None:
+    cases = [
+        *(pool(n, ceil_mode=1) for n in range(4)),
+        *(pool(n, strides=(1,), ceil_mode=1) for n in range(4, 7)),
+        *(pool(n, ceil_mode=0) for n in range(7, 10)),
+    ]
+    wrong, _ = run(cases, both)
+    assert len(wrong) == 4
+    (cause,) = {record.diagnoses[0] for record in wrong}
+    assert cause.text == wording
+
+
+def texts(case: Case, *others: Case) -> list[str]:
+    return [flip.text for flip in flips(case, [case, *others])]
+
+
+def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
+    case = pool(0, strides=(1,), pads=(0, 1))
+    assert texts(case, pool(1, ceil_mode=1)) == wording
+    changed = [flip.case.attrs for flip in flips(case, [case, pool(1, ceil_mode=1)])]
+    assert {**POOL.attrs, "pads": (0, 1)} in changed
+    assert {**POOL.attrs, "strides": (1,), "pads": (0, 0)} in changed
+    assert {**case.attrs, "ceil_mode": 1} in changed
+    # A required attribute stays.
+    assert all("kernel_shape" in attrs for attrs in changed)
+
+
+GATHER = replace(
+    CASE,
+    op=model.OpVersion("", "Gather", 13),
+    attrs={"axis": -1},
+    inputs=(
+        TensorSpec("data", FLOAT32, (2, 3), Fill("ramp", ())),
+        TensorSpec("indices", INT64, (2,), Given(np.array([-1, 0]))),
+    ),
+    slots=("data", "indices"),
+    expect=model.Computed(),
+)
+
+
+def test_axes_and_indices_are_counted_from_the_other_end() -> None:
+    by_text = {flip.text: flip.case for flip in flips(GATHER, [GATHER])}
+    assert by_text["with `axis` 1"].attrs == {"axis": 1}
+    content = by_text["without negative values in indices"].inputs[1].content
+    assert isinstance(content, Given)
+    assert content.values.tolist() == [0, 0]
+
+
+def test_inputs_become_constants_and_axes_longer() -> None:
+    by_text = {flip.text: flip.case for flip in flips(GATHER, [GATHER])}
+    assert by_text["with input indices a constant"].inputs[1].initializer
+    assert by_text["with axis 0 of data of length 5"].inputs[0].shape == (5, 3)
+    longer = by_text["with axis 0 of length 5 in all inputs"]
+    assert [spec.shape for spec in longer.inputs] == [(5, 3), (5,)]
+    content = longer.inputs[1].content
+    assert isinstance(content, Given)
+    assert content.values.tolist() == [-1, 0, -1, 0, -1]
+
+
+CLIP = replace(
+    CASE,
+    op=model.OpVersion("", "Clip", 13),
+    attrs={},
+    inputs=tuple(TensorSpec(name, FLOAT32, (), Given(np.array(1.0))) for name in ("input", "max")),
+    slots=("input", "", "max"),
+    expect=model.Computed(),
+)
+
+
+def test_an_optional_input_is_left_out_and_given() -> None:
+    low = TensorSpec("min", FLOAT32, (), Given(np.array(0.0)))
+    other = replace(CLIP, inputs=(CLIP.inputs[0], low), slots=("input", "min"))
+    by_text = {flip.text: flip.case for flip in flips(CLIP, [CLIP, other])}
+    assert by_text["without input max"].slots == ("input",)
+    given = by_text["with input min of shape []"]
+    assert given.slots == ("input", "min", "max")
+    assert [spec.name for spec in given.inputs] == ["input", "min", "max"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        replace(POOL, expect=Rejected("why", None)),
+        replace(POOL, model=b""),
+        replace(POOL, inputs=(replace(POOL.inputs[0], shape=(1, 1, 1 << 19)),)),
+        replace(POOL, expect=model.Agreement()),
+    ],
+)
+def test_some_cases_are_not_changed(case: Case) -> None:
+    assert texts(case) == []
+
+
+def test_a_changed_case_whose_answer_is_not_decided_is_not_asked() -> None:
+    def never(task: Any) -> Any:
+        raise AssertionError("it is asked")
+
+    backend = Inline(Fake(never))
+    for attrs in ({"kernel_shape": (9,)}, {"kernel_shape": (2,), "pads": (2, 2)}):
+        assert ask_again(replace(POOL, attrs=attrs), backend, lambda: None) is None
+
+
+def left_after(*answers: AskedAgain) -> set[str]:
+    """Which of two facts may still be why the first cases fail, by their first words."""
+    facts = {feature.text for feature in inquiry(answers).unrefuted(0b11)}
+    return {name for name in ("strides", "ceil_mode") if f"`{name}` is left out" in facts}
+
+
+def inquiry(answers: Sequence[AskedAgain]) -> Inquiry:
+    """An inquiry about the first of `POOLS`, with the changed cases 8 and 9: strides, ceil_mode."""
+    facts = CaseFacts(POOLS)
+    facts.add([pool(0, strides=(1,)), pool(0, ceil_mode=0)])
+    made = Inquiry(facts)
+    made.answers = [*answers]
+    return made
+
+
+def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
+    fails = AskedAgain("", base=0, case=8, fails=True)
+    assert left_after() == {"strides", "ceil_mode"}
+    assert left_after(fails) == {"ceil_mode"}
+    # Of several causes, another one may be why it fails.
+    passes = AskedAgain("", base=1, case=8, fails=False)
+    assert left_after(fails, passes) == {"strides", "ceil_mode"}
+
+
+def test_questions_are_few_and_end_without_time() -> None:
+    asked: list[str] = []
+
+    def fails_alike(candidate: asking.Candidate) -> bool | None:
+        asked.append(candidate.flip.text)
+        if len(asked) == 3:
+            raise NoTimeLeft
+        return True
+
+    made = Inquiry(CaseFacts(POOLS))
+    made.ask(0b1111, 0b11110000, 2, fails_alike)
+    assert len(asked) == len(made.answers) == 2
+    with pytest.raises(NoTimeLeft):
+        made.ask(0b1111, 0b11110000, 2, fails_alike)
+    assert len(made.answers) == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "most"),
+    [("values", asking.MOST), ("accepted", 0), ("timeout", 0), ("stray_crash", 0), (None, 0)],
+)
+def test_failures_of_some_kinds_are_not_asked_about(failure: Any, most: int) -> None:
+    assert asking.most_questions(failure) == most
+    assert 0 < asking.most_questions("crash") < asking.MOST

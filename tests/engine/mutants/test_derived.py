@@ -1,0 +1,156 @@
+"""Mistakes derived from a call: what they answer, by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from opcheck import opset
+from opcheck.engine import Node
+from opcheck.engine.mutants import causes_of, mutants_of
+from opcheck.errors import InvalidNode
+from opcheck.model import OpVersion
+
+
+def node(name: str, since: int, *inputs: Any, outputs: Any = None, **attrs: Any) -> Node:
+    arrays = tuple(None if x is None else np.asarray(x) for x in inputs)
+    return Node(OpVersion("", name, since), arrays, attrs, outputs)
+
+
+def made(name: str, on: Node) -> Any:
+    """What the cause of this name makes of a node, as lists; the text of a refusal."""
+    (cause,) = (one for one in causes_of(on.op) if one.name == name)
+    outputs = cause.made_on(on)
+    return str(outputs) if isinstance(outputs, InvalidNode) else [x.tolist() for x in outputs]
+
+
+A = np.float32([[1, 2], [3, 4]])
+ROW = np.float32([[10, 20]])
+TIES = np.float32([[1, 2, 3], [4, 5, 6]])
+
+MADE = [
+    pytest.param(
+        "alpha_and_beta_exchanged",
+        node("Gemm", 13, A, A, A, alpha=2.0),
+        [[[7 + 2, 10 + 4], [15 + 6, 22 + 8]]],
+        id="a missing attribute is exchanged too",
+    ),
+    pytest.param(
+        "omitted_inputs_closed_up",
+        node("Clip", 13, np.float32([1, 5]), None, np.float32(3)),
+        [[3, 5]],
+        id="a maximum in place of the omitted minimum",
+    ),
+    pytest.param(
+        "negative_axis_is_0",
+        node("Softmax", 13, np.float32([[0, 0], [0, 0]]), axis=-1),
+        [[[0.5, 0.5], [0.5, 0.5]]],
+        id="axis",
+    ),
+    pytest.param(
+        "outputs_reversed",
+        node("Split", 18, np.float32([1, 2, 3, 4]), axis=0, num_outputs=2, outputs=(0, 1)),
+        [[3, 4], [1, 2]],
+        id="outputs",
+    ),
+    pytest.param(
+        "first_output_for_all",
+        node("Split", 18, np.float32([1, 2, 3, 4]), axis=0, num_outputs=2, outputs=(0, 1)),
+        [[1, 2], [1, 2]],
+        id="first output",
+    ),
+    pytest.param(
+        "stretched_operand_in_the_first_entry",
+        node("Add", 14, A, ROW),
+        [[[11, 22], [3, 4]]],
+        id="a row added to row 0 alone",
+    ),
+    pytest.param(
+        "stretched_operand_in_the_first_entry_and_else_zeros",
+        node("Add", 14, A, ROW),
+        [[[11, 22], [0, 0]]],
+        id="a row added to row 0, and nothing else written",
+    ),
+    pytest.param(
+        "integers_computed_in_float32",
+        node("Div", 14, np.int32([2**24 + 1, 7]), np.int32([1, -2])),
+        [[2**24, -3]],
+        id="quotients in float32",
+    ),
+    pytest.param(
+        "integers_computed_in_float64_unclamped",
+        node("Clip", 13, np.int64([2**63 - 1, 5]), np.int64(0)),
+        [[-(2**63), 5]],
+        id="beyond the range",
+    ),
+    pytest.param(
+        "integers_through_float32",
+        node("OneHot", 11, np.float32([1]), np.float32(2), np.int64([0, 2**24 + 1])),
+        [[[0, 2**24]]],
+        id="integers of another input than the leading one",
+    ),
+    pytest.param(
+        "steps_in_float16",
+        node("ReduceMean", 18, np.float16([60000, 60000])),
+        [[np.inf]],
+        id="a sum beyond the range of float16",
+    ),
+    pytest.param(
+        "input_in_int8",
+        node("Relu", 14, np.float32([127, 0.6, -0.6])),
+        [[127, 1, 0]],
+        id="activations of 8 bits",
+    ),
+    pytest.param(
+        "inputs_in_uint8",
+        node("Neg", 13, np.float32([255, 0.6, 0])),
+        [[-255, -1, 0]],
+        id="activations of 8 bits without sign",
+    ),
+    pytest.param(
+        "fmod_ignored",
+        node("Mod", 13, np.float32([-7]), np.float32([3]), fmod=1),
+        [[2]],
+        id="what is illegal here is answered as in a version where it is legal",
+    ),
+    pytest.param(
+        "sign_of_the_dividend",
+        node("Mod", 28, np.int32([-7]), np.int32([3])),
+        [[-1]],
+        id="a mistake of version 13 in version 28",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "on", "outputs"), MADE)
+def test_a_mistake_gives_this_answer(name: str, on: Node, outputs: Any) -> None:
+    assert made(name, on) == outputs
+
+
+def test_activations_are_exchanged_in_each_direction() -> None:
+    from opcheck.engine.mutants.calls import entries_exchanged
+
+    two = ("Sigmoid", "Tanh", "Relu", "Affine", "Elu", "Softsign")
+    swapped = ["Sigmoid", "Relu", "Tanh", "Affine", "Softsign", "Elu"]
+    assert entries_exchanged(3, 1, 2, two) == swapped
+    assert entries_exchanged(3, 1, 2, two[:2]) == two[:2]
+
+
+def test_an_axis_is_not_exchanged_with_a_flag() -> None:
+    names = {cause.name for cause in causes_of(OpVersion("", "QuantizeLinear", 25))}
+    assert not {name for name in names if name.startswith("axis_and_")}
+
+
+def test_suites_are_not_asked_about_them() -> None:
+    op = OpVersion("", "Conv", 22)
+    asked = {mutant.name for mutant in mutants_of(op)}
+    causes = {mutant.name for mutant in causes_of(op)}
+    derived = {"dilations_and_strides_exchanged", "steps_in_float16", "input_in_int8"}
+    assert derived <= causes - asked
+
+
+@pytest.mark.parametrize("name", ["Conv", "Split", "LSTM", "LayerNormalization", "Mod", "Einsum"])
+def test_each_cause_has_a_name_of_its_own(name: str) -> None:
+    for version in opset.versions("", name).values():
+        names = [cause.name for cause in causes_of(version.op)]
+        assert len(names) == len({*names})

@@ -1,0 +1,122 @@
+"""What level core must show, and by which cases it is shown, on Hardmax."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from opcheck.execution import conditioned
+from opcheck.execution.levels import demands
+from opcheck.execution.mutate import Sighting, mutations, sightings
+from opcheck.known import Ledger, LedgerFields
+from opcheck.model import Case, Fate, Mutation, OpVersion
+from opcheck.suite.levels import Demand
+from tests.asking import cases_in, shipped_cases
+
+HARDMAX13 = OpVersion("", "Hardmax", 13)
+HEAD = "op: Hardmax\ndtype: float32\nopset: 13\nattrs: {axis: 1}\ncases:\n"
+TIES = "- {name: ties, inputs: {input: [[3, 3]]}, expect: {output: [[1, 0]]}}\n"
+MORE_TIES = "- {name: more_ties, inputs: {input: [[0, 3, 3]]}, expect: {output: [[0, 1, 0]]}}\n"
+NO_TIES = "- {name: no_ties, inputs: {input: [[3, 1, 2]]}, expect: {output: [[1, 0, 0]]}}\n"
+LENIENT = TIES.replace("name: ties", "name: lenient, rule: should")
+
+
+def suite(folder: Path, *cases: str) -> tuple[Case, ...]:
+    return cases_in(folder, HEAD + "".join(cases))
+
+
+def seen(cases: Sequence[Case], name: str) -> Sighting:
+    (found,) = (one for one in sightings(cases) if one.mutant.name == name)
+    return found
+
+
+def test_every_case_that_kills_a_mutant_is_named(tmp_path: Path) -> None:
+    found = seen(suite(tmp_path, NO_TIES, TIES, MORE_TIES), "last_of_ties")
+    assert (found.mutant.op, found.mutant.dtype) == (HARDMAX13, "float32")
+    assert (found.killers, found.noticers) == (("Hardmax/ties", "Hardmax/more_ties"), ())
+
+
+def test_cases_that_decide_nothing_count_only_where_none_kills(tmp_path: Path) -> None:
+    lenient = seen(suite(tmp_path, NO_TIES, LENIENT), "last_of_ties")
+    assert (lenient.killers, lenient.noticers) == ((), ("Hardmax/lenient",))
+    both = seen(suite(tmp_path, TIES, LENIENT), "last_of_ties")
+    assert (both.killers, both.noticers) == (("Hardmax/ties",), ())
+
+
+def test_a_survivor_is_seen_by_none(tmp_path: Path) -> None:
+    found = seen(suite(tmp_path, NO_TIES), "last_of_ties")
+    assert (found.killers, found.noticers) == ((), ())
+
+
+def test_as_many_mutants_are_seen_as_are_killed_or_warned_of(tmp_path: Path) -> None:
+    cases = suite(tmp_path, NO_TIES, MORE_TIES, LENIENT)
+    found = {one.mutant: one for one in sightings(cases)}
+    known: dict[object, Mutation] = {one.mutant: one for one in mutations(cases)}
+    assert found.keys() == known.keys()
+    for mutant, sighting in found.items():
+        fate = known[mutant].fate
+        assert bool(sighting.killers) is (fate is Fate.KILLED)
+        assert bool(sighting.noticers) is bool(known[mutant].noticers)
+
+
+@pytest.fixture(scope="module")
+def of_hardmax() -> dict[Demand, Sequence[str]]:
+    line = {"versions": ">=1", "failure": "values", "cause": "Because.", "id": "ACME-0001"}
+    where = [{"op": "Hardmax", "name": "rank_1", "opset": 13}]
+    elsewhere = [{"op": "Softmax", "name": "rank_1"}]
+    lines = [{**line, "where": where}, {**line, "id": "ACME-0002", "where": elsewhere}]
+    fields = LedgerFields.model_validate({"backend": "acme", "known": lines})
+    cases = [case for case in shipped_cases("Hardmax") if case.op == HARDMAX13]
+    return dict(demands(cases, [], [], [Ledger("acme.yaml", fields)]))
+
+
+def what(shown: dict[Demand, Sequence[str]], kind: str) -> set[str]:
+    return {demand.what for demand in shown if demand.kind == kind}
+
+
+def test_each_type_of_a_version_needs_a_case(of_hardmax) -> None:
+    assert what(of_hardmax, "type") == {"bfloat16", "float16", "float32", "float64"}
+
+
+def test_each_sentence_that_is_tested_needs_a_case(of_hardmax) -> None:
+    (ids,) = (
+        ids
+        for demand, ids in of_hardmax.items()
+        if demand.kind == "sentence" and demand.what.startswith("Negative value means")
+    )
+    assert any("negative_axis" in id for id in ids)
+
+
+def test_each_known_defect_needs_a_case_that_shows_it(of_hardmax) -> None:
+    assert what(of_hardmax, "defect") == {"acme ACME-0001"}
+    ids = of_hardmax[Demand("defect", HARDMAX13, "acme ACME-0001")]
+    assert ids
+    assert all(id.startswith("Hardmax/rank_1@") for id in ids)
+
+
+def test_each_situation_needs_a_case_that_is_in_it(tmp_path: Path) -> None:
+    text = "op: Abs\nopset: 13\ndtype: int64\ncases:\n- {name: a, inputs: {X: [-1]}}\n"
+    shown = dict(demands(cases_in(tmp_path, text), [], [], []))
+    assert what(shown, "situation") == {"integers: int64: negative"}
+
+
+def test_each_mutant_that_is_wrong_in_one_situation_needs_a_case_that_kills_it_there(
+    tmp_path: Path,
+) -> None:
+    text = """\
+        op: Add
+        dtype: float32
+        opset: 14
+        cases:
+        - {name: row, inputs: {A: [[0.5, 2], [3, 4]], B: [[5, 6]]}}
+        - {name: other_row, inputs: {A: [[0.5, 2], [3, 4]], B: [[5, 6]]}}
+        - {name: matrices, inputs: {A: [[0.5, 2], [3, 4]], B: [[5, 6], [8, 7]]}}
+    """
+    cases = cases_in(tmp_path, text)
+    shown = dict(demands(cases, [], conditioned.sightings(cases), []))
+    killers = {
+        demand.what: ids for demand, ids in shown.items() if demand.kind == "conditioned mutant"
+    }
+    row = "whole_numbers in broadcasting: [m,n] with [1,n]"
+    assert killers[row] == ("Add/row", "Add/other_row")
+    assert killers["whole_numbers in broadcasting: [m,n] with [m,n]"] == ("Add/matrices",)

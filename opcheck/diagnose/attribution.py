@@ -716,7 +716,10 @@ class _OperatorFailures:
     def _under(
         self, condition: Condition, results: Iterable[DiagnosedResult]
     ) -> list[DiagnosedResult]:
-        """Return the results for which a condition holds."""
+        """Return the results for whose cases a condition holds, in their order.
+
+        Raises KeyError for a case that is not among `self.facts`.
+        """
         return [
             result for result in results if condition.holds >> self.facts.number(result.subject) & 1
         ]

@@ -156,14 +156,15 @@ class Evidence:
         """Return the right values of an output nearest to `got`, rounded to its dtype.
 
         Of several admitted answers, those at the smallest largest distance. None if `got` is not
-        floating, and without right numbers of its shape.
+        floating, and without right real numbers of its shape.
         """
         dtype = None if isinstance(got, Foreign) else of(got)
         if isinstance(got, Foreign) or dtype is None or dtype.kind != "float":
             return None
         wants = [some[place] for some in self.admitted if len(some) == len(self.got or ())]
         fitting = (want.values for want in wants if want.values.shape == got.shape)
-        right = [round_to(x.astype(np.float64), dtype) for x in fitting if x.dtype.kind != "b"]
+        numbers = (x.astype(np.float64) for x in fitting if x.dtype.kind not in "bcO")
+        right = [round_to(x, dtype) for x in numbers]
         if len(right) < _SEVERAL or not got.size:
             return next(iter(right), None)
 

@@ -61,8 +61,8 @@ class Fault(NamedTuple):
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
         """Return the outputs that `answer` gives to a node, with the fault.
 
-        A fault of the computation leaves them as they are if the first input is not floating, or
-        has no more digits than the fault's type.
+        A fault of the computation gives floats in the type of the first input, and leaves all
+        outputs as they are if that is not floating, or has no more digits than the fault's type.
         """
         own = None if node.lead is None else of(node.lead)
         if self.kind == "output":
@@ -70,7 +70,7 @@ class Fault(NamedTuple):
         if own is None or own.kind != "float" or self.dtype.precision >= own.precision:
             return answer(node)
         outputs = [self._bounded(np.asarray(output)) for output in answer(self.narrowed(node))]
-        return [output.astype(own.numpy) for output in outputs]
+        return [output.astype(own.numpy) if is_real(output) else output for output in outputs]
 
     def narrowed(self, node: Node) -> Node:
         """Return the node with its floating inputs in the fault's type; made once for each node.
@@ -113,17 +113,20 @@ class Fault(NamedTuple):
 def both(one: Mutant, other: Mutant) -> Mutant:
     """Return two mutants as one; where both spoil an element, the second wins.
 
-    If one gives another shape than the right one, the answer is that of the second alone. Its names
-    are all pairs `one+other`.
+    If one gives other shapes or another number of outputs than the right ones, the answer is that
+    of the second alone. Its names are all pairs `one+other`.
     """
 
     def spoilt(node: Node) -> Sequence[Any]:
+        mine = one.answer(node)
+        its = other.answer(node)
+        if not _shapes(node.right) == _shapes(mine) == _shapes(its):
+            return its
         outputs = []
-        for right, mine, its in zip(node.right, one.answer(node), other.answer(node), strict=True):
-            if not np.shape(right) == np.shape(mine) == np.shape(its):
-                return other.answer(node)
-            same = (its == right) | (np.isnan(its) & np.isnan(right))
-            outputs.append(np.where(same, mine, its).astype(right.dtype))
+        for right, first, second in zip(node.right, mine, its, strict=True):
+            # Texts have no isnan.
+            same = (second == right) | ((second != second) & (right != right))
+            outputs.append(np.where(same, first, second).astype(right.dtype))
         return outputs
 
     name, *aliases = ("+".join(names) for names in product(one.names, other.names))
@@ -131,6 +134,11 @@ def both(one: Mutant, other: Mutant) -> Mutant:
 
 
 #: Every fault, by its name.
+def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the shape of each output."""
+    return [np.shape(output) for output in outputs]
+
+
 FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
 
 

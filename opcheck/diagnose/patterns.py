@@ -85,7 +85,8 @@ def _pattern(node: Node, right: Array, got: Array, dtype: DType) -> str | None:
 def _pattern_of_parts(node: Node, right: Array, got: Array) -> str | None:
     """Describe wrong values that are those of an input, zero, or right ones elsewhere; else None.
 
-    At least three values must be wrong, the wanted ones among them different, and one right.
+    At least three values must be wrong, not all wanted alike, and one right unless the order is
+    another.
     """
     off = (got != right) & ~((got != got) & (right != right))
     if np.count_nonzero(off) < _ENOUGH or np.unique(right[off]).size == 1:
@@ -109,7 +110,10 @@ def _pattern_of_parts(node: Node, right: Array, got: Array) -> str | None:
 
 
 def _is_in_another_order(right: Array, got: Array) -> bool:
-    """Return True for at least four different values that are as many times in both arrays."""
+    """Return True for at least four different values that are as many times in both arrays.
+
+    False where one is NaN.
+    """
     values, counts = np.unique(right, return_counts=True)
     if values.size < _ENOUGH_TO_ORDER:
         return False
@@ -126,9 +130,9 @@ def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
 
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
-    """Return True if each value of the input has the same outputs, in another order.
+    """Return True if each value of the input has the same outputs, in any order.
 
-    False for texts, and unless all three have one shape.
+    False for texts, where one is NaN, and unless all three have one shape.
     """
     if given.dtype == object or not given.shape == right.shape == got.shape:
         return False

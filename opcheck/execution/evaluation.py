@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,9 +232,16 @@ class CaseEvaluation:
         return self._evaluated(backend, answer, judgement, elsewhere=on_other_data is not None)
 
     def _judge_in_blocks(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
-        """Judge a case whose tensors are too large to be held; it runs once, on one data."""
+        """Judge a case whose tensors are too large to be held; it runs once, on one data.
+
+        A program gets its data in lines or files that hold no such tensors, and is not asked.
+        """
+        if backend.kind == "cmd":
+            reason = "unsupported by opcheck: programs are fed no data of level huge"
+            return self._unsupported(backend, reason)
+        confirm = partial(confirmed, backend=backend)
         try:
-            judgement, reply = yield from huge.judged(self.case)
+            judgement, reply = yield from huge.judged(self.case, confirm)
         except ValueError as error:
             judgement = verdict.Judgement(Verdict.BAD_CASE, str(error))
             reply = None

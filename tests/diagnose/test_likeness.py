@@ -166,6 +166,25 @@ def test_of_two_mistakes_that_spoil_an_element_the_second_wins() -> None:
     assert np.array_equal(out, [7, 7, 3, 2, 5])
     longer = mutant(lambda _: [np.zeros(6)], "longer")
     assert [both(*two).answer(given)[0].size for two in ((one, longer), (longer, one))] == [6, 5]
+    more = mutant(lambda made_on: [*made_on.right, np.zeros(1)], "more")
+    assert [len(both(*two).answer(given)) for two in ((one, more), (more, one))] == [2, 1]
+
+
+def test_two_mistakes_are_made_at_once_on_texts() -> None:
+    given = node(OpVersion("", "Identity", 13), ["a", "b", "c"], {}, object)
+    one = mutant(lambda _: [np.array(["x", "x", "c"], object)])
+    other = mutant(lambda _: [np.array(["a", "y", "c"], object)])
+    (out,) = both(one, other).answer(given)
+    assert out.tolist() == ["x", "y", "c"]
+
+
+def test_what_is_no_float_keeps_its_type_in_a_narrower_computation() -> None:
+    given = Node(OpVersion("", "TopK", 11), (np.float32([1, 2.0001]), np.int64([1])), {})
+    narrow = mutant_named("computed_in_float16", {})
+    assert narrow is not None
+    values, indices = narrow.answer(given)
+    assert (values.dtype, indices.dtype) == (np.float32, np.int64)
+    assert (values.tolist(), indices.tolist()) == ([2], [1])
 
 
 def test_of_several_right_answers_the_nearest_counts() -> None:

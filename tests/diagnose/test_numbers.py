@@ -91,6 +91,15 @@ LAYER = Node(
 )
 
 
+@pytest.mark.parametrize(("values", "dtype"), [(["a", "b"], object), ([1j, 2], np.complex64)])
+def test_numbers_have_nothing_in_common_with_what_is_no_real_number(
+    values: Any, dtype: Any
+) -> None:
+    evidence = wrong(node(OpVersion("", "Identity", 13), values, {}, dtype), [np.float32([1, 2])])
+    assert (evidence.nearest, evidence.farthest) == ([None], [(0, 0)])
+    assert resemblance(evidence) is None
+
+
 def test_outputs_that_are_right_have_no_say(wording: Wording) -> None:
     y, mean, inverse = LAYER.right
     assert resemblance(wrong(LAYER, [y, mean, 3 * inverse])) is None

@@ -13,6 +13,7 @@ from benchmarks.planted import (
     integer,
     integers,
     right,
+    same_pads,
 )
 from opcheck.engine import Node
 
@@ -70,16 +71,8 @@ def same_padding_of_the_undilated_kernel(node: Node) -> Outputs:
     auto_pad = str(node.attrs.get("auto_pad", "NOTSET"))
     if not auto_pad.startswith("SAME_"):
         return outputs
-    x, w = given(node, 0), given(node, 1)
-    sizes, kernel = x.shape[2:], w.shape[2:]
-    strides = integers(node, "strides") or (1,) * len(kernel)
-    begins, ends = [], []
-    for size, extent, stride in zip(sizes, kernel, strides, strict=True):
-        total = max(0, (-(-size // stride) - 1) * stride + extent - size)
-        small, large = total // 2, total - total // 2
-        begins.append(small if auto_pad == "SAME_UPPER" else large)
-        ends.append(large if auto_pad == "SAME_UPPER" else small)
-    return right(node.with_attrs(auto_pad=None, pads=(*begins, *ends)))
+    pads = same_pads(node, given(node, 1).shape[2:])
+    return right(node.with_attrs(auto_pad=None, pads=pads))
 
 
 @reported(

@@ -19,6 +19,7 @@ FEWER = {
     **dict.fromkeys(
         ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), (0.97, _TWO_ANSWERS)
     ),
+    "Conv": (0.97, "under dilations its numbers are finite"),
     "LpPool": (0.90, "its windows have no infinities, NaN and zeros beside other numbers"),
     "MaxPool": (0.97, "the text leaves open which of NaN and a number is the maximum"),
     "Pow": (0.97, "an overflow that saturates shows only where no infinity is among the numbers"),

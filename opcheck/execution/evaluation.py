@@ -961,11 +961,13 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
     """Return the evidence in a wrong answer, for its diagnosis: a refusal or outputs, and the node.
 
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
-    other, crashes, time limits, unusable answers, and refusals in a later run. Raises WrongCase if
-    the case contradicts itself, ValueError if its data cannot be made, MemoryError if they do not
-    fit into memory, and OracleUnavailable without its oracle's answer.
+    other, crashes, time limits, unusable answers, and refusals in a later run. Of a whole model
+    that the engine computes, the model is the node. Raises WrongCase if the case contradicts
+    itself, ValueError if its data cannot be made, MemoryError if they do not fit into memory, and
+    OracleUnavailable without its oracle's answer.
     """
-    if operator_of(evaluation.case.op) is None:
+    is_computed_model = evaluation.case.op == model.GRAPH and evaluation.is_model
+    if operator_of(evaluation.case.op) is None and not is_computed_model:
         return None
     match wrong.outcome:
         case model.Raised(unusable=False, stage="prepare" | "run"):

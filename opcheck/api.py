@@ -127,7 +127,8 @@ def load(
         ops: Only this operator or these.
         opsets: Only this opset or these.
         dtypes: Only this element type or these, such as "float32".
-        level: "smoke", "core" (with smoke) or "deep" (all).
+        level: "smoke", "core" (with smoke) or "deep" (both); "huge", tensors of more than 2^31
+            elements, for one backend at a time.
         dims: Sizes that a model leaves open.
         inputs: A folder of files that a model is fed, NAME.npy or input_0.pb ….
 

@@ -305,7 +305,7 @@ def test_a_difference_to_a_run_that_was_cut_short_has_no_regression_and_is_no_pa
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda cases: opcheck.load(level="huge"), "no level 'huge'"),  # type: ignore[arg-type]
+        (lambda cases: opcheck.load(level="vast"), "no level 'vast'"),  # type: ignore[arg-type]
         (
             lambda cases: opcheck.load(ops=["Hardmax"], dtypes=np.float32),  # type: ignore[arg-type]
             "unknown dtype",

@@ -9,6 +9,8 @@ import pytest
 from benchmarks import narrowed
 from opcheck.errors import Exit
 from opcheck.model import Verdict
+from opcheck.suite import load
+from opcheck.suite.levels import CORE
 from tests.node_tests import needs_known_releases
 from tests.shell import README, VERDICTS, block, numberless, plain, shell
 
@@ -119,3 +121,13 @@ def test_the_page_shows_what_narrower_arithmetic_uses() -> None:
                 # Processors add up in other orders, which matters where it is the only error.
                 assert 0.25 < one / number < (4 if place else 16), row
                 assert (one > limit) == (number > limit), row
+
+
+@pytest.mark.gate
+@pytest.mark.reads_all_suites
+def test_one_page_tells_the_number_of_cases_and_one_that_of_mutants() -> None:
+    core = [case for case in load((), ()) if case.level in CORE]
+    (told,) = re.findall(r"by some ([\d,]+) cases", README.read_text(encoding="utf-8"))
+    assert int(told.replace(",", "")) == round(len(core), -3)
+    of_mutants = re.compile(r"^all +[\d,]{7,}|[\d,]{7,} (?:mutants|in all versions)", re.MULTILINE)
+    assert [page for page in PAGES if of_mutants.search(page.read_text("utf-8"))] == [VERDICTS]

@@ -49,7 +49,7 @@ class Bug:
         right: Names of the mistake, or of the exact condition.
         partly: Names of a part of it, or of what it has as a consequence.
         answer: The operator with the bug.
-        admitted: The text admits the answer by another reading, so that no result may be red.
+        admitted: The text admits the answer, or only advises against it: no result may be red.
     """
 
     reports: tuple[str, ...]
@@ -174,6 +174,20 @@ def number(node: Node, name: str, default: float = 0) -> float:
     """Return an attribute that is a floating number."""
     value: Any = node.attrs.get(name, default)
     return float(value)
+
+
+def same_pads(node: Node, extents: Sequence[int]) -> tuple[int, ...]:
+    """Return the `pads` that SAME_UPPER or SAME_LOWER means for windows of these extents."""
+    sizes = given(node, 0).shape[2:]
+    strides = integers(node, "strides") or (1,) * len(sizes)
+    totals = [
+        max(0, (-(-size // stride) - 1) * stride + extent - size)
+        for size, extent, stride in zip(sizes, extents, strides, strict=True)
+    ]
+    halves = [total // 2 for total in totals]
+    rests = [total - half for total, half in zip(totals, halves, strict=True)]
+    is_upper = node.attrs.get("auto_pad") == "SAME_UPPER"
+    return (*halves, *rests) if is_upper else (*rests, *halves)
 
 
 def has_uneven_pads(node: Node) -> bool:

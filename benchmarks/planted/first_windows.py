@@ -13,6 +13,7 @@ from benchmarks.planted import (
     integer,
     integers,
     right,
+    same_pads,
 )
 from opcheck.engine import Node
 
@@ -25,7 +26,15 @@ UNEVEN_PADS = "`pads` differ at the ends of an axis"
 @reported(
     "microsoft/onnxruntime#26215",
     ops="Conv",
-    right=Names(mistakes=("pads_ends_first",), terms=(UNEVEN_PADS, "*`kernel_shape` is 2*")),
+    right=Names(
+        mistakes=("pads_ends_first",),
+        terms=(
+            UNEVEN_PADS,
+            "`pads` are larger at the end of an axis",
+            "*`kernel_shape` is 2*",
+            "the kernel along each axis is 2",
+        ),
+    ),
     partly=Names(terms=("`pads` has *",)),
 )
 def conv_of_kernel_2_padded_at_the_end(node: Node) -> Outputs:
@@ -70,16 +79,8 @@ def same_padding_of_the_undilated_kernel(node: Node) -> Outputs:
     auto_pad = str(node.attrs.get("auto_pad", "NOTSET"))
     if not auto_pad.startswith("SAME_"):
         return outputs
-    x, w = given(node, 0), given(node, 1)
-    sizes, kernel = x.shape[2:], w.shape[2:]
-    strides = integers(node, "strides") or (1,) * len(kernel)
-    begins, ends = [], []
-    for size, extent, stride in zip(sizes, kernel, strides, strict=True):
-        total = max(0, (-(-size // stride) - 1) * stride + extent - size)
-        small, large = total // 2, total - total // 2
-        begins.append(small if auto_pad == "SAME_UPPER" else large)
-        ends.append(large if auto_pad == "SAME_UPPER" else small)
-    return right(node.with_attrs(auto_pad=None, pads=(*begins, *ends)))
+    pads = same_pads(node, given(node, 1).shape[2:])
+    return right(node.with_attrs(auto_pad=None, pads=pads))
 
 
 @reported(

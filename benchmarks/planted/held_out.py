@@ -232,6 +232,7 @@ def lrn_over_batches(node: Node) -> Outputs:
 @drawn(
     ops="Max",
     right=Names(mistakes=("nan_skipped",), terms=("input * has a NaN",)),
+    admitted=True,
 )
 def max_skips_nan(node: Node) -> Outputs:
     """A NaN is no operand of a maximum."""

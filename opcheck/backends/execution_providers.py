@@ -112,8 +112,8 @@ def built_in(ort: Any, name: str, device: int | None, options: Mapping[str, str]
     known = ort.get_all_providers()
     here = ort.get_available_providers()
     if name not in known:
-        hint = did_you_mean(name, known) or f"it has {', '.join(here)}"
-        hint += "; a provider of a plugin library needs ?ep_library=FILE"
+        others = f"it has {', '.join(here)}; one of a plugin library needs ?ep_library=FILE"
+        hint = did_you_mean(name, known) or others
         raise UsageError(f"onnxruntime has no execution provider {name!r}", hint)
     if name not in here:
         hint = f"it has {', '.join(here)}; install the onnxruntime package that carries {name}"

@@ -214,7 +214,7 @@ case_options = compose(
         type=_LEVEL,
         default="core",
         show_default=True,
-        help="Number of cases: smoke < core < deep.",
+        help="Number of cases: smoke < core < deep. huge: tensors of over 2^31 elements alone.",
     ),
 )
 

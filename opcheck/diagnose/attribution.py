@@ -16,8 +16,16 @@ from opcheck.analysis import RAISED, UNJUDGED, WAYS
 from opcheck.diagnose import asking
 from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import Ask, Candidate, Inquiry
-from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, invalid, necessary, rule
-from opcheck.diagnose.suspects import NOT_CHECKED, Suspects, as_diagnosis, cell_of
+from opcheck.diagnose.rules import (
+    FEWEST,
+    LIMIT,
+    CaseFacts,
+    Condition,
+    invalid,
+    necessary,
+    rule,
+)
+from opcheck.diagnose.suspects import LARGEST, NOT_CHECKED, Suspects, as_diagnosis, cell_of
 from opcheck.engine.mutants import Mutant
 from opcheck.grouping import not_none
 from opcheck.model import LOSSES, Case, Diagnosis, Failure, Record, Verdict
@@ -52,6 +60,8 @@ _SHOWN = 60
 _SHOWN_EXCEPTION = 160
 #: So many exact conditions may share the failures of a kind, each with less than half of them.
 _MOST_CONDITIONS = 3
+#: A mutant that explains so many questions is no chance.
+_ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
 _LEAST_PART = 4
 
@@ -299,6 +309,8 @@ class _OperatorFailures:
             self._cover(group, standing, with_rules=False)
         # 7. Patterns of the numbers.
         self._choose_patterns()
+        # 8. What mutants were not tried on, as it is too large.
+        self._choose_causes_of_smaller_ones()
         for result in self.failing:
             self.searched()
             yield result.case.id, self._diagnoses_of(result)
@@ -416,9 +428,7 @@ class _OperatorFailures:
 
         best = max(places, key=weight, default="")
         explained = [result for result in left if best in self.uncontradicted[result.case.id]]
-        questions = {
-            self.facts.questions[self.facts.number(result.subject)] for result in explained
-        }
+        questions = self._questions_of(explained)
         # An exception says more than a mutant that may fit it by chance.
         is_raised = bool(explained) and explained[0].record.failure == "raised"
         if is_raised and len(explained) < FEWEST:
@@ -427,6 +437,10 @@ class _OperatorFailures:
         if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
             return best, []
         return best, explained
+
+    def _questions_of(self, results: Iterable[DiagnosedResult]) -> set[tuple[object, ...]]:
+        """Return the keys of the different questions of results."""
+        return {self.facts.questions[self.facts.number(result.subject)] for result in results}
 
     def _try_chosen_mutants(self) -> None:
         """Try the mutants that explain other failures, and pairs of them, on the rest.
@@ -459,21 +473,36 @@ class _OperatorFailures:
         yield from by_exception.values()
 
     def _choose_one_property_for_all(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose the one property that all failures of a kind have, if no exact cause has all.
+        """Choose the one condition that all failures of a kind meet, if no mutant explains all.
 
-        Several exact conditions for parts of them are incidental then.
+        Several exact conditions, or mistakes, for parts of them are incidental then. It is an exact
+        one if mutants explain less than half of them; without any, one property with exceptions.
         """
         left = self._without_cause(group)
-        others = self._others(left, group)
-        if len(left) < FEWEST or not others:
+        is_accepted = group[0].record.failure == "accepted"
+        if is_accepted or len(left) < FEWEST or not self._others(left, group):
             return
-        common = set.intersection(*({*self.fitting[result.case.id]} for result in left))
-        exact = self._condition(left, others, group)
-        if common or (exact and len(self._under(exact, left)) == len(left)):
+        fitting = [{*self.fitting[result.case.id]} for result in left]
+        if set.intersection(*fitting):
             return
         self._ask_about(left, group)
+        exact = self._condition(left, self._others(left, group), group)
+        if exact is None or len(self._under(exact, left)) < len(left):
+            condition = self._property_of_all(left, group)
+        elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
+            condition = exact
+        else:
+            return
+        if condition:
+            way = self._way(left, self._shared_message(group))
+            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
+
+    def _property_of_all(
+        self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
+    ) -> Condition | None:
+        """Return the one property that all failures left of a group have, None for none."""
         failing = self.facts.bits(result.subject for result in left)
-        condition = necessary(
+        return necessary(
             self.inquiry.unrefuted(failing),
             failing=failing | self.inquiry.failing(failing),
             others=self._others(left, group),
@@ -481,9 +510,6 @@ class _OperatorFailures:
             questions=self.facts.questions,
             asked=self.inquiry.asked,
         )
-        if condition:
-            way = self._way(left, self._shared_message(group))
-            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
 
     def _shared_message(self, group: Sequence[DiagnosedResult]) -> str:
         """Return the message that all of a group have, "" where they differ."""
@@ -509,7 +535,7 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, no
-        condition is needed.
+        condition is needed. A derived mutant must fit three different questions.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(group):
@@ -525,6 +551,8 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
+            if mutant.derived and len(self._questions_of(results)) < FEWEST:
+                continue
             try:
                 contradicting = [
                     case
@@ -534,7 +562,7 @@ class _OperatorFailures:
             except NoTimeLeft:
                 self.suspects.untried.update(result.case.id for result in results)
                 return
-            condition = self._condition(results, self.facts.bits(contradicting), results, few=False)
+            condition = self._condition_of_mutant(results, contradicting)
             if condition:
                 text = as_diagnosis(mutant).text
                 # Without a condition, all of its kind failed alike.
@@ -542,6 +570,36 @@ class _OperatorFailures:
                     text += f", where {condition.text}"
                 diagnosis = Diagnosis(name, text, condition.counts)
                 self._choose_mutant(diagnosis, self._under(condition, results))
+
+    def _condition_of_mutant(
+        self, results: Sequence[DiagnosedResult], contradicting: Iterable[Case]
+    ) -> Condition | None:
+        """Return a condition under which cases fail as a mutant does, None if there is none.
+
+        It holds for the most of `results`, all of which the mutant explains, and for none of the
+        cases that contradict it. A fact that kernels branch on, and that all of them have, may be
+        so in few others: the mutant itself explains several questions.
+        """
+        bits = self.facts.bits(result.subject for result in results)
+        others = self.facts.bits(contradicting)
+        conditions = [
+            rule(
+                self.facts.features,
+                failing=bits,
+                others=others,
+                alike=bits,
+                questions=self.facts.questions,
+                few=few,
+                asked=self.inquiry.asked,
+            )
+            for few in (False, True)
+        ]
+        sure, likely = conditions
+        is_of_all = sure is not None and not bits & ~sure.everywhere
+        if is_of_all or likely is None or bits & ~likely.everywhere:
+            return sure
+        questions = {self.facts.questions[self.facts.number(one.subject)] for one in results}
+        return likely if len(questions) >= _ENOUGH else sure
 
     def _choose_patterns(self) -> None:
         """Choose patterns of wrong values, in `chosen`, where nothing else explains them.
@@ -556,6 +614,40 @@ class _OperatorFailures:
         for pattern, results in by_pattern.items():
             if pattern and len(results) >= FEWEST:
                 self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
+
+    def _choose_causes_of_smaller_ones(self) -> None:
+        """Choose for failures beyond 1 MiB the cause that most smaller ones of their kind have.
+
+        They are of the same version, type and kind of failure, or else of the same version. Mutants
+        are not tried on so large inputs, so that the cause is only probable.
+        """
+        too_large = [it for it in self._without_cause(self.failing) if _nbytes(it) > LARGEST]
+        by_cause: dict[Diagnosis, list[DiagnosedResult]] = defaultdict(list)
+        for result in too_large:
+            cause = self._cause_of_smaller_ones(result)
+            if cause:
+                by_cause[cause].append(result)
+        for cause, results in by_cause.items():
+            text = f"probably as in smaller cases: {cause.text}"
+            counts = (len(results), len(too_large), 0, 0)
+            self._choose(Diagnosis(None, text, counts), results)
+
+    def _cause_of_smaller_ones(self, large: DiagnosedResult) -> Diagnosis | None:
+        """Return the cause of more than half of the smaller failures like a large one, or None."""
+        alike = [
+            result
+            for result in self.failing
+            if result.case.op == large.case.op
+            and result.record.failure == large.record.failure
+            and _nbytes(result) <= LARGEST
+        ]
+        of_its_type = [it for it in alike if cell_of(it.case) == cell_of(large.case)]
+        for group in (of_its_type, alike):
+            causes = Counter(self.chosen[it.case.id] for it in group if it.case.id in self.chosen)
+            for cause, count in causes.most_common(1):
+                if 2 * count > len(group):
+                    return cause
+        return None
 
     def _rule(
         self, left: list[DiagnosedResult], group: Sequence[DiagnosedResult]
@@ -635,14 +727,11 @@ class _OperatorFailures:
         left: Iterable[DiagnosedResult],
         others: int,
         group: Iterable[DiagnosedResult],
-        *,
-        few: bool = True,
     ) -> Condition | None:
         """Return the condition that holds for the most of those left, and none of the `others`.
 
-        `others` are bits of cases. The whole `group` fails in this way. If `few`, facts that
-        kernels branch on may rest on few different questions. None if fewer than three of those
-        left meet any.
+        `others` are bits of cases. The whole `group` fails in this way. None if fewer than three of
+        those left meet any, with those that were asked about.
         """
         failing = self.facts.bits(result.subject for result in left)
         return rule(
@@ -651,7 +740,6 @@ class _OperatorFailures:
             others=others,
             alike=self.facts.bits(result.subject for result in group),
             questions=self.facts.questions,
-            few=few,
             asked=self.inquiry.asked,
         )
 
@@ -723,6 +811,11 @@ class _OperatorFailures:
         return [
             result for result in results if condition.holds >> self.facts.number(result.subject) & 1
         ]
+
+
+def _nbytes(result: DiagnosedResult) -> int:
+    """Return the size of a case's inputs in bytes."""
+    return sum(spec.nbytes for spec in result.subject.inputs)
 
 
 def _where(condition: Condition) -> str:

@@ -154,9 +154,9 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
             yield f"{label} {fact}", PLAIN, None
         for fact, rank in _of_integers(spec):
             yield f"{label} {fact}", rank, None
-        yield f"the rank of {label}", PLAIN, len(shape)
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
+        yield f"the rank of {label}", PLAIN, len(shape)
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:
@@ -385,12 +385,14 @@ class Condition(NamedTuple):
     """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`.
 
     `holds` are failures and others; `everywhere` has all cases for which it holds, judged or not.
+    `rank` is that of its least likely fact.
     """
 
     text: str
     holds: int
     counts: tuple[int, int, int, int]
     everywhere: int
+    rank: int
 
 
 def rule(
@@ -438,7 +440,9 @@ def rule(
     elsewhere = (alike & ~holds).bit_count()
     counts = (here, here, elsewhere, elsewhere + (others & ~asked).bit_count())
     every = _holds(best, ~0)
-    return Condition(" and ".join(feature.text for feature in best), holds, counts, every)
+    rank = max((feature.rank for feature in best), default=PLAIN)
+    text = " and ".join(feature.text for feature in best)
+    return Condition(text, holds, counts, every, rank)
 
 
 def necessary(
@@ -470,7 +474,7 @@ def necessary(
             elsewhere = (alike & ~holds).bit_count()
             beside = elsewhere + (others & ~holds & ~asked).bit_count()
             counts = (here, such, elsewhere, beside)
-            return Condition(feature.text, holds, counts, feature.holds)
+            return Condition(feature.text, holds, counts, feature.holds, feature.rank)
     return None
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,9 +232,16 @@ class CaseEvaluation:
         return self._evaluated(backend, answer, judgement, elsewhere=on_other_data is not None)
 
     def _judge_in_blocks(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
-        """Judge a case whose tensors are too large to be held; it runs once, on one data."""
+        """Judge a case whose tensors are too large to be held; it runs once, on one data.
+
+        A program gets its data in lines or files that hold no such tensors, and is not asked.
+        """
+        if backend.kind == "cmd":
+            reason = "unsupported by opcheck: programs are fed no data of level huge"
+            return self._unsupported(backend, reason)
+        confirm = partial(confirmed, backend=backend)
         try:
-            judgement, reply = yield from huge.judged(self.case)
+            judgement, reply = yield from huge.judged(self.case, confirm)
         except ValueError as error:
             judgement = verdict.Judgement(Verdict.BAD_CASE, str(error))
             reply = None
@@ -954,11 +961,13 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
     """Return the evidence in a wrong answer, for its diagnosis: a refusal or outputs, and the node.
 
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
-    other, crashes, time limits, unusable answers, and refusals in a later run. Raises WrongCase if
-    the case contradicts itself, ValueError if its data cannot be made, MemoryError if they do not
-    fit into memory, and OracleUnavailable without its oracle's answer.
+    other, crashes, time limits, unusable answers, and refusals in a later run. Of a whole model
+    that the engine computes, the model is the node. Raises WrongCase if the case contradicts
+    itself, ValueError if its data cannot be made, MemoryError if they do not fit into memory, and
+    OracleUnavailable without its oracle's answer.
     """
-    if operator_of(evaluation.case.op) is None:
+    is_computed_model = evaluation.case.op == model.GRAPH and evaluation.is_model
+    if operator_of(evaluation.case.op) is None and not is_computed_model:
         return None
     match wrong.outcome:
         case model.Raised(unusable=False, stage="prepare" | "run"):

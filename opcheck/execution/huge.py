@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import IO, Any
@@ -22,7 +23,17 @@ from opcheck.compare.verdict import Answer, Judgement
 from opcheck.engine.axes import slices
 from opcheck.engine.huge import HugeNode
 from opcheck.execution.workers import Questions
-from opcheck.model import Array, Case, OutputSpec, Question, Reply, Task, TensorSpec, Verdict
+from opcheck.model import (
+    Array,
+    Case,
+    Outcome,
+    OutputSpec,
+    Question,
+    Reply,
+    Task,
+    TensorSpec,
+    Verdict,
+)
 from opcheck.model.question import DataFiles, Declared, Produced, TensorType
 from opcheck.suite.huge import huge_node
 from opcheck.suite.tensors import values_at
@@ -82,11 +93,14 @@ def _dtype_of(output: OutputSpec) -> np.dtype[Any]:
     return output.dtype.numpy
 
 
-def judged(case: Case) -> Questions[tuple[Judgement, Reply | None]]:
+def judged(
+    case: Case, confirm: Callable[[Outcome, Task], Outcome]
+) -> Questions[tuple[Judgement, Reply | None]]:
     """Judge a backend on a case of level huge: a generator of one question, or none.
 
-    Without enough memory or space the verdict is *not run*, and no backend is asked. Raises
-    ValueError for data that cannot be made.
+    Without enough memory or space the verdict is *not run*, and no backend is asked. `confirm`
+    returns an outcome without claims that this process does not find true. Raises ValueError for
+    data that cannot be made.
     """
     node = huge_node(case)
     missing = needs_of(case, node).missing()
@@ -98,15 +112,16 @@ def judged(case: Case) -> Questions[tuple[Judgement, Reply | None]]:
         starts = tuple(_write(inputs, spec) for spec in case.inputs)
         inputs.flush()
         files = DataFiles(_path(inputs), starts, _path(outputs))
+        task = _task(case)
         reply = yield Question(
-            task=_task(case),
+            task=task,
             inputs=(),
             second=(),
             second_is_legal=False,
             timeout=case.timeout,
             files=files,
         )
-        outcome = reply.outcome
+        outcome = confirm(reply.outcome, task)
         if isinstance(outcome, Produced):
             judgement = _judge_output(case, node, outcome.written, outputs)
         else:

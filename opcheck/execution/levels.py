@@ -9,7 +9,7 @@ from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
 from opcheck.model import Case, MutantId, OpVersion
-from opcheck.suite.levels import Demand, Shown
+from opcheck.suite.levels import CORE, Demand, Shown
 
 
 def demands(
@@ -34,6 +34,7 @@ def demands(
     yield from _situations(cases)
     yield from _defects(cases, ledgers)
     yield from _types(cases)
+    yield from _names(cases)
 
 
 def _mutants(sightings: Iterable[Sighting]) -> Iterator[Shown]:
@@ -92,3 +93,16 @@ def _types(cases: Sequence[Case]) -> Iterator[Shown]:
     deciding = [case for case in cases if case.rule == "must" and case.expect.rejection is None]
     for cell, of_cell in group_by(deciding, cell_of).items():
         yield Demand("type", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+
+
+def _names(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each name that core has, with its cases in the newest version that has it there.
+
+    A name states a behavior, for which there may be no mutant.
+    """
+    by_name = group_by(cases, lambda case: (case.op.domain, case.op.name, case.name))
+    for (_, _, name), of_name in by_name.items():
+        versions = [case.op for case in of_name if case.level in CORE]
+        if versions:
+            newest = max(versions)
+            yield Demand("name", newest, name), [case.id for case in of_name if case.op == newest]

@@ -36,9 +36,9 @@ _WORDS = {
 }
 
 _NOT_IN_CASE = ("name", "op", "rows", "matrix", "label")
-#: The levels of the points of a case that states one: it, or the next. No matrix has levels.
+#: The levels of the points of a case that states one: it, or later ones. No matrix has levels.
 _POSSIBLE: Mapping[Level, frozenset[Level]] = {
-    **{level: frozenset(LEVELS[n : n + 2]) for n, level in enumerate(LEVELS)},
+    **{level: frozenset(LEVELS[n:]) for n, level in enumerate(LEVELS)},
     HUGE: frozenset({HUGE}),
 }
 
@@ -118,7 +118,11 @@ class Expansion:
         for label, row in self._rows(case):
             nearer = row.without(_NOT_IN_CASE)
             left = {path: values for path, values in matrix.items() if not states(nearer, path)}
-            concrete = Concrete("", name, label, overlay(base, nearer), lost)
+            node = overlay(base, nearer)
+            if _plain(node, "level") == "smoke" and "core" not in {*own.entries, *nearer.entries}:
+                # The file's list is not about smoke.
+                node = node.without(("core",))
+            concrete = Concrete("", name, label, node, lost)
             yield from self._points(concrete, left)
 
     def _rows(self, case: FileNode) -> Iterator[tuple[str | None, FileNode]]:
@@ -348,18 +352,22 @@ def spell(node: FileNode) -> str:
 def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
     """Return the levels of the points of a case, as its `level` and `core` have it.
 
-    `level` is core by default. Of smoke, see `_levels_of_smoke`; of core, points whose dtype is not
+    `level` is core by default. Of smoke, see `_levels_of_smoke`; other points whose dtype is not
     in `core` are deep, if that is stated.
     """
     level: Level = _plain(base, "level") or "core"
     core = _plain(base, "core")
     dtypes = [_plain(node, "dtype") for node in points]
+    levels = [level for _ in points]
     if level == "smoke":
         opsets = [_plain(node, "opset") or 0 for node in points]
-        return _levels_of_smoke([*zip(opsets, dtypes, strict=True)])
-    if level == "core" and core is not None:
-        return ["core" if dtype in core else "deep" for dtype in dtypes]
-    return [level for _ in points]
+        levels = _levels_of_smoke([*zip(opsets, dtypes, strict=True)])
+    if core is None:
+        return levels
+    return [
+        "deep" if of_point == "core" and dtype not in core else of_point
+        for of_point, dtype in zip(levels, dtypes, strict=True)
+    ]
 
 
 def _levels_of_smoke(points: Sequence[tuple[int, Any]]) -> list[Level]:

@@ -378,7 +378,8 @@ class CaseFields(validation.Fields):
         "smoke, core (default) or deep; huge. Of a matrix one dtype, at two opsets, is smoke."
     )
     core: list[DTypeName] | None = _optional(
-        "The dtypes in which level core is meant; else deep. On a case, null lifts the file's."
+        "The dtypes in which level core is meant; else deep. On a case, null lifts the file's. The"
+        " file's is not about cases of level smoke; their own is."
     )
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
     clause: Text | None = _optional("The sentence tested, quoted.")

@@ -19,14 +19,18 @@ from opcheck.suite.cover import Column, Group, alone, cover
 CASE_WORK = 8192
 #: The least share of an operator's mutants that core must see, of those that some level sees.
 SHARE = 0.99
+#: The same of mutants that are wrong in one situation only.
+CONDITIONED_SHARE = 0.98
+#: The levels that a run at level core has.
+CORE: tuple[Level, ...] = ("smoke", "core")
 
 
 class Demand(NamedTuple):
     """Something that core must show: `what` of a `kind`, of one version.
 
     Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `conditioned mutant`
-    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type`, of which
-    there must be a case.
+    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type` and `name`,
+    of which there must be a case.
     """
 
     kind: str
@@ -47,7 +51,7 @@ Shown = tuple[Demand, Sequence[str]]
 class Row:
     """Cases of one place, dtype and level, and what they show.
 
-    `fixed`: core has it whatever it shows, because the place is of level smoke.
+    `fixed`: core has it whatever it shows, because smoke has it.
     """
 
     cases: tuple[Case, ...]
@@ -82,7 +86,7 @@ class Row:
     @property
     def is_core(self) -> bool:
         """True if a run at level core has these cases."""
-        return self.level != "deep"
+        return self.level in CORE
 
     @property
     def work(self) -> int:
@@ -188,21 +192,21 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
     demands = {demand for demand, _ in shown}
     lenient = {demand for demand in demands if _may_be_missed(demand, newest)}
     groups = [Group(frozenset(demands - lenient))]
-    for of_op in group_by(lenient, lambda demand: (demand.op.name, demand.kind)).values():
-        groups.append(Group(frozenset(of_op), share))
+    by_kind = group_by(lenient, lambda demand: (demand.op.name, demand.kind))
+    for (_, kind), of_op in by_kind.items():
+        least = min(share, CONDITIONED_SHARE) if kind == "conditioned mutant" else share
+        groups.append(Group(frozenset(of_op), least))
     return Proposal(rows, frozenset(cover([_column(row) for row in rows], groups)))
 
 
 def _rows(cases: Iterable[Case], shows: Mapping[str, set[Demand]]) -> Iterator[Row]:
     """Yield the rows of cases, in the order of files; `shows` has the demands by case."""
-    cases = [*cases]
-    smoke = {case.source for case in cases if case.level == "smoke"}
     by_row = group_by(cases, lambda case: (case.source, case.dtype, case.level))
     for those in sorted(by_row.values(), key=lambda those: _order(those[0])):
         yield Row(
             cases=tuple(those),
             shows=frozenset[Demand]().union(*(shows.get(case.id, ()) for case in those)),
-            fixed=those[0].source in smoke,
+            fixed=those[0].level == "smoke",
         )
 
 

@@ -40,7 +40,7 @@ import os
 
 import numpy as np
 
-from opcheck.errors import NotSupported
+from opcheck.errors import NotExpressible, NotSupported
 
 
 class Small:
@@ -50,6 +50,8 @@ class Small:
     def prepare(self, task):
         if self.habit == "declines":
             raise NotSupported("nothing is here")
+        if self.habit == "inexpressible":
+            raise NotExpressible("no model states this")
         return Run(task, self.habit)
 
 
@@ -143,6 +145,19 @@ def test_a_backend_is_asked_in_a_process_of_its_own(run, folder, habit, verdict,
     (record,) = store.read(Path("run.jsonl")).records
     assert record.verdict is verdict
     assert "--level huge" in record.repeat
+
+
+def test_a_claim_that_no_model_states_the_case_is_not_believed(run, folder) -> None:
+    words = ("run", "huge.yaml", "--level", "huge", "-b", "py:small?habit=inexpressible")
+    run(*words, "--require-supported", code=1)
+
+
+def test_programs_are_not_asked(run, folder) -> None:
+    command = "cmd:false {model} {inputs} {outputs}"
+    words = ("--level", "huge", "-b", command, "--report", "json=run.jsonl")
+    run("run", "huge.yaml", *words, code=5)
+    found = store.read(Path("run.jsonl")).records
+    assert {record.verdict for record in found} == {Verdict.UNSUPPORTED}
 
 
 def test_a_failure_says_where_and_how_many(folder, monkeypatch) -> None:

@@ -122,11 +122,11 @@ def rows_of(found, title):
 
 def test_rows_that_core_lacks_and_does_not_need_are_shown(run, tmp_path, wording):
     deep = TIES.replace("name: ties", "name: ties, level: deep")
-    text = HEAD + NO_TIES + NO_TIES.replace("no_ties", "no_more_ties") + deep
-    (tmp_path / "levels.yaml").write_text(text)
+    twice = NO_TIES.replace("no_ties,", "no_ties, rows: [{label: a}, {label: b}],")
+    (tmp_path / "levels.yaml").write_text(HEAD + twice + deep)
     found = run("mutate", "levels.yaml", "--levels", "-j", "1", code=1)
     assert rows_of(found, "Core lacks") == ["ties"]
-    assert rows_of(found, "Core does not need") == ["no_more_ties"]
+    assert rows_of(found, "Core does not need") == ["no_ties#b"]
     assert lines_of(found)[-1] == wording
     cells = table(found)
     assert cells[:3] == ["Hardmax", "2", "2"]

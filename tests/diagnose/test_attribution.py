@@ -14,8 +14,9 @@ from opcheck.diagnose import Suspects
 from opcheck.diagnose.attribution import DiagnosedResult, attribute_causes
 from opcheck.diagnose.suspects import cell_of
 from opcheck.dtypes import DTYPES
-from opcheck.model import Case, Diagnosis, Rejected, Verdict
+from opcheck.model import Case, Diagnosis, Fill, Rejected, Verdict
 from tests.report.made import CASE, record
+from tests.wording import Wording
 
 SITUATIONS = yaml.safe_load(Path(__file__).with_name("attribution.yaml").read_text("utf-8"))
 
@@ -79,3 +80,29 @@ def test_messages_are_compared_up_to_a_length() -> None:
     reason = "raised on a legal model: " + "a" * 4000 + "b"
     seen = DiagnosedResult(CASE, record(Verdict.ERROR, failure="raised", reason=reason), True)
     assert seen.message == "a" * 4000
+
+
+def of_values(alpha: int, diagnoses: Sequence[Diagnosis], *shape: int) -> DiagnosedResult:
+    """A failure of values, of a case with an input of this shape."""
+    spec = replace(CASE.inputs[0], shape=shape, content=Fill("ramp", ()))
+    case = replace(CASE, id=f"{alpha}", attrs={"alpha": alpha}, inputs=(spec,))
+    answer = record(Verdict.FAIL, id=case.id, failure="values", diagnoses=diagnoses)
+    return DiagnosedResult(case, answer, unexplained=True)
+
+
+LAST = Diagnosis("last_of_ties", "the last of equal maxima won")
+
+
+@pytest.mark.parametrize(("names", "is_named"), [((LAST, LAST, LAST), True), ((), False)])
+def test_what_is_too_large_for_mutants_has_the_cause_of_what_is_smaller(
+    names: Sequence[Diagnosis], is_named: bool, wording: Wording
+) -> None:
+    small = [of_values(n, [name], 2) for n, name in enumerate(names)]
+    large = of_values(9, [], 1 << 19)
+    found = attribute_causes([*small, large], Contradicted([*small, large]))[large.case.id]
+    assert [*map(str, found)] == ([wording] if is_named else [])
+
+
+def test_a_smaller_case_without_a_cause_has_none_of_its_like() -> None:
+    results = [*(of_values(n, [LAST], 2) for n in range(3)), of_values(9, [], 4)]
+    assert attribute_causes(results, Contradicted(results))["9"] == ()

@@ -31,7 +31,7 @@ def learned(*features: Feature, failing: int = FAILING, others: int = OTHERS, **
 def test_what_holds_of_all_that_fail_and_of_nothing_else_is_the_rule() -> None:
     half = Feature("it is late", PLAIN, bits(*range(3)))
     found = rule((half, DARK), FAILING, OTHERS, FAILING, range(40))
-    assert found == Condition("it is dark", FAILING, (6, 6, 0, 34), FAILING)
+    assert found == Condition("it is dark", FAILING, (6, 6, 0, 34), FAILING, PLAIN)
 
 
 def test_nothing_is_said_that_one_case_contradicts() -> None:
@@ -87,7 +87,9 @@ def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, 
 def test_what_all_failures_have_is_named_with_the_passes_that_have_it_too() -> None:
     exceptions = Feature("it is dark", PLAIN, FAILING | bits(6, 7, 8))
     found = rules.necessary([exceptions], FAILING, OTHERS, FAILING, range(40))
-    assert found == Condition("it is dark", exceptions.holds, (6, 9, 0, 31), exceptions.holds)
+    assert found == Condition(
+        "it is dark", exceptions.holds, (6, 9, 0, 31), exceptions.holds, PLAIN
+    )
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,29 @@ def test_each_type_of_a_version_needs_a_case(of_hardmax) -> None:
     assert what(of_hardmax, "type") == {"bfloat16", "float16", "float32", "float64"}
 
 
+def test_each_name_that_core_has_needs_a_case_in_the_newest_version(tmp_path: Path) -> None:
+    text = """\
+        op: Hardmax
+        dtype: float32
+        attrs: {axis: 0}
+        inputs: {input: [1, 2]}
+        cases:
+        - {name: a, matrix: {opset: [11, 13]}}
+        - {name: a, opset: 13, level: deep, attrs: {axis: -1}}
+        - {name: b, opset: 11}
+        - {name: c, opset: 13, level: deep}
+    """
+    names = {
+        (demand.what, demand.op.since): ids
+        for demand, ids in demands(cases_in(tmp_path, text), [], [], [])
+        if demand.kind == "name"
+    }
+    assert names == {
+        ("a", 13): ["Hardmax/a@opset=13", "Hardmax/a"],
+        ("b", 11): ["Hardmax/b"],
+    }
+
+
 def test_each_sentence_that_is_tested_needs_a_case(of_hardmax) -> None:
     (ids,) = (
         ids

@@ -22,9 +22,9 @@ from opcheck.backends.isolation.pool import Pool
 from opcheck.backends.isolation.process import BackendSettings
 from opcheck.dtypes import DTYPES, of
 from opcheck.errors import Exit, UsageError
-from opcheck.model import Verdict
+from opcheck.model import GRAPH, Verdict
 from opcheck.suite import load_all
-from tests.inline import Inline, judge_all, judged
+from tests.inline import Inline, diagnosed, judge_all, judged
 from tests.miniatures import answering, in_turn, refusing
 from tests.models import X, model, relu, sequence_of, tensor, typed, write
 
@@ -360,6 +360,19 @@ def test_limits_of_graphs_are_those_of_the_session(tmp_path, wording):
     with pytest.raises(UsageError) as raised:
         opcheck.run([case], "numpy", cluster="local:1", graph_nodes=20)
     assert raised.value == wording
+
+
+def test_a_wrong_answer_of_a_model_is_diagnosed_like_that_of_a_node(tmp_path):
+    nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Exp", ["a"], ["y"])]
+    onnx.save(model(nodes, [tensor("x")], [tensor("y")]), tmp_path / "net.onnx")
+    (case,) = load_all([tmp_path / "net.onnx"])
+
+    def in_double(inputs: Any) -> Any:
+        return [np.exp(np.abs(inputs[0])).astype(np.float64)]
+
+    (result,) = diagnosed([case], answering(in_double))
+    assert case.op == GRAPH
+    assert [diagnosis.mistake for diagnosis in result.diagnoses] == ["output_in_float64"]
 
 
 @pytest.mark.gate

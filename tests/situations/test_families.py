@@ -37,7 +37,7 @@ def schema(op: str) -> Schema:
 def test_pairs_of_shapes_are_counted_by_hand() -> None:
     # Of one axis: equal, 1 on either side, missing on either side. Of two: nine without a missing
     # axis, and on each side three where one is missing and one where both are. And rank 0.
-    assert len([*broadcasting.situations(schema("Mul"))]) == 1 + 5 + 9 + 2 * (3 + 1)
+    assert len([*broadcasting.situations(schema("MatMul"))]) == 1 + 5 + 9 + 2 * (3 + 1)
     # Of three: 27, and on each side nine, three and one.
     assert len([*broadcasting.situations(schema("Add"))]) == 23 + 27 + 2 * (9 + 3 + 1)
     assert [*broadcasting.situations(schema("Relu"))] == []

@@ -116,7 +116,7 @@ def test_levels_and_operators_are_chosen_as_without_it(suite, reads):
 
 
 def test_levels_of_a_matrix_are_found_alone(suite):
-    for level, found in (("smoke", ["smoke", "core"]), ("core", ["core", "deep"])):
+    for level, found in (("smoke", ["smoke", "deep"]), ("core", ["core", "deep"])):
         (suite / "constant.yaml").write_text(LEVELED.replace("LEVEL", level))
         for one in found:
             assert names(levels=[one]) == ["one"]

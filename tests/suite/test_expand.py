@@ -102,6 +102,27 @@ def test_smoke_is_a_handful_of_a_matrix(cases: Cases) -> None:
     assert {id for id, level in levels.items() if level == "deep"} == deep
 
 
+def test_points_of_a_smoke_case_are_deep_in_dtypes_that_it_does_not_list_itself(
+    cases: Cases,
+) -> None:
+    text = """
+        op: Hardmax
+        level: smoke
+        core: [float32]
+        attrs: {axis: 0}
+        matrix: {opset: all, dtype: [float16, float32, float64]}
+        inputs: {input: {shape: [2], constant: 0}}
+        cases: [{name: a%s}, {name: b, rows: [{label: c%s}]}]
+        """
+    for entry, row, count in ("", "", 0), (", core: [float32]", "", 6), ("", ", core: []", 7):
+        levels = {case.id: case.level for case in cases(text % (entry, row))}
+        deep = [id for id, level in levels.items() if level == "deep"]
+        assert len(deep) == count
+        assert all("dtype=float32" not in id or row for id in deep)
+        # Smoke is as it was.
+        assert sum(level == "smoke" for level in levels.values()) == 4
+
+
 @pytest.mark.parametrize(
     "matrix", ["dtype: integers, opset: [11, 12]", "opset: [11, 12], dtype: integers"]
 )

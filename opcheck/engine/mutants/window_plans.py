@@ -196,7 +196,7 @@ PLANS = window_faults(
     ),
     (
         "dilation_ignored_in_the_size",
-        "the output's size was computed as if dilations were 1",
+        "the output's size was computed without dilations",
         as_many_as_undilated,
         "dilations",
     ),
@@ -238,7 +238,7 @@ PLANS = window_faults(
     ),
     (
         "ceil_mode_without_pads",
-        "ceil_mode counted windows as if there were no pads",
+        "ceil_mode counted windows without pads",
         partial(where_it_hangs, partial(planned_as, "size", begin=0, end=0)),
         "ceil_mode",
     ),
@@ -286,7 +286,7 @@ PLANS = window_faults(
     ),
     (
         "same_padding_for_stride_1",
-        "padding under SAME was computed as if strides were 1",
+        "padding under SAME was computed for strides of 1",
         partial(under_same, partial(planned_as, "begin", stride=1)),
         "auto_pad",
     ),

@@ -81,7 +81,7 @@ def blocks_of_a_vector_as_per_axis(node: Node) -> Outputs:
     ops="Clip",
     right=Names(
         mistakes=("integers_*through_float64", "cast_through_float64"),
-        terms=("*input* is int64", "*input* is uint64"),
+        terms=("*input* is int64", "*input* is uint64", "input * has a value beyond 2^53"),
     ),
 )
 def clip_bounds_through_float64(node: Node) -> Outputs:

@@ -98,7 +98,9 @@ def scatter_elements_without_reduction(node: Node) -> Outputs:
 @reported(
     "apache/tvm#20217",
     ops="OneHot",
-    right=Names(mistakes=("negative_index_unsigned",), terms=(NEGATIVE_INDEX,)),
+    right=Names(
+        mistakes=("negative_index_unsigned", "negative_index_ignored"), terms=(NEGATIVE_INDEX,)
+    ),
     partly=Names(mistakes=("version_9_always",)),
 )
 def one_hot_of_negative_indices_is_off(node: Node) -> Outputs:

@@ -80,8 +80,8 @@ def blocks_of_a_vector_as_per_axis(node: Node) -> Outputs:
     "tracel-ai/burn-onnx#329",
     ops="Clip",
     right=Names(
-        mistakes=("integers_through_float64", "cast_through_float64"),
-        terms=("*input* is int64", "*input* is uint64"),
+        mistakes=("integers_*through_float64", "cast_through_float64"),
+        terms=("*input* is int64", "*input* is uint64", "input * has a value beyond 2^53"),
     ),
 )
 def clip_bounds_through_float64(node: Node) -> Outputs:

@@ -26,7 +26,15 @@ UNEVEN_PADS = "`pads` differ at the ends of an axis"
 @reported(
     "microsoft/onnxruntime#26215",
     ops="Conv",
-    right=Names(mistakes=("pads_ends_first",), terms=(UNEVEN_PADS, "*`kernel_shape` is 2*")),
+    right=Names(
+        mistakes=("pads_ends_first",),
+        terms=(
+            UNEVEN_PADS,
+            "`pads` are larger at the end of an axis",
+            "*`kernel_shape` is 2*",
+            "the kernel along each axis is 2",
+        ),
+    ),
     partly=Names(terms=("`pads` has *",)),
 )
 def conv_of_kernel_2_padded_at_the_end(node: Node) -> Outputs:

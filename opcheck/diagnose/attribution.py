@@ -428,9 +428,7 @@ class _OperatorFailures:
 
         best = max(places, key=weight, default="")
         explained = [result for result in left if best in self.uncontradicted[result.case.id]]
-        questions = {
-            self.facts.questions[self.facts.number(result.subject)] for result in explained
-        }
+        questions = self._questions_of(explained)
         # An exception says more than a mutant that may fit it by chance.
         is_raised = bool(explained) and explained[0].record.failure == "raised"
         if is_raised and len(explained) < FEWEST:
@@ -439,6 +437,10 @@ class _OperatorFailures:
         if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
             return best, []
         return best, explained
+
+    def _questions_of(self, results: Iterable[DiagnosedResult]) -> set[tuple[object, ...]]:
+        """Return the keys of the different questions of results."""
+        return {self.facts.questions[self.facts.number(result.subject)] for result in results}
 
     def _try_chosen_mutants(self) -> None:
         """Try the mutants that explain other failures, and pairs of them, on the rest.
@@ -488,7 +490,9 @@ class _OperatorFailures:
         if exact is None or len(self._under(exact, left)) < len(left):
             condition = self._property_of_all(left, group)
         elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
-            condition = exact
+            # A limit that only leaves some passes out says less than their number.
+            simple = self._property_of_all(left, group) if exact.is_limited else None
+            condition = simple or exact
         else:
             return
         if condition:
@@ -533,7 +537,7 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, no
-        condition is needed.
+        condition is needed. A derived mutant must fit three different questions.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in self._without_cause(group):
@@ -549,6 +553,8 @@ class _OperatorFailures:
             if not results:
                 continue
             mutant = self.fitting[results[0].case.id][name]
+            if mutant.derived and len(self._questions_of(results)) < FEWEST:
+                continue
             try:
                 contradicting = [
                     case

@@ -51,6 +51,13 @@ def is_off(right: Floats, got: Floats, times: int) -> Any:
         return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
 
 
+def _is_uniform(array: Array) -> bool:
+    """Return True if all elements are equal, or NaN."""
+    flat = array.reshape(-1)
+    first = flat[:1]
+    return bool(((flat == first) | ((flat != flat) & (first != first))).all())
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """A wrong answer, None for a refusal, and the `admitted` ones, none for an invalid node."""
@@ -130,6 +137,33 @@ class Evidence:
         if not off.any():
             return False
         return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
+
+    @cached_property
+    def telling(self) -> int:
+        """The number of wrong elements of outputs whose elements are not all equal.
+
+        All elements count of an output that has another shape than it should have.
+        """
+        count = 0
+        for place, got in enumerate(self.got or ()):
+            if not isinstance(got, Foreign) and not _is_uniform(got):
+                count += self._count_wrong(place, got)
+        return count
+
+    @cached_property
+    def uniform_values(self) -> frozenset[object]:
+        """The values of outputs whose elements are all equal, such as zeros."""
+        arrays = [got for got in self.got or () if not isinstance(got, Foreign)]
+        return frozenset(got.flat[0].item() for got in arrays if got.size and _is_uniform(got))
+
+    def _count_wrong(self, place: int, got: Array) -> int:
+        """Return how many elements of the output at a place are not the right ones."""
+        nearest = self.nearest[place]
+        wants = self._wants(place)
+        right = nearest if nearest is not None else next((want.values for want in wants), None)
+        if right is None or right.shape != got.shape:
+            return int(got.size)
+        return int(np.count_nonzero(got != right))
 
     def _wants(self, place: int) -> list[Want]:
         """Return what may be expected of the output at this place."""

@@ -56,7 +56,8 @@ class Fault(NamedTuple):
             return Mutant(self.name, text, partial(self._spoilt, attrgetter("right")))
         name, *aliases = (f"{name}+{self.name}" for name in mutant.names)
         text = f"{mutant.text}, and {self.text}"
-        return Mutant(name, text, partial(self._spoilt, mutant.answer), aliases=tuple(aliases))
+        answer = partial(self._spoilt, mutant.answer)
+        return Mutant(name, text, answer, aliases=tuple(aliases), derived=mutant.derived)
 
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
         """Return the outputs that `answer` gives to a node, with the fault.
@@ -130,7 +131,9 @@ def both(one: Mutant, other: Mutant) -> Mutant:
         return outputs
 
     name, *aliases = ("+".join(names) for names in product(one.names, other.names))
-    return Mutant(name, f"{one.text}, and {other.text}", spoilt, aliases=tuple(aliases))
+    text = f"{one.text}, and {other.text}"
+    is_derived = one.derived or other.derived
+    return Mutant(name, text, spoilt, aliases=tuple(aliases), derived=is_derived)
 
 
 #: Every fault, by its name.

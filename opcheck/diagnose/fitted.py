@@ -1,7 +1,8 @@
-"""Mutants fitted to an answer: a floating attribute was another constant than it should be.
+"""Mutants fitted to an answer or a node: attributes that were another constant, or ignored.
 
-The constant is sought by secants on the element that is farthest off, and rounded to few digits, or
-to a simple fraction, that give the answer too.
+A floating constant is sought by secants on the element that is farthest off, and rounded to few
+digits, or to a simple fraction, that give the answer too. A word such as "reverse" may be ignored
+where others are not.
 """
 
 import re
@@ -20,6 +21,7 @@ from opcheck.engine.mutants.attributes import with_default
 from opcheck.engine.mutants.mutant import Mutant, reading
 from opcheck.errors import InvalidNode, NotSupported, WrongOperator
 from opcheck.model import Array, OpVersion
+from opcheck.opset import AttrType
 
 #: The values of an output by an attribute's value; None where that is not legal.
 _OutputBy: TypeAlias = Callable[[float], Floats | None]
@@ -39,6 +41,8 @@ _CLOSE_TO_FRACTION = 2e-6
 _FEWEST_VALUES = 2
 #: The names of fitted mutants: a missing attribute is taken for a number, or any is.
 _NAME = re.compile(r"default_(?P<missing>\w+)_(?P<a>(minus_)?\d[\d.e+-]*)$")
+#: The end of names of mutants that ignore one word.
+_IGNORED = "_taken_for_the_default"
 _NAME_OF_ANY = re.compile(r"(?P<any>\w+)_always_(?P<b>(minus_)?\d[\d.e+-]*)$")
 
 
@@ -62,9 +66,14 @@ def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list
 
 
 def floating_attributes(op: OpVersion) -> list[str]:
-    """Return the names of the attributes of a version that are single floating numbers."""
+    """Return the names of a version's optional attributes that are single floating numbers."""
+    return _attributes(op, "float")
+
+
+def _attributes(op: OpVersion, kind: AttrType) -> list[str]:
+    """Return the names of the attributes of a version that are of this type and may be missing."""
     attributes = opset.versions(op.domain, op.name)[op.since].attributes.values()
-    return [attribute.name for attribute in attributes if attribute.type == "float"]
+    return [one.name for one in attributes if one.type == kind and not one.required]
 
 
 def taking(op: OpVersion, name: str, value: float) -> Iterator[Mutant]:
@@ -72,9 +81,11 @@ def taking(op: OpVersion, name: str, value: float) -> Iterator[Mutant]:
     words = f"{value:.6g}"
     suffix = f"minus_{words[1:]}" if value < 0 else words
     text = f"a missing {name} was taken for {words}"
-    yield reading(f"default_{name}_{suffix}", text, partial(with_default, name, value))
+    read = partial(with_default, name, value)
+    yield reading(f"default_{name}_{suffix}", text, read, derived=True)
     text = f"{name} was taken for {words}, whatever the node states"
-    yield reading(f"{name}_always_{suffix}", text, partial(_with_constant, name, value))
+    read = partial(_with_constant, name, value)
+    yield reading(f"{name}_always_{suffix}", text, read, derived=True)
 
 
 def _with_constant(name: str, value: float, node: Node) -> Node:
@@ -82,8 +93,28 @@ def _with_constant(name: str, value: float, node: Node) -> Node:
     return node.with_attrs(**{name: value})
 
 
+def ignoring_words(node: Node) -> list[Mutant]:
+    """Return mutants that take one word, which an attribute of the node is, for the default."""
+    stated = ((name, node.attrs.get(name)) for name in _attributes(node.op, "string"))
+    return [_ignoring(name, word) for name, word in stated if isinstance(word, str)]
+
+
+def _ignoring(name: str, word: str) -> Mutant:
+    """Return the mutant that takes an attribute that is `word` for the default."""
+
+    def read(node: Node) -> Node:
+        return node.with_attrs(**{name: None}) if node.attrs.get(name) == word else node
+
+    text = f"{name} {word} was taken for the default"
+    return reading(f"{name}_{word}{_IGNORED}", text, read, derived=True)
+
+
 def named(op: OpVersion, name: str) -> Mutant | None:
     """Return the fitted mutant of this name; None for a name that no such mutant has."""
+    for attribute in _attributes(op, "string"):
+        word = name.removeprefix(f"{attribute}_").removesuffix(_IGNORED)
+        if name == f"{attribute}_{word}{_IGNORED}":
+            return _ignoring(attribute, word)
     for pattern in (_NAME, _NAME_OF_ANY):
         match = pattern.match(name)
         if match is None:
@@ -113,7 +144,8 @@ def _constant(node: Node, name: str, got: Floats, off: Array, place: int) -> flo
         return None
     output_by = partial(_output, node, name, place)
     first = output_by(start)
-    other = start + max(abs(start), 1.0) / 4
+    # A small step keeps on this side of what is clipped.
+    other = start + (abs(start) or 1.0) / 16
     second = output_by(other)
     if first is None or second is None or (first == second)[off].any():
         return None

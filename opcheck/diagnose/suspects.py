@@ -36,6 +36,9 @@ _IN_FURTHER_VERSIONS = 4
 _AGAIN = 50
 #: So many failures are kept for that.
 _KEPT = 2000
+#: The fewest wrong elements that confirm a derived mutant: of several failures, and of one.
+_FEWEST_ELEMENTS = 6
+_FEWEST_ELEMENTS_OF_ONE = 8
 #: The largest inputs on which mutants are tried, in bytes.
 LARGEST = 1 << 20
 #: The largest inputs of a case that is kept, in bytes.
@@ -63,6 +66,29 @@ class _CellHistory:
     tried: Counter[str] = field(default_factory=Counter)
     #: By mutant, the cases that contradict it.
     against: dict[str, list[Case]] = field(default_factory=_no_cases)
+
+
+@dataclass
+class _Testimony:
+    """What speaks for a derived mutant: the failures that it gives, and their wrong elements."""
+
+    failures: int = 0
+    #: Wrong elements of outputs whose elements are not all equal.
+    elements: int = 0
+    #: The values of outputs whose elements are all equal.
+    values: set[object] = field(default_factory=set)
+
+    def add(self, evidence: Evidence) -> None:
+        """Count a failure that the mutant gives."""
+        self.failures += 1
+        self.elements += evidence.telling
+        self.values |= evidence.uniform_values
+
+    @property
+    def is_enough(self) -> bool:
+        """True for six wrong elements, or uniform values, of several failures; or eight of one."""
+        least = _FEWEST_ELEMENTS if self.failures > 1 else _FEWEST_ELEMENTS_OF_ONE
+        return self.elements + len(self.values) >= least
 
 
 class NamesOfMistakes(set[str]):
@@ -137,9 +163,9 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     mutants = [
         mutant for mutant in causes_of(evidence.node.op) if not parts.isdisjoint(mutant.names)
     ]
-    constant = fitted.named(evidence.node.op, name)
-    if constant is not None:
-        mutants.append(constant)
+    by_name = fitted.named(evidence.node.op, name)
+    if by_name is not None:
+        mutants.append(by_name)
     trials = _Trials()
     fitting = _fitting(evidence, mutants, trials)
     fitting += trials.fitting(starmap(both, combinations(mutants, 2)), evidence)
@@ -248,7 +274,7 @@ def _that_may_explain(evidence: Evidence) -> tuple[Mutant, ...]:
     mutants = causes_of(evidence.node.op)
     if evidence.got is None:
         return tuple(mutant for mutant in mutants if mutant.is_refusal)
-    return mutants
+    return (*mutants, *fitted.ignoring_words(evidence.node))
 
 
 class Suspects:
@@ -279,6 +305,8 @@ class Suspects:
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
+        #: What speaks for each derived mutant, by operator and name.
+        self._testimonies: dict[tuple[str, str, str], _Testimony] = defaultdict(_Testimony)
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
         self._resemblances: dict[str, str] = {}
@@ -322,6 +350,7 @@ class Suspects:
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
+            self._note_evidence(fits, evidence)
             self._resemblances[case] = pattern
             if evidence.nbytes <= _SMALL and len(self._failed) < _KEPT:
                 self._failed[case] = evidence
@@ -341,6 +370,23 @@ class Suspects:
             elif pattern:
                 diagnoses.append(Diagnosis(None, pattern))
         return (*diagnoses, *self._reports_of_broken())
+
+    def _note_evidence(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
+        """Count an answer for each derived mutant that gives it."""
+        op = evidence.node.op
+        for mutant in fits:
+            if mutant.derived:
+                self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+
+    def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
+        """Return False for a derived mutant that may give the few answers seen by chance.
+
+        True for one of which no answer was seen here.
+        """
+        if not mutant.derived:
+            return True
+        testimony = self._testimonies.get((op.domain, op.name, mutant.name))
+        return testimony is None or testimony.is_enough
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
         """Return the mutants that give an answer; none after too many attempts in vain.
@@ -383,7 +429,8 @@ class Suspects:
         """Return the mutants that give the answer to a case, by name, in the order of all mutants.
 
         They are those found when the case was diagnosed, contradicted or not; if that was not here,
-        or found none, those that its `diagnoses` name.
+        or found none, those that its `diagnoses` name. A derived one is left out if few values
+        speak for it in all.
         """
         known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)
@@ -400,7 +447,8 @@ class Suspects:
             """Return the place of a mutant, or of the first of a pair, among those known."""
             return order.get(mutant.name.partition("+")[0], len(order))
 
-        return {mutant.name: mutant for mutant in sorted(fits, key=place)}
+        confirmed = [mutant for mutant in fits if self._is_confirmed(case.op, mutant)]
+        return {mutant.name: mutant for mutant in sorted(confirmed, key=place)}
 
     def resemblance(self, case: Case, diagnoses: Iterable[Diagnosis]) -> str:
         """Return the pattern of an answer's numbers, "" for none.
@@ -484,7 +532,8 @@ class Suspects:
         for tried in (known, pairs, every):
             fits = self._trials.fitting(tried, evidence)
             if fits:
-                return {mutant.name: mutant for mutant in fits}
+                confirmed = [one for one in fits if self._is_confirmed(case.op, one)]
+                return {mutant.name: mutant for mutant in confirmed}
         return {}
 
 

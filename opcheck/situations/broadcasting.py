@@ -21,8 +21,7 @@ Pattern: TypeAlias = tuple[Axis, ...]
 
 _LEFT_OUT = (
     "Shapes of more than three axes, axes that are 1 in both shapes, and axes of length 0. Of the "
-    "operators that stretch both operands, four stand for the others with three axes, as engines "
-    "write loops over shapes once for a kind: Add, Less, And and Max."
+    "last two axes of MatMul's operands none is stretched."
 )
 _LETTERS = "kmn"
 _FIRST_LACKS: Axis = "first lacks it"
@@ -39,7 +38,7 @@ class Operands:
 
     first: str
     second: str
-    rank: int = 2
+    rank: int = 3
     one_way: bool = False
     inner: int = 0
 
@@ -54,20 +53,19 @@ def _each(names: str, operands: Operands) -> dict[str, tuple[Operands, ...]]:
 
 
 _PAIRS: Mapping[str, tuple[Operands, ...]] = {
-    **_each("Sub Mul Div Mod Or Xor BitwiseAnd BitwiseOr BitwiseXor", Operands("A", "B")),
-    **_each("Equal LessOrEqual Greater GreaterOrEqual", Operands("A", "B")),
-    **_each("Add Less And", Operands("A", "B", rank=3)),
+    **_each("Add Sub Mul Div Mod And Or Xor", Operands("A", "B")),
+    **_each("BitwiseAnd BitwiseOr BitwiseXor", Operands("A", "B")),
+    **_each("Equal Less LessOrEqual Greater GreaterOrEqual", Operands("A", "B")),
     **_each("Pow BitShift StringConcat", Operands("X", "Y")),
-    **_each("Min Sum Mean", Operands("data_0", "data_1")),
-    "Max": (Operands("data_0", "data_1", rank=3),),
+    **_each("Max Min Sum Mean", Operands("data_0", "data_1")),
     "Where": (
         Operands("condition", "X"),
         Operands("condition", "Y"),
         Operands("X", "Y"),
     ),
     "Expand": (Operands("input", "shape"),),
-    "PRelu": (Operands("X", "slope", rank=3, one_way=True),),
-    "MatMul": (Operands("A", "B", inner=2),),
+    "PRelu": (Operands("X", "slope", one_way=True),),
+    "MatMul": (Operands("A", "B", rank=2, inner=2),),
 }
 
 

@@ -1,5 +1,6 @@
 """A constant in place of an attribute is read off the answer."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from opcheck.diagnose import Suspects, fitted, names_of
 from opcheck.engine import Node
 from opcheck.model import OpVersion
+from tests.asking import shipped_cases
 from tests.diagnose.wrong import wrong
 
 HARD_SIGMOID = OpVersion("", "HardSigmoid", 6)
@@ -59,6 +61,7 @@ def test_other_wrong_values_are_no_constant() -> None:
         ("default_alpha_1e-05", True),
         ("alpha_always_minus_0.2", True),
         ("gamma_always_2", False),
+        ("alpha_much_taken_for_the_default", False),
         ("alpha_always_much", False),
     ],
 )
@@ -70,3 +73,25 @@ def test_ledgers_may_have_any_number(name: str, is_known: bool) -> None:
 def test_a_number_of_six_digits_stands_for_a_fraction() -> None:
     assert fitted.as_meant(0.166667) == 1 / 6
     assert fitted.as_meant(0.1667) == 0.1667
+
+
+def test_few_elements_do_not_confirm_a_derived_mistake() -> None:
+    case = next(one for one in shipped_cases("HardSigmoid") if one.op == HARD_SIGMOID)
+    found = Suspects(lambda case: None)
+    found.diagnose(wrong(Node(HARD_SIGMOID, (X,), {}), [hard_sigmoid(X, 1 / 6)]), case.id)
+    assert found.fitting(case, ()) == {}
+    other = Node(HARD_SIGMOID, (2 * X,), {})
+    found.diagnose(wrong(other, [hard_sigmoid(2 * X, 1 / 6)]), case.id)
+    assert [*found.fitting(case, ())] == ["default_alpha_0.166667", "alpha_always_0.166667"]
+
+
+def test_one_word_may_be_ignored_where_others_are_not() -> None:
+    W, R = np.float32([[[1], [2], [3], [-1]]]), np.float32([[[0.5], [-1], [0.2], [1]]])
+    X = np.float32([[[1]], [[2]], [[-3]]])
+    op = OpVersion("", "LSTM", 14)
+    on = Node(op, (X, W, R), {"hidden_size": 1, "direction": "reverse"})
+    (forward,) = Node(op, (X, W, R), {"hidden_size": 1}, (0,)).right
+    on = replace(on, outputs=(0,))
+    found = Suspects(lambda case: None).diagnose(wrong(on, [forward]))
+    assert "direction_reverse_taken_for_the_default" in [one.mistake for one in found]
+    assert "direction_reverse_taken_for_the_default" in names_of(op)

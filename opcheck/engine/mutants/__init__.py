@@ -17,6 +17,7 @@ from opcheck.engine.mutants import (
     poorer,
     rows,
     schema,
+    steps,
     stretching,
     tensors,
     values,
@@ -153,10 +154,11 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     for mutant in chain(
         calls.mutants(declared, operator),
         stretching.mutants(operator),
+        steps.mutants(operator),
         poorer.mutants(declared, operator),
         versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
     ):
-        by_name.setdefault(mutant.name, mutant)
+        by_name.setdefault(mutant.name, replace(mutant, derived=True))
     return tuple(versions.lenient(mutant, others) for mutant in by_name.values())
 
 
@@ -173,7 +175,7 @@ def _own_causes(op: OpVersion, operator: Operator) -> Iterator[Mutant]:
     """Yield the mutants that the operator's file declares for this version, and not for suites."""
     for own in operator.mutants:
         if own.since == op.since and not own.is_asked:
-            yield _of_own(own)
+            yield replace(_of_own(own), derived=True)
 
 
 @cache

@@ -42,7 +42,7 @@ def mutants(schema: Schema, known: Operator) -> Iterator[Mutant]:
     optional = [n for n, parameter in enumerate(schema.inputs) if parameter.option == "optional"]
     if optional and optional[0] < len(schema.inputs) - 1:
         text = "inputs behind an omitted one were taken for the one before"
-        yield reading("omitted_inputs_closed_up", text, closed_up)
+        yield reading("absent_inputs_shifted", text, closed_up)
     yield from _of_outputs(schema.outputs)
 
 
@@ -145,9 +145,13 @@ def closed_up(node: Node) -> Node:
 
 def _of_outputs(outputs: Sequence[Parameter]) -> Iterator[Mutant]:
     """Yield mutants that give an output in place of another."""
+    is_sequence = bool(outputs[-1].listed)
     if len(outputs) > 1 or outputs[0].option == "variadic":
         text = "every output was the first one"
-        yield Mutant("first_output_for_all", text, partial(_with_outputs, first_for_each))
+        behind = 1 if is_sequence else 0
+        answer = partial(_with_outputs, partial(first_for_each, behind))
+        yield Mutant("first_output_for_all", text, answer)
+    if not is_sequence and (len(outputs) > 1 or outputs[0].option == "variadic"):
         text = "outputs came in the opposite order"
         yield Mutant("outputs_reversed", text, partial(_with_outputs, reversed_outputs))
     named = [*enumerate(outputs)][:_MOST_OUTPUTS]
@@ -163,9 +167,10 @@ def _with_outputs(change: OutputsChange, node: Node) -> Sequence[Array]:
     return change(node, node.right)
 
 
-def first_for_each(node: Node, right: Sequence[Array]) -> Sequence[Array]:
-    """Mutant: each output is the first one."""
-    return [right[0]] * len(right)
+def first_for_each(behind: int, node: Node, right: Sequence[Array]) -> Sequence[Array]:
+    """Mutant: each output is the first one `behind` so many, such as the length of a sequence."""
+    tensors = right[behind:]
+    return [*right[:behind], *(tensors[0] for _ in tensors)]
 
 
 def reversed_outputs(node: Node, right: Sequence[Array]) -> Sequence[Array]:

@@ -71,6 +71,8 @@ class Mutant:
         aliases: Its former names, by which ledgers, arguments and command lines may know it.
         narrow: The 16-bit type in which it computes, whose roundings add up in any order; "" for
             none.
+        derived: It is one of many that could be made of any call, so that one answer of few values
+            is no evidence of it.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Mutant:
     of_values: bool = False
     aliases: tuple[str, ...] = ()
     narrow: str = ""
+    derived: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

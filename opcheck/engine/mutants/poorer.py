@@ -41,7 +41,8 @@ def mutants(schema: Schema, known: Operator) -> Iterator[Mutant]:
         yield from _of_steps(schema)
     yield from _of_8_bits()
     types = {text for parameter in schema.inputs for text in parameter.types}
-    for name, only in (("float32", el.BEYOND_FLOAT32[1:]), ("float64", el.BEYOND_FLOAT64)):
+    # What both types lose is lost in the wider one.
+    for name, only in (("float64", el.BEYOND_FLOAT64), ("float32", el.BEYOND_FLOAT32[1:])):
         if DTYPES[name].text in types:
             yield from _of_integers(name, only)
 
@@ -164,9 +165,24 @@ def _of_integers(name: str, only: Sequence[str]) -> Iterator[Mutant]:
         text = f"integers were computed in {name}, and {words}"
         answer = partial(in_floats, DTYPES[name].numpy, rounding, True)
         yield Mutant(f"integers_computed_in_{name}{way}", text, answer, only=only)
+    text = f"integers of all inputs but the leading one went through {name}, and were clamped"
+    read = partial(_others_through, DTYPES[name].numpy)
+    yield reading(f"integers_of_other_inputs_through_{name}", text, read)
     text = f"integers were computed in {name}, where what is out of range became the least integer"
     answer = partial(in_floats, DTYPES[name].numpy, np.trunc, False)
     yield Mutant(f"integers_computed_in_{name}_unclamped", text, answer, only=only)
+
+
+def _others_through(wide: Any, node: Node) -> Node:
+    """Return a node whose integers but those of the leading input went through floats."""
+
+    def through_floats(x: Array | None) -> Array | None:
+        dtype = None if x is None else of(x)
+        if x is None or x is node.lead or dtype is None or dtype.kind != "int":
+            return x
+        return _as_integers(x.dtype, np.rint, True, x.astype(wide))
+
+    return replace(node, inputs=tuple(map(through_floats, node.inputs)))
 
 
 def in_floats(wide: Any, rounding: Rounding, is_clamped: bool, node: Node) -> Sequence[Array]:

@@ -1,6 +1,6 @@
 """Causes of operators that broadcast: an operand that is stretched reaches only a part."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,9 @@ from opcheck.engine.node import Node
 from opcheck.engine.operators import Operator
 from opcheck.model import Array
 
+_OPERANDS = 2
+_AXES_OF_A_MATRIX = 2
+
 
 def mutants(known: Operator) -> Iterator[Mutant]:
     """Yield the mutants of an operator whose elements do not touch each other.
@@ -20,23 +23,51 @@ def mutants(known: Operator) -> Iterator[Mutant]:
     """
     if known.module.rpartition(".")[2] not in ELEMENTWISE:
         return
-    for passes, words in ((True, "the other operand came out"), (False, "zeros came out")):
-        text = f"a stretched operand reached only the first entry of its axis, and else {words}"
-        name = "stretched_operand_in_the_first_entry" + ("" if passes else "_and_else_zeros")
-        yield Mutant(name, text, partial(first_entry_alone, passes))
+    for suffix, which, is_concerned in (
+        ("", "", is_any),
+        ("_of_equal_rank", " of equal rank", are_of_equal_rank),
+        ("_of_a_matrix", " that is a row [1, n]", is_row_of_matrix),
+    ):
+        for passes, rest, words in (
+            (True, "", "the other operand came out"),
+            (False, "_and_else_zeros", "zeros came out"),
+        ):
+            text = f"a stretched operand{which} reached the first row alone, and elsewhere {words}"
+            name = f"stretched_to_the_first_row_alone{suffix}{rest}"
+            yield Mutant(name, text, partial(first_entry_alone, passes, is_concerned))
 
 
-def first_entry_alone(passes: bool, node: Node) -> Sequence[Array]:
+def is_any(operand: Array, other: Array) -> bool:
+    """Return True."""
+    return True
+
+
+def are_of_equal_rank(operand: Array, other: Array) -> bool:
+    """Return True for tensors of as many axes."""
+    return operand.ndim == other.ndim
+
+
+def is_row_of_matrix(operand: Array, other: Array) -> bool:
+    """Return True for a matrix of one row, and one of rows as long."""
+    are_matrices = operand.ndim == other.ndim == _AXES_OF_A_MATRIX
+    return are_matrices and operand.shape == (1, other.shape[1])
+
+
+def first_entry_alone(
+    passes: bool, is_concerned: Callable[[Array, Array], bool], node: Node
+) -> Sequence[Array]:
     """Mutant: the result is right for the first entry of axes along which an operand is stretched.
 
     Elsewhere it is the other operand if that `passes` and is as large as the output, or else zero.
+    Only of operands that are concerned.
     """
     out, *others = node.right
-    if len(node.given) != 2:
+    if len(node.given) != _OPERANDS:
         return node.right
     for place, operand in enumerate(node.given):
         other = node.given[1 - place]
-        if operand.shape == out.shape or other.shape != out.shape:
+        is_stretched = operand.shape != out.shape and other.shape == out.shape
+        if not is_stretched or not is_concerned(operand, other):
             continue
         is_first = _is_first_along_stretched(operand.shape, out.shape)
         if not passes:

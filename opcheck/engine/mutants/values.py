@@ -26,6 +26,9 @@ from opcheck.engine.node import Node
 from opcheck.engine.outputs import Expected
 from opcheck.model import Array
 
+#: Elements of so many bits or fewer share a byte.
+_BITS_OF_HALF_A_BYTE = 4
+
 # ── elements of some types ────────────────────────────────────────────────────────────────────
 
 
@@ -356,6 +359,35 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
 )
 
+
+def input_unchanged(node: Node) -> Sequence[Array]:
+    """Mutant: the leading input in place of an output of its shape and type."""
+    out, *others = node.right
+    x = node.lead
+    is_alike = x is not None and (x.shape, x.dtype) == (out.shape, out.dtype)
+    return [x, *others] if x is not None and is_alike else node.right
+
+
+def read_one_a_byte(x: Array) -> Array:
+    """Mutant: of elements of 4 or 2 bits each byte is read as one; the rest is zero.
+
+    Others stay.
+    """
+    dtype = of(x)
+    if dtype is None or dtype.kind != "int" or dtype.bits > _BITS_OF_HALF_A_BYTE:
+        return x
+    read: Array = blank(x).reshape(-1)
+    firsts = x.reshape(-1)[:: 8 // dtype.bits]
+    read[: firsts.size] = firsts
+    in_shape: Array = read.reshape(x.shape)
+    return in_shape
+
+
+def constants_read_one_a_byte(node: Node) -> Node:
+    """Mutant: the same of nodes with an initializer."""
+    return node.with_inputs(read_one_a_byte) if node.constant else node
+
+
 #: What suites need not see, as they cannot in each operator: the sign of a zero is mostly open.
 CAUSES: tuple[Mutant, ...] = (
     of_output(
@@ -378,5 +410,26 @@ CAUSES: tuple[Mutant, ...] = (
         "the absolute values of the first input were taken",
         magnitudes_taken,
         only=el.BELOW_0,
+    ),
+    Mutant("input_unchanged", "the input came out unchanged", input_unchanged),
+    of_input(
+        "log_of_the_input",
+        "the logarithm of the input was taken first",
+        partial(of_type, "float", np.log),
+    ),
+    of_input(
+        "exp_of_the_input",
+        "the exponential of the input was taken first",
+        partial(of_type, "float", np.exp),
+    ),
+    of_input(
+        "packed_elements_read_one_a_byte",
+        "of elements that share a byte each byte was read as one",
+        read_one_a_byte,
+    ),
+    reading(
+        "packed_constants_read_one_a_byte",
+        "of an initializer's elements that share a byte each byte was read as one",
+        constants_read_one_a_byte,
     ),
 )

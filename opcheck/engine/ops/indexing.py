@@ -152,6 +152,27 @@ GATHER.mutant_table(
 )
 
 
+def from_memory(data: Array, index_of_0: Array, indices: Array, axis: int) -> Array:
+    """Return what lies as many steps along `axis` from the elements at `index_of_0` in memory.
+
+    data: row-major; index_of_0: row-major places of the elements at index 0, in the shape of the
+    output, to which `indices` broadcast. Beyond the tensor it begins again.
+    """
+    step = prod(data.shape[axis + 1 :])
+    flat = index_of_0 + indices.astype(np.int64) * step
+    return data.reshape(-1)[flat % data.size] if data.size else data.reshape(flat.shape)
+
+
+@GATHER.mutant("a negative index read what lies in front in memory", is_asked=False)
+def negative_index_into_memory(data: Array, indices: Array, *, axis: int) -> Array:
+    """Mutant: no index is counted from the back."""
+    place = from_either_end(axis, data.ndim)
+    numbers = np.arange(data.size).reshape(data.shape)
+    firsts = np.take(numbers, np.zeros_like(indices, np.int64), axis=place)
+    trailing = [1] * (data.ndim - place - 1)
+    return from_memory(data, firsts, indices.reshape(*indices.shape, *trailing), place)
+
+
 @GATHER.mutant("an index out of range gave zeros", of_validity=True)
 def zeros_out_of_range(data: Array, indices: Array, *, axis: int) -> Array:
     """Mutant: an index out of range gives zeros."""
@@ -218,6 +239,19 @@ def gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
     0, and for an axis or an index out of range.
     """
     return data[index_of_elements(data, indices, from_either_end(axis, data.ndim))]
+
+
+@GATHER_ELEMENTS.mutant(
+    "a negative index read what lies in front in memory",
+    name="negative_index_into_memory",
+    is_asked=False,
+)
+def negative_element_into_memory(data: Array, indices: Array, *, axis: int) -> Array:
+    """Mutant: no index is counted from the back."""
+    place = from_either_end(axis, data.ndim)
+    numbers = np.arange(data.size).reshape(data.shape)
+    firsts = gather_elements(numbers, np.zeros_like(indices), axis=place)
+    return from_memory(data, firsts, indices, place)
 
 
 @GATHER_ND.formula(11)
@@ -395,6 +429,14 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
     count = number_of_classes(indices, depth)
     place = from_either_end(axis, indices.ndim + 1)
     return switched_on(classes_from_either_end(places, count), count, values, place)
+
+
+@ONE_HOT.mutant("a negative index gave off values alone", 11, 28, is_asked=False)
+def negative_index_ignored(indices: Array, depth: Array, values: Array, *, axis: int) -> Array:
+    """Mutant: no index is counted from the back."""
+    outside = number_of_classes(indices, depth)
+    places = np.where(indices < 0, outside, in_int64(indices))
+    return one_hot(places, depth, values, axis=axis)
 
 
 # ── Unique ──────────────────────────────────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ layer, which is what the three have in common; the operators; their mutants.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations, permutations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -1196,3 +1197,41 @@ RZH = gate_order_mutants(GRU_LAYER, "gates_rzh", "reset, update, hidden", [1, 0,
 declare_mutants(LSTM, lstm, LSTM_LAYER, LSTM_CELLS, {**IFGO, **IFOG})
 declare_mutants(GRU, gru, GRU_LAYER, GRU_CELLS, RZH)
 declare_mutants(RNN, rnn, RNN_LAYER, RNN_CELLS, {})
+
+
+def slice_mutants(layer: Layer, gates: Sequence[str]) -> dict[str, tuple[str, Layer]]:
+    """Return the mutants in which a gate reads the weights of another one, too, or both do.
+
+    gates: their names in the text's order. Biases are right, or not: each is a mutant of its own.
+    """
+    mutants: dict[str, tuple[str, Layer]] = {}
+    for (one, gate), (other, read) in permutations(enumerate(gates), 2):
+        order = [*range(len(gates))]
+        order[one] = other
+        text = f"the {gate} gate read the {read} gate's slice of"
+        mutants |= gate_slices(layer, order, f"{gate}_gate_reads_{read}", text)
+    for (one, gate), (other, read) in combinations(enumerate(gates), 2):
+        order = [*range(len(gates))]
+        order[one], order[other] = other, one
+        text = f"the {gate} and the {read} gate exchanged their slices of"
+        mutants |= gate_slices(layer, order, f"{gate}_and_{read}_gates_exchanged", text)
+    return mutants
+
+
+def gate_slices(
+    layer: Layer, order: Sequence[int], name: str, text: str
+) -> dict[str, tuple[str, Layer]]:
+    """Return the mutants of one order of slices: of W, R and the biases, and of W and R alone."""
+    return {
+        f"{name}{suffix}": (
+            f"{text} {where}",
+            replace(layer, join_weights=partial(joined_in_order, order, count)),
+        )
+        for suffix, count, where in (("", 4, "W, R and B"), ("_in_W_and_R", 2, "W and R"))
+    }
+
+
+LSTM.mutant_table(
+    slice_mutants(LSTM_LAYER, ("input", "output", "forget", "cell")), build=lstm, is_asked=False
+)
+GRU.mutant_table(slice_mutants(GRU_LAYER, ("update", "reset", "hidden")), build=gru, is_asked=False)

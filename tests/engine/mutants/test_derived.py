@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opcheck import opset
+from opcheck import dtypes, opset
 from opcheck.engine import Node
 from opcheck.engine.mutants import causes_of, mutants_of
 from opcheck.errors import InvalidNode
@@ -36,7 +36,7 @@ MADE = [
         id="a missing attribute is exchanged too",
     ),
     pytest.param(
-        "omitted_inputs_closed_up",
+        "absent_inputs_shifted",
         node("Clip", 13, np.float32([1, 5]), None, np.float32(3)),
         [[3, 5]],
         id="a maximum in place of the omitted minimum",
@@ -60,13 +60,13 @@ MADE = [
         id="first output",
     ),
     pytest.param(
-        "stretched_operand_in_the_first_entry",
+        "stretched_to_the_first_row_alone",
         node("Add", 14, A, ROW),
         [[[11, 22], [3, 4]]],
         id="a row added to row 0 alone",
     ),
     pytest.param(
-        "stretched_operand_in_the_first_entry_and_else_zeros",
+        "stretched_to_the_first_row_alone_and_else_zeros",
         node("Add", 14, A, ROW),
         [[[11, 22], [0, 0]]],
         id="a row added to row 0, and nothing else written",
@@ -94,6 +94,12 @@ MADE = [
         node("ReduceMean", 18, np.float16([60000, 60000])),
         [[np.inf]],
         id="a sum beyond the range of float16",
+    ),
+    pytest.param(
+        "first_product_left_out",
+        node("Celu", 12, np.float32([-np.inf, 1]), alpha=2.0),
+        [[-1, 1]],
+        id="the factor before the exponential",
     ),
     pytest.param(
         "input_in_int8",
@@ -154,3 +160,36 @@ def test_each_cause_has_a_name_of_its_own(name: str) -> None:
     for version in opset.versions("", name).values():
         names = [cause.name for cause in causes_of(version.op)]
         assert len(names) == len({*names})
+
+
+def test_a_negative_index_reads_what_lies_in_front_in_memory() -> None:
+    data = np.int32([[1, 2, 3], [4, 5, 6]])
+    gather = node("Gather", 13, data, np.int64([-1]), axis=1)
+    assert made("negative_index_into_memory", gather) == [[[6], [3]]]
+    elements = node("GatherElements", 13, data, np.int64([[0, 0, 0], [-1, 0, 0]]), axis=1)
+    assert made("negative_index_into_memory", elements) == [[[1, 1, 1], [3, 4, 4]]]
+
+
+def test_a_negative_class_is_off() -> None:
+    on = node("OneHot", 11, np.int64([-1, 0]), np.int64(2), np.float32([0, 1]))
+    assert made("negative_index_ignored", on) == [[[0, 0], [1, 0]]]
+
+
+def test_each_byte_of_packed_elements_is_read_as_one() -> None:
+    x = np.arange(8).astype(dtypes.DTYPES["uint4"].numpy)
+    on = node("DequantizeLinear", 21, x, np.float32(1))
+    assert made("packed_elements_read_one_a_byte", on) == [[0, 2, 4, 6, 0, 0, 0, 0]]
+
+
+def test_a_sequence_repeats_its_first_tensor() -> None:
+    on = node("SplitToSequence", 11, np.float32([1, 2, 3]), outputs=(0, 1, 2, 3))
+    assert made("first_output_for_all", on) == [3, [1], [1], [1]]
+
+
+def test_a_gate_of_an_lstm_reads_the_slice_of_another() -> None:
+    W, R = np.float32([[[1], [2], [3], [4]]]), np.float32([[[5], [6], [7], [8]]])
+    X = np.float32([[[1]], [[2]]])
+    on = node("LSTM", 14, X, W, R, hidden_size=1)
+    read = node("LSTM", 14, X, W[:, [0, 1, 0, 3]], R[:, [0, 1, 0, 3]], hidden_size=1)
+    cause = made("forget_gate_reads_input_in_W_and_R", on)
+    assert cause == [output.tolist() for output in read.right]

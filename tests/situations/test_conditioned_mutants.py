@@ -1,0 +1,63 @@
+"""The core cases of each situation kill the mutants that are wrong in it alone."""
+
+from functools import cache
+
+import pytest
+
+from opcheck.execution.conditioned import conditioned_mutants
+from opcheck.execution.mutate import MutationSettings
+from opcheck.model import Fate, Score
+from opcheck.model.conditions import score_of
+from opcheck.suite import load
+from tests.situations.test_situations import operators
+
+#: Part of the mutants, counted once for each situation where they could hide, that core cases kill.
+LEAST = 0.98
+_TWO_ANSWERS = "a wrong element of two possible answers may be right by chance"
+#: Operators of which fewer are killed, with that part, and why.
+FEWER = {
+    **dict.fromkeys(
+        ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), (0.97, _TWO_ANSWERS)
+    ),
+    "Conv": (0.97, "under dilations its numbers are finite"),
+    "LpPool": (0.90, "its windows have no infinities, NaN and zeros beside other numbers"),
+    "MaxPool": (0.97, "the text leaves open which of NaN and a number is the maximum"),
+    "Pow": (0.97, "an overflow that saturates shows only where no infinity is among the numbers"),
+    "Sub": (0.979, "where A has few elements, none of them is 0"),
+}
+#: Operators whose mutants are tried in seconds, one for each family or more.
+QUICK = ("Gather", "GatherND", "Neg", "StringConcat", "Where")
+
+pytestmark = pytest.mark.reads_all_suites
+
+
+@cache
+def score(op: str) -> Score:
+    cases = load((), [op], ("smoke", "core"))
+    return score_of(conditioned_mutants(cases, MutationSettings()))
+
+
+def assert_most_are_killed(op: str) -> None:
+    share = score(op).share
+    assert share is not None
+    least, _ = FEWER.get(op, (LEAST, ""))
+    assert share >= least
+
+
+@pytest.mark.parametrize("op", QUICK)
+def test_core_cases_kill_mutants_in_each_situation(op: str) -> None:
+    assert_most_are_killed(op)
+    assert score(op)[Fate.KILLED] > 100
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("op", sorted({*operators()} - {*QUICK}))
+def test_core_cases_of_each_operator_kill_mutants_in_each_situation(op: str) -> None:
+    assert_most_are_killed(op)
+
+
+def test_without_the_pairs_of_shapes_mutants_survive() -> None:
+    cases = [case for case in load((), ["Where"], ("core",)) if case.name != "pairs_of_shapes"]
+    share = score_of(conditioned_mutants(cases, MutationSettings())).share
+    assert share is not None
+    assert share < LEAST

@@ -1,0 +1,301 @@
+"""The site's generators: each page has what the product has, and no link leads nowhere."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import click
+import pytest
+
+import opcheck
+from docs import rulings
+from docs.site import (
+    api_pages,
+    checks,
+    command_pages,
+    figures,
+    flowchart,
+    layout,
+    operator_pages,
+    schema_pages,
+    sources,
+)
+from docs.site.markdown import code, escaped, folded, prose
+from opcheck import clauses, opset
+from opcheck.cli.group import COMMANDS, program
+from opcheck.model import Case, Rejected, Verdict
+from opcheck.situations import broadcasting
+from opcheck.suite import Selection, load, select
+from reports import results
+from reports.published import Published
+
+#: One operator of each domain, and one with several readings.
+SOME = ("Adam", "DML_ACTIVATION_HARDMAX", "Hardmax", "Normalizer", "Where")
+DOCS = sources.ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def cases() -> Sequence[Case]:
+    return select(load(ops=SOME), Selection())
+
+
+@pytest.fixture(scope="module")
+def pages(cases: Sequence[Case]) -> dict[str, str]:
+    """Return the pages of some operators by name, without engines."""
+    met = rulings.met_by(case for case in cases if case.rule == "open")
+    every = operator_pages.operators(cases, met)
+    return {one.name: operator_pages.page(one, (), ()) for one in every}
+
+
+# ── operators ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_operator_has_a_page_in_the_folder_of_its_domain(cases):
+    paths = [one.path for one in operator_pages.operators(cases, {})]
+    assert paths == [
+        "onnx/Hardmax",
+        "onnx/Where",
+        "ml/Normalizer",
+        "training/Adam",
+        "dml/DML_ACTIVATION_HARDMAX",
+    ]
+
+
+@pytest.mark.parametrize(("domain", "name"), [("", "Hardmax"), (opset.TRAINING, "Adam")])
+def test_a_page_has_every_sentence_of_the_newest_version(pages, domain, name):
+    text = clauses.pages_of(domain, name)
+    assert text is not None
+    newest = text.versions[max(text.versions)]
+    assert [one.text for one in newest if escaped(one.text) not in pages[name]] == []
+    assert [
+        one.ruling for one in newest if one.ruling and escaped(one.ruling) not in pages[name]
+    ] == []
+
+
+def test_a_page_has_the_rulings_that_its_cases_meet(pages):
+    assert "`nan-in-order`" in pages["Hardmax"]
+    assert "`refused`, `from_the_back`" in pages["Hardmax"]
+
+
+def test_a_page_has_its_situations(pages):
+    (row,) = re.findall(r"^\| broadcasting \| (\d+) of (\d+) \|", pages["Where"], re.MULTILINE)
+    assert row[0] == row[1]
+    assert escaped(broadcasting.FAMILY.left_out) in pages["Where"]
+    assert "## Situations" not in pages["Hardmax"]
+
+
+def test_the_example_is_binding_and_has_the_answer_that_the_case_states(cases, pages):
+    hardmax = [case for case in cases if case.op.name == "Hardmax"]
+    shown = operator_pages.example(hardmax)
+    assert (shown.name, shown.rule, shown.op.since) == ("worked_example", "must", 13)
+    assert f"opcheck show '{shown.id}'" in pages["Hardmax"]
+    assert "answer (stated in the case)" in pages["Hardmax"]
+
+
+def test_no_example_is_a_refusal_if_there_is_an_answer(cases):
+    for one in operator_pages.operators(cases, {}):
+        assert not isinstance(operator_pages.example(one.cases).expect, Rejected), one.name
+
+
+def test_no_page_names_a_folder_of_this_machine(pages):
+    assert [name for name, text in pages.items() if str(sources.ROOT) in text] == []
+
+
+def test_a_page_counts_what_engines_pass(cases):
+    stored = results.read(results.FOLDER / "torch.json.gz")
+    torch = Published(stored.head, stored.results, ledger=None, by_hand=())
+    (operator,) = operator_pages.operators(
+        [case for case in cases if case.op.name == "Hardmax"], {}
+    )
+    text = operator_pages.page(
+        operator, [operator_pages.Engine(torch)], ["reports/torch/Hardmax.md"]
+    )
+    (row,) = re.findall(r"^\| \[torch .*$", text, re.MULTILINE)
+    assert _right(torch, "Hardmax") > 0
+    assert f"| {_right(torch, 'Hardmax'):,} |" in row
+    assert "(../../reports/torch/Hardmax.md)" in row
+
+
+def _right(engine: Published, name: str) -> int:
+    own = (one for one in engine.results if one.op.name == name and not one.op.domain)
+    return sum(one.plain is Verdict.PASS for one in own)
+
+
+# ── reference ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_command_has_a_page_with_all_its_options():
+    pages = command_pages.pages()
+    assert set(pages) == {"index", *COMMANDS}
+    root = click.Context(program)
+    for name in COMMANDS:
+        command = program.get_command(root, name)
+        assert command is not None
+        names = [
+            option
+            for parameter in command.params
+            if isinstance(parameter, click.Option) and not parameter.hidden
+            for option in parameter.opts
+        ]
+        assert [one for one in names if one not in pages[name]] == [], name
+
+
+def test_examples_of_a_command_keep_their_lines():
+    assert "\nopcheck new backend mine " in command_pages.pages()["new"]
+
+
+def test_everything_that_opcheck_offers_is_on_the_page_of_python():
+    page = api_pages.page()
+    names = [name for name in opcheck.__all__ if name[0] != "_"]
+    assert [name for name in names if f"### opcheck.{name}\n" not in page] == []
+    assert "| `keywords` | An expression of words, `and`, `or`" in page
+    assert "'must', 'should', 'open'" in page
+
+
+def test_a_docstring_is_paragraphs_code_and_tables():
+    text = """\
+First `line`.
+
+    code(1)
+
+Args:
+    name: What it is,
+        in two lines.
+    other: More."""
+    assert [line for line in api_pages.docstring(text) if line] == [
+        "First `line`.",
+        "```python",
+        "code(1)",
+        "```",
+        "| argument | meaning |",
+        "| --- | --- |",
+        "| `name` | What it is, in two lines. |",
+        "| `other` | More. |",
+    ]
+
+
+def test_each_format_has_its_fields_with_what_pages_say_of_them():
+    pages = schema_pages.pages()
+    assert set(pages) == {"ledger", "protocol", "run", "settings"}
+    assert "| `memory_limit` | anything | for each process with its children" in pages["settings"]
+    assert "](../docs/backends.md#options)" in pages["settings"]
+    assert "| `where` (always) | list of [Place](#place) | which cases |" in pages["ledger"]
+
+
+# ── sources ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_page_of_the_repository_is_in_one_section():
+    pages = [page for section in layout.SECTIONS for page in section.pages]
+    assert len(pages) == len({*pages})
+    assert [file.name for file in DOCS.glob("*.md") if f"docs/{file.stem}" not in pages] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a](bounds.md#top)", "[a](bounds.md#top)"),
+        ("[a](https://example.org/x)", "[a](https://example.org/x)"),
+        ("[a](#top)", "[a](#top)"),
+        ("[home](../README.md)", "[home](../index.md)"),
+        ("[cases](../cases)", "[cases](../cases/README.md)"),
+        ("[the engine](../opcheck/engine)", "the engine (`opcheck/engine`)"),
+        ("[a](gate.md)", "a"),
+        ("`[a](gate.md)`\n\n```sh\n[b](gate.md)\n```\n", "`a`\n\n```sh\n[b](gate.md)\n```\n"),
+    ],
+)
+def test_links_lead_to_what_the_site_has(text, expected):
+    pages = {"docs/bounds.md", "cases/README.md"}
+    assert sources.converted(text, "docs/trust.md", pages, pytest.fail) == expected
+
+
+def test_a_link_to_a_file_needs_a_copy_of_it():
+    needed: list[str] = []
+    text = "[it](../examples/my_backend.py), ![it](images/report.png)"
+    assert sources.converted(text, "docs/trust.md", (), needed.append) == text
+    assert needed == ["examples/my_backend.py", "docs/images/report.png"]
+
+
+def test_a_link_to_nothing_is_an_error():
+    with pytest.raises(FileNotFoundError, match=r"docs/trust\.md.*absent\.md"):
+        sources.converted("[a](absent.md)", "docs/trust.md", (), pytest.fail)
+
+
+def test_markup_in_texts_is_shown_as_it_is():
+    assert escaped("a_b *c* | <d> [e]") == r"a\_b \*c\* \| \<d\> \[e\]"
+    assert prose("Give `a|b` for *x*") == r"Give `a\|b` for \*x\*"
+    assert code("a`b") == "`` a`b ``"
+    assert [*folded("More", ["line"])][1:4:2] == ["<details><summary>More</summary>", "line"]
+
+
+# ── checks of the built site ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ('<a href="other.html#there">x</a>', []),
+        ('<a href="https://example.org/">x</a>', []),
+        ('<a href="other.html#absent">x</a>', ["the link other.html#absent leads nowhere"]),
+        ('<a href="absent.html">x</a>', ["the link absent.html leads nowhere"]),
+        ('<a href="#absent">x</a>', ["the link #absent leads nowhere"]),
+        (
+            '<script src="https://example.org/x.js"></script>',
+            ["https://example.org/x.js is loaded from elsewhere"],
+        ),
+    ],
+)
+def test_wrong_links_and_foreign_files_are_found(tmp_path: Path, body: str, found: list[str]):
+    (tmp_path / "index.html").write_text(f"<html><body>{body}</body></html>", encoding="utf-8")
+    (tmp_path / "other.html").write_text('<p id="there">x</p>', encoding="utf-8")
+    assert [*checks.problems(tmp_path)] == [f"index.html: {one}" for one in found]
+
+
+def test_a_style_that_loads_a_font_from_elsewhere_is_found(tmp_path: Path):
+    (tmp_path / "a.css").write_text("@import 'https://example.org/font.css';", encoding="utf-8")
+    assert [*checks.problems(tmp_path)] == ["a.css: it loads something from elsewhere"]
+
+
+# ── pictures ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_pages_have_each_picture_once():
+    texts = [file.read_text(encoding="utf-8") for file in DOCS.glob("*.md")]
+    named = re.findall(r"<!-- picture: (\w+) -->", "\n".join(texts))
+    assert sorted(named) == sorted(figures.names())
+
+
+@pytest.mark.parametrize("name", [*figures.names()])
+def test_a_picture_is_sound_markup_in_one_block(name):
+    drawn = figures.picture(name)
+    root = ElementTree.fromstring(drawn)
+    assert "\n\n" not in drawn
+    (image,) = root.iter("svg")
+    assert len(image.attrib["aria-label"]) > 40
+
+
+def test_the_picture_of_bounds_shows_right_answers_within_them():
+    elements = figures.bounds()
+    assert [one.input for one in elements] == [0, -10, -20]
+    assert all(abs(one.off) < one.allowed for one in elements)
+    assert elements[0].allowed < elements[1].allowed < elements[2].allowed
+
+
+def test_the_picture_of_scatter_shows_what_a_bound_cannot_see():
+    used = {name: (share, scatter) for name, share, scatter in figures.scatters()}
+    assert used["bfloat16"][0] < 1 < used["bfloat16"][1] / 60
+
+
+def test_each_level_includes_the_one_before():
+    smoke, core, deep = figures.levels().values()
+    assert 0 < smoke < core < deep
+
+
+def test_a_chart_has_every_box_and_arrow():
+    text = 'flowchart TD\n a[("first<br>more")] --> b["second"]\n b -- words --> c["third"]\n'
+    text += " a --> c\n"
+    drawn = flowchart.flowchart(text)
+    words = [one.text for one in ElementTree.fromstring(drawn).iter("text")]
+    assert words == ["first", "more", "second", "third", "words"]
+    assert drawn.count("marker-end") == 3

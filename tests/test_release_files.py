@@ -11,6 +11,8 @@ import yaml
 
 import opcheck
 from opcheck.cli.group import COMMANDS, program
+from opcheck.cli.list import SCHEMAS
+from opcheck.opset.releases import opsets_of_release
 from tests.shell import shell
 
 ROOT = Path(__file__).parent.parent
@@ -59,6 +61,15 @@ def test_scripts_use_commands_and_options_that_there_are(file: Path) -> None:
                 command = command.commands[words[1]]  # type: ignore[attr-defined]
             known = {name for option in command.params for name in option.opts}
             assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_golden_archives_are_of_releases_that_onnx_lists() -> None:
+    build = "\n".join(scripts(ROOT / ".github/workflows/release.yml"))
+    (releases,) = re.findall(r"for release in ([\d. ]+);", build)
+    newest = [opsets_of_release(release)[""] for release in releases.split()]
+    assert newest == sorted({*newest})
+    schemas = re.findall(r"for format in ([a-z ]+);", build)
+    assert schemas == [" ".join(SCHEMAS)]
 
 
 def test_the_action_gives_each_input_to_its_steps() -> None:

@@ -136,6 +136,7 @@ SCHEMAS = {
     "ledger": "opcheck.known",
     "run": "opcheck.report.store",
     "protocol": "opcheck.backends.cmd_protocol",
+    "golden": "opcheck.suite.golden_files",
 }
 
 
@@ -152,8 +153,8 @@ class SchemaOptions:
 def schema(given: SchemaOptions) -> None:
     """Print the JSON Schema of case files or another format.
 
-    FORMAT is cases (the default), ledger, run (a line of a stored run), or protocol (a line of a
-    program behind cmd:).
+    FORMAT is cases (the default), ledger, run (a line of a stored run), protocol (a line of a
+    program behind cmd:), or golden (the manifest of golden files).
 
     \b
     opcheck schema > opcheck.schema.json

@@ -15,13 +15,14 @@ import click
 
 from opcheck import interrupt
 from opcheck.cli import console, options
-from opcheck.cli.files import OutputCommand, OutputPath, read_runs
+from opcheck.cli.files import OutputCommand, OutputPath, check_files, read_runs
 from opcheck.cli.group import Commands
 from opcheck.cli.options import CaseOptions
 from opcheck.errors import Exit, UsageError, few, writing
 from opcheck.report.plain_text import one_line, plural
 
 if TYPE_CHECKING:
+    from opcheck.execution.golden import Names
     from opcheck.model import BackendInfo, Case, Header, Run
     from opcheck.suite.golden_files import LeftOut, Manifest
 
@@ -46,9 +47,12 @@ def golden() -> None:
 
 
 def _is_replaced(folder: Path, words: Sequence[str]) -> bool:
-    """Return True for a folder of nothing but what opcheck wrote, with --force."""
+    """Return True for an archive; for a folder of nothing but what opcheck wrote, with --force."""
     from opcheck.execution.golden import check_place
+    from opcheck.execution.golden_archive import is_archive
 
+    if is_archive(folder):
+        return folder.is_file()
     if "--force" not in words or not folder.is_dir() or not any(folder.iterdir()):
         return False
     check_place(folder, force=True)
@@ -60,7 +64,9 @@ class GoldenWriteOptions:
     """Options of `opcheck golden write`."""
 
     cases: CaseOptions
-    folder: Path
+    release: str | None
+    names: "Names"
+    out: Path
     force: bool
     jobs: int | None
 
@@ -68,13 +74,26 @@ class GoldenWriteOptions:
 @golden.command(name="write", cls=OutputCommand)
 @options.case_options
 @click.option(
+    "--onnx",
+    "release",
+    metavar="VERSION",
+    help="Only cases at opsets that this release of onnx has, such as 1.19.",
+)
+@click.option(
+    "--names",
+    type=click.Choice(["opcheck", "onnx"]),
+    default="opcheck",
+    show_default=True,
+    help="Name tests by the ids of cases, or as ONNX names its node tests.",
+)
+@click.option(
     "-o",
     "--output",
-    "folder",
-    metavar="DIR",
+    "out",
+    metavar="PATH",
     type=OutputPath(_is_replaced),
     required=True,
-    help="Folder to create.",
+    help="Folder to create, or archive: .tar.gz, .tgz or .zip.",
 )
 @click.option("--force", is_flag=True, help="Replace a folder that this command wrote.")
 @options.processes_option
@@ -89,24 +108,26 @@ def write(given: GoldenWriteOptions) -> None:
     opcheck golden write -o golden                       the shipped suites
     opcheck golden write -o golden --op Softmax          one operator
     opcheck golden write my.yaml -o mine                 my cases
+    opcheck golden write --onnx 1.19 -o golden.tar.gz    opsets that onnx 1.19 has, in one file
 
     Tests in `must` have to pass, and one test of each case in `open`; models in `rejected` have to
     be refused. docs/golden-files.md describes all files.
 
     Exit codes: 0 written, 1 a case was left out because it contradicts the oracle, 2 wrong usage
-    or case file, 4 the folder cannot be written, 5 there was nothing to write, 130 interrupted.
+    or case file, 4 the files cannot be written, 5 there was nothing to write, 130 interrupted.
     """
-    from opcheck.execution.golden import check_place, write as write_cases
-    from opcheck.suite import golden_files
+    from opcheck.opset.releases import cases_of_release, opsets_of_release
     from opcheck.suite.load import check_case_files
 
-    folder = given.folder
     check_case_files(given.cases.paths, "golden write")
-    check_place(folder, force=given.force)
+    _check_output(given)
+    if given.release is not None:
+        opsets_of_release(given.release)
     cases, description = options.chosen_cases(given.cases.paths, given.cases.selection)
-    with console.counted("writing", len(cases)) as each:
-        jobs = given.jobs or interrupt.processors()
-        written = write_cases(folder, cases, description, jobs, force=given.force, counted=each)
+    if given.release is not None:
+        cases = cases_of_release(cases, given.release)
+        description = f"{description}, onnx {given.release}"
+    written = _written(given, cases, description)
     _show_written(written)
     _show_left_out([part for part in written.left_out if not part.wrong])
     mistakes = [part for part in written.left_out if part.wrong]
@@ -118,13 +139,47 @@ def write(given: GoldenWriteOptions) -> None:
         console.print_and_exit(Exit.NOTHING_JUDGED, f"nothing to write ({description})")
     where = "nothing was written"
     if count:
-        digest = golden_files.digest_of(folder)
-        click.echo(f"{golden_files.MANIFEST}: SHA-256 {digest}, for opcheck run --digest\n")
-        where = f"{plural(count, 'case is', 'cases are')} in {folder}"
+        digest = hashlib.sha256(written.data()).hexdigest()
+        click.echo(f"manifest.json: SHA-256 {digest}, for opcheck run --digest\n")
+        where = f"{plural(count, 'case is', 'cases are')} in {given.out}"
     if wrong:
         bad = plural(wrong, "case is", "cases are")
         console.print_and_exit(Exit.NONCONFORMING, f"{bad} wrong; {where}")
     console.print_and_exit(Exit.CONFORMS, where)
+
+
+def _check_output(given: GoldenWriteOptions) -> None:
+    """Raise UsageError where the folder or archive cannot be written, or must not be replaced."""
+    from opcheck.execution.golden import check_place
+    from opcheck.execution.golden_archive import is_archive
+
+    if not is_archive(given.out):
+        check_place(given.out, force=given.force)
+        return
+    if given.force:
+        raise UsageError("--force is for a folder: an archive is replaced without it")
+    check_files([(f"-o {given.out}", given.out)])
+
+
+def _written(given: GoldenWriteOptions, cases: "Sequence[Case]", description: str) -> "Manifest":
+    """Write the cases to the folder or archive, with a progress bar; return the manifest."""
+    from opcheck.execution import golden, golden_archive
+
+    jobs = given.jobs or interrupt.processors()
+    with console.counted("writing", len(cases)) as each:
+        if golden_archive.is_archive(given.out):
+            return golden_archive.write(
+                given.out, cases, description, jobs, names=given.names, counted=each
+            )
+        return golden.write(
+            given.out,
+            cases,
+            description,
+            jobs,
+            force=given.force,
+            names=given.names,
+            counted=each,
+        )
 
 
 #: What a backend has to do with the tests in each folder of golden files.

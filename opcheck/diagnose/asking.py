@@ -162,6 +162,7 @@ class Inquiry:
         None if no open question does. Of equal ones, that which changes the fewest facts.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
+        answers = [answer for answer in self.answers if failing >> answer.base & 1]
         conditions = contenders(
             features,
             failing=failing | self.failing(failing),
@@ -173,7 +174,7 @@ class Inquiry:
             return -_difference(features, candidate.base, candidate.number)
 
         for term in conditions[0] if conditions else ():
-            if not any(_loses(term, answer.base, answer.case) for answer in self.answers):
+            if not any(_loses(term, answer.base, answer.case) for answer in answers):
                 losing = [it for it in open_ if _loses(term, it.base, it.number)]
                 if losing:
                     return max(losing, key=fewest_changes)

@@ -490,7 +490,9 @@ class _OperatorFailures:
         if exact is None or len(self._under(exact, left)) < len(left):
             condition = self._property_of_all(left, group)
         elif exact.rank < LIMIT and 2 * sum(map(bool, fitting)) < len(left):
-            condition = exact
+            # A limit that only leaves some passes out says less than their number.
+            simple = self._property_of_all(left, group) if exact.is_limited else None
+            condition = simple or exact
         else:
             return
         if condition:

@@ -85,11 +85,14 @@ def _pattern(node: Node, right: Array, got: Array, dtype: DType) -> str | None:
 def _pattern_of_parts(node: Node, right: Array, got: Array) -> str | None:
     """Describe wrong values that are those of an input, zero, or right ones elsewhere; else None.
 
-    At least three values must be wrong, not all wanted alike, and one right unless the order is
-    another.
+    At least three values must be wrong, not all wanted alike and given alike, and one right unless
+    the order is another.
     """
     off = (got != right) & ~((got != got) & (right != right))
-    if np.count_nonzero(off) < _ENOUGH or np.unique(right[off]).size == 1:
+    if np.count_nonzero(off) < _ENOUGH:
+        return None
+    are_varied = np.unique(right[off]).size > 1
+    if not are_varied and np.unique(got[off]).size == 1:
         return None
     if _is_in_another_order(right, got):
         return "like the right values, in another order"

@@ -23,6 +23,8 @@ from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 FEWEST = 3
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
+#: How limits on a number end.
+_LIMITS = (" or less", " or more")
 #: So many exact conditions are told apart by asking, and so many that only hold for all failures.
 _CONTENDERS = 12
 _NECESSARY = 4
@@ -393,6 +395,12 @@ class Condition(NamedTuple):
     counts: tuple[int, int, int, int]
     everywhere: int
     rank: int
+
+    @property
+    def is_limited(self) -> bool:
+        """True if one of several facts is a limit on a number."""
+        terms = self.text.split(" and ")
+        return len(terms) > 1 and any(term.endswith(_LIMITS) for term in terms)
 
 
 def rule(

@@ -57,6 +57,8 @@ class EarlierCases:
         self._pool = pool
         self._cases = cases
         self._check = check
+        #: Cases after which other ones have failed.
+        self._found: list[Case] = []
 
     def diagnoses(self, failures: Sequence[FailedCase]) -> dict[str, Diagnosis]:
         """Return the diagnoses of those failures of one cause that an earlier case causes, by id.
@@ -103,9 +105,15 @@ class EarlierCases:
 
     def _culprit(self, failed: FailedCase) -> Case | None:
         """Return one earlier case after which a case fails as in the run, None if none is found."""
+        earlier = self._cases[: failed.place]
+        for case in self._found:
+            if case in earlier and self._fails_after([case], failed):
+                return case
         for window in self._windows(failed.place):
             if self._fails_after(window, failed):
-                return self._halved(window, failed)
+                culprit = self._halved(window, failed)
+                self._found += [culprit] if culprit else []
+                return culprit
         return None
 
     def _windows(self, place: int) -> Iterator[Sequence[Case]]:

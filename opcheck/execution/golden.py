@@ -7,7 +7,7 @@ ONNX's loader would load the tests of its own package.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +31,7 @@ from opcheck.engine.rounding import correctly_rounded
 from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected, saving, workers
 from opcheck.graph import model_of
-from opcheck.graph.folders import DATA_SET, MODEL, folder_name, tensor_bytes
+from opcheck.graph.folders import DATA_SET, MODEL, folder_name, node_test_name, tensor_bytes
 from opcheck.graph.test_data import DATA
 from opcheck.grouping import not_none
 from opcheck.model import EXACT, Array, Case, Question, Task, Tensors, Tolerance
@@ -492,7 +492,13 @@ def _of_readings(
         yield _as_alternative(test, case, ", ".join(reading.chosen.values()))
 
 
-def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
+#: How tests are named: by percent-encoded ids of cases, or as ONNX names its node tests.
+Names: TypeAlias = Literal["opcheck", "onnx"]
+#: The name of a test's folder behind `test_`, by the case's id, `~` and the name of an answer.
+_NAMED: dict[Names, Callable[[str], str]] = {"opcheck": folder_name, "onnx": node_test_name}
+
+
+def files_of(test: Test, names: Names = "opcheck") -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
     Raises NotExpressible if ONNX cannot state the model, ValueError if no file can hold a tensor.
@@ -513,7 +519,7 @@ def files_of(test: Test) -> tuple[gm.TestFields, dict[str, bytes]]:
         floor=floor,
     )
     fields = gm.TestFields(
-        folder=f"{test.kind}/test_{folder_name(test.name)}",
+        folder=f"{test.kind}/test_{_NAMED[names](test.name)}",
         alternative=test.alternative,
         legal_twin=test.legal_twin,
         method=test.method,
@@ -562,6 +568,7 @@ def write(
     processes: int = 1,
     *,
     force: bool = False,
+    names: Names = "opcheck",
     counted: workers.Counted[tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]] = iter,
 ) -> gm.Manifest:
     """Write `cases` to `folder`, whole or not at all; return the manifest.
@@ -574,10 +581,11 @@ def write(
         selection: How they were selected, in words.
         processes: The number of processes that compute them.
         force: Replace earlier golden files there.
+        names: How the tests are named.
         counted: Passes the results on and shows the progress.
 
     Raises:
-        UsageError: `folder` holds anything that must not be replaced.
+        UsageError: `folder` holds anything that must not be replaced, or two tests have one name.
         Unwritable: A file cannot be written.
         UnsoundArithmetic: This machine's arithmetic cannot be relied on.
         ProcessDied: One of the processes was killed.
@@ -585,10 +593,13 @@ def write(
     check_place(folder, force=force)
     with saving.staged(folder) as (stage, put):
         # Closed before the stage is removed: other processes may be writing there.
-        with closing(workers.in_parallel(partial(_write, stage), cases, processes)) as results:
+        with closing(
+            workers.in_parallel(partial(_write, stage, names), cases, processes)
+        ) as results:
             written = {case.id: (case, left_out) for case, left_out in counted(results)}
         in_order = [written[case.id] for case in cases]
         written_cases = tuple(case for case, _ in in_order if case.tests)
+        _check_names(written_cases)
         used = {test.method for case in written_cases for test in case.tests}
         manifest = gm.Manifest(
             type="opcheck golden files",
@@ -606,6 +617,17 @@ def write(
             (stage / gm.SUMS).write_bytes(gm.sums(manifest, sha256(data).hexdigest()))
             put()
     return manifest
+
+
+def _check_names(cases: Iterable[gm.ManifestCase]) -> None:
+    """Raise UsageError if the tests of two cases have one name, as ONNX's form may have it."""
+    owners: dict[str, str] = {}
+    for case in cases:
+        for test in case.tests:
+            owner = owners.setdefault(test.folder.casefold(), case.id)
+            if owner != case.id:
+                message = f"two cases have the name {test.folder}: {owner} and {case.id}"
+                raise UsageError(message, "select one of them, or leave out --names onnx")
 
 
 def check_place(folder: Path, *, force: bool) -> None:
@@ -628,7 +650,7 @@ def check_place(folder: Path, *, force: bool) -> None:
     saving.check_foreign(folder, known.__contains__)
 
 
-def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]:
+def _write(stage: Path, names: Names, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]:
     """Write the tests of a case below `stage`; return the case, and the parts left out.
 
     A test that no file can hold is left out. Raises OSError if a file cannot be written, and
@@ -639,7 +661,7 @@ def _write(stage: Path, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, 
     left_out = list(case_tests.left_out)
     for test in case_tests.tests:
         try:
-            fields, files = files_of(test)
+            fields, files = files_of(test, names)
         except (NotExpressible, ValueError) as error:
             part = gm.LEGAL_TWIN if test.legal_twin else "the case"
             is_wrong = isinstance(error, ValueError)

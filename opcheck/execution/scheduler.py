@@ -10,7 +10,7 @@ import os
 import pickle
 import sys
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
@@ -425,13 +425,18 @@ class Scheduler(CaseJudge):
                 cause = (record.op.domain, record.op.name, record.failure, first)
                 by_cause[cause].append(FailedCase(place, result.case, record))
         earlier = EarlierCases(backend, self.cases, self.allowance.check)
-        found: dict[str, tuple[Diagnosis, ...]] = {}
+        found: dict[str, tuple[Diagnosis]] = {}
         with self.allowance.searching(), suppress(NoTimeLeft):
             for failures in sorted(by_cause.values(), key=len, reverse=True)[:_MOST_ASKED_ALONE]:
                 interrupt.safe_place()
                 for case, diagnosis in earlier.diagnoses(failures).items():
                     found[case] = (diagnosis,)
-        return found
+        # Several causes may turn out to be one.
+        numbers = Counter(diagnosis.text for (diagnosis,) in found.values())
+        for case, (diagnosis,) in found.items():
+            count = numbers[diagnosis.text]
+            found[case] = (replace(diagnosis, counts=(count, count, 0, 0)),)
+        return {**found}
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
         return self.results(self.answers(self._take))

@@ -34,6 +34,9 @@ MODEL = "model.onnx"
 DATA_SET = "test_data_set_0"
 #: No name of a folder is longer. Windows allows 260 characters for a whole path.
 MAX_NAME = 150
+#: What two ids may differ in that their names as node tests lack: underscores at the ends of words,
+#: capital letters of a value, and other characters than separators and a minus before a number.
+_LOST_IN_NAMES = re.compile(r"__|\b_|_\b|=[^,#~]*[A-Z]|-(?![\d.])|[^\w/@=,.#~ -]|[^\x20-\x7e]")
 _SUFFIXES = (".pb", ".npy")
 _INPUT = re.compile(r"input_\d+\.pb")
 FailureKind: TypeAlias = Literal["unsupported", "error", "not_run"]
@@ -83,6 +86,30 @@ def folder_name(case: str) -> str:
         return name
     end = f"%-{hashlib.sha256(case.encode()).hexdigest()[:20]}"
     return name[: MAX_NAME - len(end)] + end
+
+
+def node_test_name(case: str) -> str:
+    """Return the id of a case as ONNX names a node test: `softmax_ties_opset13_float32`.
+
+    It has lower-case letters, digits and underscores alone, and no prefix `test_`. Only the values
+    of `opset` and `dtype` are kept, and of `attrs.NAME` and `inputs.NAME` the last name; a minus
+    before a number is a word. An id that loses more than that, such as capital letters of a value,
+    ends in the first 8 hexadecimal digits of its SHA-256; so does a name that is cut at 150
+    characters. Other ids may still have the same name.
+    """
+    text = re.sub(r"\bopset=", "opset", case)
+    text = re.sub(r"\bdtype=|\battrs\.|\binputs\.", "", text)
+    name = words_of_name(text)
+    is_whole = len(name) <= MAX_NAME and not _LOST_IN_NAMES.search(case)
+    if is_whole:
+        return name
+    end = f"_{hashlib.sha256(case.encode()).hexdigest()[:8]}"
+    return name[: MAX_NAME - len(end)] + end
+
+
+def words_of_name(text: str) -> str:
+    """Return the words and numbers of a text, in lower case and joined by underscores."""
+    return "_".join(re.findall(r"[a-z0-9]+", re.sub(r"-(?=[\d.])", "minus_", text.lower())))
 
 
 def task_folder_name(task: Task) -> str:

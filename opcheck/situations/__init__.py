@@ -13,7 +13,14 @@ from opcheck import opset
 from opcheck.dtypes import BY_TEXT
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations import broadcasting, equations, indexing, integers, windows
+from opcheck.situations import (
+    broadcasting,
+    equations,
+    indexing,
+    integers,
+    quantization,
+    windows,
+)
 from opcheck.situations.family import Argument, Family
 
 FAMILIES = (
@@ -22,6 +29,7 @@ FAMILIES = (
     equations.FAMILY,
     indexing.FAMILY,
     windows.FAMILY,
+    quantization.FAMILY,
 )
 #: The types that situations of one type are asked of: the first that an operator has.
 _LEADING = ("float32", "int64", "uint32", "bool", "string")

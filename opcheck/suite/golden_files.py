@@ -13,14 +13,14 @@ from dataclasses import replace
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import pydantic
 import pydantic.dataclasses
 
 from opcheck.dtypes import content
 from opcheck.errors import UsageError
-from opcheck.graph.folders import DATA_SET, MODEL, read_whole
+from opcheck.graph.folders import DATA_SET, MODEL, read_whole, words_of_name
 from opcheck.graph.test_data import DATA, FileMessages
 from opcheck.model import Alternative, AnyOf, Case, Given, OneAnswer, Rejected, Tolerance, Values
 from opcheck.opset import weights
@@ -169,6 +169,12 @@ class Manifest(ManifestFields):
         plain = self.model_dump(mode="json")
         text = json.dumps(plain, ensure_ascii=False, indent=1, sort_keys=True)
         return f"{text}\n".encode(errors="replace")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the manifest."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**draft, **Manifest.model_json_schema(), "title": "manifest of opcheck's golden files"}
 
 
 class NotReadable(ValueError):
@@ -414,7 +420,7 @@ class _AnswersOfUndecided:
         If opcheck cannot judge them, the case has the reason in `beyond`.
         """
         cases = [self.by_folder[one.folder][0] for one in self.present]
-        name = cases[0].name.removesuffix(f"~{self.first.alternative}")
+        name = _without_alternative(cases[0].name, self.first.alternative)
         undecided = replace(cases[0], id=name, name=name, rule="open")
         beyond = self._why_not_judged(cases)
         if beyond:
@@ -471,6 +477,14 @@ class _AnswersOfUndecided:
             if (one.case, one.what) == (self.stored.id, LEGAL_TWIN)
         ]
         return f"no legal twin of its refusal: {left_out[0]}" if left_out else ""
+
+
+def _without_alternative(name: str, alternative: str) -> str:
+    """Return the name of a test without that of its answer at the end, in either form of names."""
+    for end in (f"~{alternative}", f"_{words_of_name(alternative)}"):
+        if name.endswith(end):
+            return name.removesuffix(end)
+    return name
 
 
 def _asked(case: Case) -> tuple[object, ...]:

@@ -44,6 +44,8 @@ _LISTS: tuple[_ListName, ...] = ("cases", "bench")
 #: Files of more bytes in total take seconds to read, so that several processes share them.
 _LONG = 1 << 17
 _MAX_READERS = 8
+#: Ends of the names of archives, which are not read.
+_ARCHIVES = (".gz", ".tar", ".tgz", ".zip")
 
 
 def shipped_suites() -> Path:
@@ -272,7 +274,7 @@ def _files(paths: Sequence[Path], problems: Problems) -> Iterator[CaseFile]:
 def _case_files_at(path: Path, problems: Problems) -> list[Path]:
     """Return the case files in a folder, or the file itself, which need not exist.
 
-    Added to `problems` are a folder without any, a Python file, and a misnamed file.
+    Added to `problems` are a folder without any, a Python file, an archive, and a misnamed file.
     """
     if os.path.isdir(path):  # noqa: PTH112  # Path's raises; reading reports it better
         known = len(problems)
@@ -285,6 +287,10 @@ def _case_files_at(path: Path, problems: Problems) -> list[Path]:
     if path.suffix == ".py":
         hint = f"a backend in it is -b py:{path.stem}"
         problems.add(str(path), _WHOLE_FILE, "this is a Python file, not a case file", hint)
+        return []
+    if path.suffix.lower() in _ARCHIVES:
+        hint = "unpack golden files first, and name their folder; opcheck verify reads a package"
+        problems.add(str(path), _WHOLE_FILE, "this is an archive, not a case file", hint)
         return []
     if not is_case_file(path):
         message = f"a file *{reading.kind_of(path)} is not a case file"

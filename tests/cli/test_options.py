@@ -12,9 +12,10 @@ import pytest
 from opcheck import model
 from opcheck.cli import group, options
 from opcheck.cli.files import ReportFile, ReportTarget
+from opcheck.execution import golden
 
 #: Names that the modules of commands import for type checkers only.
-TYPES = {"Level": model.Level}
+TYPES = {"Level": model.Level, "Names": golden.Names}
 
 
 def all_commands() -> Iterator[tuple[str, click.Command]]:

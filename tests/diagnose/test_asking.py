@@ -141,6 +141,32 @@ def texts(case: Case, *others: Case) -> list[str]:
     return [flip.text for flip in flips(case, [case, *others])]
 
 
+def negative(node: Node) -> Any:
+    """Wrong for a negative axis, which is seen only where it is not the first one."""
+    axis = node.attrs["axis"]
+    is_wrong = axis < 0 and axis + node.inputs[0].ndim > 0
+    return [out + 1 if is_wrong else out for out in right(node)]
+
+
+def hardmax(number: int, axis: int) -> Case:
+    """A Hardmax of three axes along one of them."""
+    spec = TensorSpec("input", FLOAT32, (2, 3, 4 + number), Fill("uniform", (-1, 1)))
+    fields = {"attrs": {"axis": axis}, "inputs": (spec,), "expect": model.Computed()}
+    return replace(CASE, id=f"{axis}#{number}", name="made", row=None, clause="", **fields)
+
+
+def test_one_property_with_a_few_exceptions_is_preferred_to_a_limit_without(
+    wording: Wording,
+) -> None:
+    negatives = [hardmax(n, axis) for n in range(3) for axis in (-1, -2)]
+    cases = [*negatives, hardmax(0, -3), *(hardmax(n, axis) for n in range(4) for axis in range(3))]
+    wrong, _ = run(cases, negative)
+    assert len(wrong) == 6
+    (cause,) = {record.diagnoses[0] for record in wrong}
+    assert cause.text == wording
+    assert cause.counts == (6, 7, 0, 12)
+
+
 def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
     case = pool(0, strides=(1,), pads=(0, 1))
     assert texts(case, pool(1, ceil_mode=1)) == wording

@@ -141,3 +141,10 @@ INTEGERS = Node(
 def test_what_is_right_in_a_part_is_known(got: Any, words: str | None) -> None:
     pattern = resemblance(wrong(INTEGERS, [np.int32(got)]))
     assert pattern == (words and f"like the right values in a part, {words}")
+
+
+def test_an_input_that_a_part_of_the_tensor_keeps_is_known() -> None:
+    relu = Node(OpVersion("", "Relu", 14), (np.float32([-1, 2, -3, -4, -5]),), {})
+    got = np.float32([0, 2, -3, -4, -5])
+    words = "like the right values in a part, and like input X elsewhere"
+    assert resemblance(wrong(relu, [got])) == words

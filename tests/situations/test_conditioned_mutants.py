@@ -23,6 +23,7 @@ FEWER = {
     "LpPool": (0.90, "its windows have no infinities, NaN and zeros beside other numbers"),
     "MaxPool": (0.97, "the text leaves open which of NaN and a number is the maximum"),
     "Pow": (0.97, "an overflow that saturates shows only where no infinity is among the numbers"),
+    "Sub": (0.979, "where A has few elements, none of them is 0"),
 }
 #: Operators whose mutants are tried in seconds, one for each family or more.
 QUICK = ("Gather", "GatherND", "Neg", "StringConcat", "Where")

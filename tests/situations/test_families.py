@@ -8,7 +8,14 @@ import pytest
 from opcheck import opset
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations import broadcasting, equations, indexing, integers, windows
+from opcheck.situations import (
+    broadcasting,
+    equations,
+    indexing,
+    integers,
+    quantization,
+    windows,
+)
 from opcheck.suite import load
 
 Write = Callable[[str], Case]
@@ -229,3 +236,33 @@ def test_of_tuples_the_first_index_counts(
         f" {{data: {{shape: [2, 3], arange: [1, 1]}}, indices: {{value: {indices}, dtype: int64}}}}"
     )
     assert [*indexing.found_in(case)] == found
+
+
+@pytest.mark.parametrize(
+    ("attrs", "scale", "found"),
+    [
+        ("", [], ["one scale of rank 2"]),
+        ("axis: 0", [6], ["a scale for each index of axis 0 of 2"]),
+        (
+            "axis: -1",
+            [8],
+            [
+                "a scale for each index of axis 1 of 2",
+                "a scale for each index of axis 1 of 2, from the back",
+            ],
+        ),
+        ("axis: 0, block_size: 2", [3, 8], ["blocks along axis 0 of 2"]),
+        ("axis: 0, block_size: 4", [2, 8], ["a last block that is shorter along axis 0 of 2"]),
+        ("axis: 1, block_size: 8", [6, 1], ["one block along axis 1 of 2"]),
+    ],
+)
+def test_scales_are_told_apart_by_axis_and_block(
+    attrs: str, scale: list[int], found: list[str], case_of: Write
+) -> None:
+    case = case_of(
+        f"op: QuantizeLinear, opset: 28, attrs: {{{attrs}}}, inputs:"
+        " {x: {shape: [6, 8], dtype: float32, arange: [0, 1]},"
+        f" y_scale: {{shape: {scale}, dtype: float32, constant: 1}},"
+        f" y_zero_point: {{shape: {scale}, dtype: int8, constant: 1}}}}"
+    )
+    assert [*quantization.found_in(case)] == found

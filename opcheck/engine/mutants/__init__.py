@@ -17,6 +17,7 @@ from opcheck.engine.mutants import (
     poorer,
     rows,
     schema,
+    steps,
     stretching,
     tensors,
     values,
@@ -153,6 +154,7 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     for mutant in chain(
         calls.mutants(declared, operator),
         stretching.mutants(operator),
+        steps.mutants(operator),
         poorer.mutants(declared, operator),
         versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
     ):

@@ -96,6 +96,12 @@ MADE = [
         id="a sum beyond the range of float16",
     ),
     pytest.param(
+        "first_product_left_out",
+        node("Celu", 12, np.float32([-np.inf, 1]), alpha=2.0),
+        [[-1, 1]],
+        id="the factor before the exponential",
+    ),
+    pytest.param(
         "input_in_int8",
         node("Relu", 14, np.float32([127, 0.6, -0.6])),
         [[127, 1, 0]],

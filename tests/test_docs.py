@@ -21,12 +21,13 @@ from opcheck.backends.adapters import cmd
 from opcheck.backends.adapters.cmd import NOT_RUN, PLACEHOLDERS, PROTOCOL, from_json, read_reply
 from opcheck.backends.address import profiles
 from opcheck.backends.connect import connect
-from opcheck.backends.profile_fields import ProfileFields
+from opcheck.backends.profile_fields import ProfileFields, RunFields
 from opcheck.cli import group
 from opcheck.dtypes import DTYPES
 from opcheck.execution.saving import write_questions
 from opcheck.graph.folders import KINDS, MAX_NAME, folder_name
 from opcheck.model import Verdict
+from opcheck.reading.validation import Fields
 from opcheck.suite import load
 from tests.asking import task_of
 from tests.backends.runners.programs import command
@@ -337,10 +338,26 @@ def test_profiles_are_read_as_they_are_shown(folder: Path) -> None:
     assert status == 0
 
 
-def test_every_key_of_a_profile_is_in_the_table() -> None:
-    section = PAGE[PAGE.index("## Profiles") :]
-    keys = re.findall(r"^\| `(\w+)` \|", section, re.M)
-    assert set(keys) == set(ProfileFields.model_fields)
+def keys_of_table(title: str) -> set[str]:
+    """The words in code in the first column of the table of a section."""
+    section = PAGE[PAGE.index(f"## {title}\n") :].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`[^|]+`) \|", section, re.M)
+    return {key for cell in cells for key in re.findall(r"`(\w+)`", cell)}
+
+
+@pytest.mark.parametrize(
+    ("title", "fields"), [("Profiles", ProfileFields), ("Defaults of a run", RunFields)]
+)
+def test_every_key_of_the_settings_is_in_a_table(title: str, fields: type[Fields]) -> None:
+    assert keys_of_table(title) == set(fields.model_fields)
+
+
+def test_defaults_of_a_run_are_printed_as_the_page_shows(folder: Path) -> None:
+    (folder / "opcheck.toml").write_text(block("[run]\n") + block("[backends.npu]"))
+    # The ledger, which is not there, is the last of the defaults, and named in its own folder.
+    _, printed = shell(folder, "CI= opcheck run my.yaml --known none.yaml")
+    defaults = block("opcheck: opcheck.toml: [run]").partition(", known")[0]
+    assert defaults in printed
 
 
 HELP = {"help_option_names": ["-h", "--help"]}

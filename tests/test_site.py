@@ -160,8 +160,8 @@ First `line`.
     code(1)
 
 Args:
-    name: What it is,
-        in two lines.
+    name: One,
+        two.
     other: More."""
     assert [line for line in api_pages.docstring(text) if line] == [
         "First `line`.",
@@ -170,7 +170,7 @@ Args:
         "```",
         "| argument | meaning |",
         "| --- | --- |",
-        "| `name` | What it is, in two lines. |",
+        "| `name` | One, two. |",
         "| `other` | More. |",
     ]
 

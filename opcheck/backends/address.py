@@ -221,8 +221,7 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
     """
     problems = Problems()
     profiles: Mapping[str, Profile] = {}
-    named = trust.config()
-    settings = _named_table(named, problems) if named else nearest_settings(folder, problems)
+    settings = settings_for(folder, problems)
     if settings:
         # Imported here, because it takes as long as the start of a whole command.
         from opcheck.backends.profile_fields import profiles_of
@@ -230,6 +229,16 @@ def profiles(folder: Path) -> Mapping[str, Profile]:
         profiles = profiles_of(*settings, problems)
     problems.raise_if_any()
     return profiles
+
+
+def settings_for(folder: Path, problems: Problems) -> tuple[FileNode, SettingsFile] | None:
+    """Return the table of settings for `folder`, and its file; None if there is none.
+
+    It is in the file that --config names, or else in the nearest one upwards. What is wrong with it
+    is added to `problems`; raises CaseFileError for a named file without settings.
+    """
+    named = trust.config()
+    return _named_table(named, problems) if named else nearest_settings(folder, problems)
 
 
 def memory(text: str) -> int:

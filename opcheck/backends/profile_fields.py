@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
@@ -58,6 +58,12 @@ def _bytes(value: Any) -> int:
         raise ValueError(error.message) from None
 
 
+def _size(value: Any) -> str:
+    """Check a size of memory, and return it as an option has it."""
+    _bytes(value)
+    return str(value)
+
+
 class ProfileFields(validation.Fields):
     """One table."""
 
@@ -74,16 +80,65 @@ class ProfileFields(validation.Fields):
     resources: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field({})
 
 
+class RunFields(validation.Fields):
+    """Defaults of options of `opcheck run`, by the options' long names; None where none is stated.
+
+    Files of `known` are relative to the folder of the settings file.
+    """
+
+    backend: Annotated[list[str], Field(min_length=1)] | None = None
+    jobs: Annotated[int, Field(ge=1)] | None = None
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    memory_limit: Annotated[Any, AfterValidator(_size)] = None
+    level: Literal["smoke", "core", "deep"] | None = None
+    strict: bool | None = None
+    require_supported: bool | None = None
+    require_reproducible: bool | None = None
+    known: Annotated[list[str], Field(min_length=1)] | None = None
+    explain: Literal["short", "full"] | None = None
+
+
 class ProfileFileFields(validation.Fields):
     """All settings of opcheck in a profile file."""
 
     backends: dict[str, ProfileFields] = Field({})
+    run: RunFields = Field(default_factory=RunFields)
+
+
+#: The keys of each table that a settings file may have.
+_KEYS = {
+    "backends": validation.aliases(ProfileFields),
+    "run": validation.aliases(RunFields),
+}
+
+
+def run_defaults_of(table: FileNode, file: SettingsFile, problems: Problems) -> RunFields:
+    """Return the table `run` of a file, empty without one; add the file's mistakes to `problems`.
+
+    An address in `backend` that names code is a mistake: a profile states code, and whether it is
+    trusted is decided there.
+    """
+    document, _ = validation.check(ProfileFileFields, table, file.shown, problems, _KEYS)
+    if document is None:
+        return RunFields()
+    for index, text in enumerate(document.run.backend or ()):
+        if text in document.backends:
+            continue
+        mark = table.at(("run", "backend", index))
+        try:
+            is_code = names_code(parse(text, document.backends))
+        except UsageError as error:
+            problems.add(file.shown, mark, f"run.backend: {error.message}", error.hint)
+            continue
+        if is_code:
+            message = f"run.backend: {quoted(text)} names code"
+            problems.add(file.shown, mark, message, "make it a profile, and name that here")
+    return document.run
 
 
 def profiles_of(table: FileNode, file: SettingsFile, problems: Problems) -> Mapping[str, Profile]:
     """Return the profiles of a file by name, and add their mistakes to `problems`."""
-    keys = {"backends": validation.aliases(ProfileFields)}
-    document, _ = validation.check(ProfileFileFields, table, file.shown, problems, keys)
+    document, _ = validation.check(ProfileFileFields, table, file.shown, problems, _KEYS)
     profiles: dict[str, Profile] = {}
     for name, fields in (document.backends if document else {}).items():
         at = ("backends", name)

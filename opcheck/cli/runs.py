@@ -15,6 +15,7 @@ import click
 from opcheck import interrupt
 from opcheck.cli import console, kept, options
 from opcheck.cli.console import STANDARD
+from opcheck.cli.defaults import CommandWithDefaults, note_defaults
 from opcheck.cli.files import (
     OutputCommand,
     OutputPath,
@@ -229,7 +230,7 @@ _output_options = options.compose(
 )
 
 
-@click.command(name="run", cls=OutputCommand)
+@click.command(name="run", cls=CommandWithDefaults)
 @options.case_options
 @options.model_options
 @_filter_options
@@ -295,6 +296,7 @@ def run(given: RunOptions) -> NoReturn:
     ledgers = Ledgers(known=given.known, updated=given.update_known, prune=given.prune_known)
     # All errors of files come before anything starts.
     _check_run_options(given)
+    note_defaults()
     case_filter.read_last_run()
     if given.digest is not None:
         check_pinned(given.cases.paths, given.digest)

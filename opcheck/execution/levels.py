@@ -8,7 +8,7 @@ from opcheck.diagnose.suspects import cell_of
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case, MutantId, OpVersion
+from opcheck.model import Case, Cell, MutantId, OpVersion
 from opcheck.suite.levels import CORE, Demand, Shown
 
 
@@ -98,11 +98,17 @@ def _types(cases: Sequence[Case]) -> Iterator[Shown]:
 def _names(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each name that core has, with its cases in the newest version that has it there.
 
-    A name states a behavior, for which there may be no mutant.
+    Of these, only those of float32 if core has one. A name states a behavior, for which there may
+    be no mutant.
     """
     by_name = group_by(cases, lambda case: (case.op.domain, case.op.name, case.name))
     for (_, _, name), of_name in by_name.items():
-        versions = [case.op for case in of_name if case.level in CORE]
-        if versions:
-            newest = max(versions)
-            yield Demand("name", newest, name), [case.id for case in of_name if case.op == newest]
+        in_core = [case for case in of_name if case.level in CORE]
+        if in_core:
+            newest = max(case.op for case in in_core)
+            cells = {cell_of(case) for case in in_core}
+            standard = Cell(newest, "float32")
+            of_newest = [case for case in of_name if case.op == newest]
+            shown = [case for case in of_newest if cell_of(case) == standard]
+            ids = [case.id for case in (shown if standard in cells else of_newest)]
+            yield Demand("name", newest, name), ids

@@ -89,6 +89,8 @@ def test_each_name_that_core_has_needs_a_case_in_the_newest_version(tmp_path: Pa
         - {name: a, opset: 13, level: deep, attrs: {axis: -1}}
         - {name: b, opset: 11}
         - {name: c, opset: 13, level: deep}
+        - {name: d, opset: 13, matrix: {dtype: [float16, float32]}}
+        - {name: e, opset: 13, core: [float16], matrix: {dtype: [float16, float32]}}
     """
     names = {
         (demand.what, demand.op.since): ids
@@ -98,6 +100,8 @@ def test_each_name_that_core_has_needs_a_case_in_the_newest_version(tmp_path: Pa
     assert names == {
         ("a", 13): ["Hardmax/a@opset=13", "Hardmax/a"],
         ("b", 11): ["Hardmax/b"],
+        ("d", 13): ["Hardmax/d@dtype=float32"],
+        ("e", 13): ["Hardmax/e@dtype=float16", "Hardmax/e@dtype=float32"],
     }
 
 

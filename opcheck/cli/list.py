@@ -1,6 +1,7 @@
 """The commands that show what there is: `list`, `schema`, `mutate`, `backends` and `support`."""
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from opcheck.cli.console import exit_with, note, print_records, stdout_console
 from opcheck.cli.levels import show_levels
 from opcheck.cli.options import CaseOptions, chosen_cases, format_option
 from opcheck.errors import Exit, OpcheckError, UsageError, did_you_mean, plural
+from opcheck.report.plain_text import one_line
 
 if TYPE_CHECKING:
     from opcheck.backends.offers import Offer
@@ -424,7 +426,7 @@ def support(given: SupportOptions) -> None:
     cells, required = _cells_to_test(given)
     matrices = _matrices(given, offered, cells)
     _show_matrices(given.format, matrices)
-    exit_with(_judge_required(required, matrices, lenient=given.lenient))
+    exit_with(_judge_required(given, required, matrices))
 
 
 def _offered(addresses: Sequence[str]) -> "list[Offer]":
@@ -546,24 +548,43 @@ def _exit_code_of(backends: "Sequence[Offer]") -> Exit:
 
 
 def _judge_required(
-    required: "Sequence[Floor]", matrices: "Sequence[Matrix]", *, lenient: bool
+    given: SupportOptions, required: "Sequence[Floor]", matrices: "Sequence[Matrix]"
 ) -> Exit:
-    """Print the required cells that are not right; return the exit code."""
+    """Print the required cells that are not right, each with a case; return the exit code."""
     from opcheck.model import Verdict
     from opcheck.report import support as report
 
-    messages = [
-        message
-        for matrix in matrices
-        for floor in required
-        if (message := report.missed(floor, matrix, lenient=lenient))
-    ]
-    for message in messages:
-        note(message)
+    lenient = given.lenient
+    is_missed = False
+    for matrix in matrices:
+        for floor in required:
+            message = report.missed(floor, matrix, lenient=lenient)
+            if not message:
+                continue
+            is_missed = True
+            note(message)
+            first = report.first_missed(floor, matrix, lenient=lenient)
+            if first:
+                note(f"first: {one_line(f'{first.case}: {first.reason}')}")
+                note(f"repeat: {_repeat(given, matrix, first)}")
     if required:
         note(report.required_of(required, matrices, lenient=lenient))
     needed = {cell for floor in required for cell in floor.cells}
     verdicts = {cell.verdict for matrix in matrices for cell in matrix.cells if cell.cell in needed}
     if Verdict.NOT_RUN in verdicts:
         return Exit.UNUSABLE
-    return Exit.NONCONFORMING if messages else Exit.CONFORMS
+    return Exit.NONCONFORMING if is_missed else Exit.CONFORMS
+
+
+def _repeat(given: SupportOptions, matrix: "Matrix", support: "Support") -> str:
+    """Return the command that runs the case that a cell names, red if the cell is not right."""
+    from opcheck.model import Verdict
+
+    words = ["opcheck", "run", *map(str, given.paths), "--case", support.case]
+    words += ["-b", matrix.address]
+    if given.config is not None:
+        words += ["--config", str(given.config)]
+    words.append("--no-known")
+    words += ["--strict"] * (support.verdict is Verdict.WARN)
+    words += ["--require-supported"] * (support.verdict is Verdict.UNSUPPORTED)
+    return one_line(shlex.join(words))

@@ -166,6 +166,14 @@ def _operators(ctx: Context, param: Parameter, values: Sequence[str]) -> tuple[s
     return tuple(names)
 
 
+def _one_expression(ctx: Context, param: Parameter, values: Sequence[str]) -> str:
+    """Return the expression, "" without one; several could mean both or either."""
+    if len(values) > 1:
+        both = " and ".join(f"({value})" for value in values)
+        raise click.BadParameter(f"write one expression, such as {both!r}", ctx, param)
+    return values[0] if values else ""
+
+
 op_option = click.option(
     "--op",
     "ops",
@@ -189,7 +197,8 @@ case_options = compose(
         "-k",
         "keywords",
         metavar="EXPR",
-        default="",
+        multiple=True,
+        callback=_one_expression,
         help="Select by an expression, as in pytest: 'ties and not nan'.",
     ),
     op_option,

@@ -304,7 +304,7 @@ def _support(
     if not judged:
         return Support(cell, declared, None)
     results = [result for _, result in judged]
-    case, worst = min(judged, key=lambda pair: _WORST.index(pair[1].verdict.name))
+    case, worst = min(judged, key=_place_of_result)
     fine = (Verdict.PASS, Verdict.WARN)
     return Support(
         cell,
@@ -318,6 +318,15 @@ def _support(
         failed=sum(result.verdict not in fine for result in results),
         warned=sum(map(_is_undeclared_warning, judged)),
     )
+
+
+def _place_of_result(judged: tuple[Case, LiveResult | Record]) -> tuple[int, bool]:
+    """Return the place of a result among those of a cell, the worst first.
+
+    Of warnings, those that count as not right come first.
+    """
+    _, result = judged
+    return _WORST.index(result.verdict.name), not _is_undeclared_warning(judged)
 
 
 def _is_undeclared_warning(judged: tuple[Case, LiveResult | Record]) -> bool:

@@ -139,7 +139,7 @@ def record(backend: str, support: Support) -> dict[str, Any]:
 def missed(floor: Floor, matrix: Matrix, *, lenient: bool) -> str:
     """Describe which cells of a floor are not right, or were not tested, or ""."""
     required = [cell for cell in matrix.cells if cell.cell in floor.cells]
-    not_right = [cell for cell in required if cell.verdict is None or cell.missed(lenient=lenient)]
+    not_right = _not_right(required, lenient=lenient)
     if not not_right:
         return ""
     of = _by_operator(required)
@@ -151,6 +151,17 @@ def missed(floor: Floor, matrix: Matrix, *, lenient: bool) -> str:
         parts.append(f"{op}: {text} ({wrong:,} of {cases})")
     text = f"{matrix.address}: {floor.text} is required, but {'; '.join(parts)}"
     return plain_text.clean(text)
+
+
+def _not_right(cells: Iterable[Support], *, lenient: bool) -> list[Support]:
+    """Return the cells that are not right, or were not tested."""
+    return [cell for cell in cells if cell.verdict is None or cell.missed(lenient=lenient)]
+
+
+def first_missed(floor: Floor, matrix: Matrix, *, lenient: bool) -> Support | None:
+    """Return the first cell of a floor that names a case that is not right; None without one."""
+    required = (cell for cell in matrix.cells if cell.cell in floor.cells)
+    return next((cell for cell in _not_right(required, lenient=lenient) if cell.case), None)
 
 
 def required_of(floors: Iterable[Floor], matrices: Sequence[Matrix], *, lenient: bool) -> str:

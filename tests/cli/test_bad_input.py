@@ -88,6 +88,7 @@ def test_one_bad_file_among_good_ones_stops_the_run(run, tmp_path):
         (["-b", "py:gone:Backend"], 2),
         (["--level", "hard"], 2),
         (["--fromat", "json"], 2),
+        (["-k", "good", "-k", "nan or inf"], 2),
     ],
 )
 def test_a_wrong_command_line_is_told(run, tmp_path, words, code, wording):

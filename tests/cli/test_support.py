@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 
@@ -51,14 +52,19 @@ def test_of_several_backends_a_table_says_first_how_much_of_each_operator_is_rig
         "*:float64",
     ],
 )
-def test_what_is_required_and_not_right_in_a_core_case_is_named_and_fails(support, floor, wording):
+def test_what_is_required_and_not_right_in_a_core_case_is_named_and_fails(
+    run, support, floor, wording
+):
     # Operators that floors do not name are asked of none, unless one is of all.
     words = HARDMAX if "*" in floor else HARDMAX[:2]
     found = support(*words, "--require", floor, code=1)
     assert "models in 10 cells" in found.stdout
-    said, last = found.stderr.splitlines()
+    said, first, repeat, last = found.stderr.splitlines()
     assert said == wording
     assert last == wording
+    command = shlex.split(repeat.removeprefix("opcheck: repeat: opcheck "))
+    assert first.startswith(f"opcheck: first: {command[command.index('--case') + 1]}: ")
+    run(*command, code=1)
 
 
 def test_the_last_line_counts_the_cases_that_were_run(support, wording):
@@ -91,6 +97,8 @@ def test_a_warning_passes_if_its_arithmetic_is_declared_or_the_case_is_should(
     (tmp_path / "cases.yaml").write_text(WARNED.replace("RULE", rule))
     found = run("support", "cases.yaml", "-b", backend, "--require", "Softmax", *words, code=code)
     assert found.stderr.splitlines()[-1] == wording
+    if code:
+        assert lines_with(found.stderr, "repeat: ") == wording
 
 
 def test_lenience_is_about_what_is_required(support):

@@ -336,10 +336,10 @@ def verify(given: VerifyOptions) -> None:
     click.echo(", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common()))
     counts = f"{plural(findings.confirmed, 'verdict')} confirmed, {findings.alone:,} as handed in"
     click.echo(f"{counts}; {len(run.records):,} of the {plural(scope.total, 'case')} here")
-    if scope.apart:
-        count = len(scope.apart)
+    if scope.foreign:
+        count = len(scope.foreign)
         unknown = plural(count, "case is not one here", "cases are not those here")
-        message = f"{unknown}: {one_line(few(scope.apart, 3))}"
+        message = f"{unknown}: {one_line(few(scope.foreign, 3))}"
         console.print_and_exit(Exit.UNUSABLE, message)
     if scope.missing:
         lost = plural(len(scope.missing), "case of its selection is", "cases of its selection are")

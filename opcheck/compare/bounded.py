@@ -39,24 +39,32 @@ class Decision(NamedTuple):
     """The tier that decides, and the findings.
 
     `findings` and `shares()`, of all elements by places, are of the first tier if the deciding one
-    has a remark, or if none `fits`, of the one with the fewest wrong elements. `apart`: an element
-    is wrong only next to its group. `unjudged` masks elements that the first tier cannot judge.
+    has a remark, or if none `fits`, of the one with the fewest wrong elements. `rows_disagree`: an
+    element is right by itself, and wrong next to its row. `unjudged` masks elements that the first
+    tier cannot judge.
     """
 
     tier: Tier
     fits: bool
     findings: Findings
-    apart: bool
+    rows_disagree: bool
     shares: Callable[[], list[tuple[Places, Floats]]]
     unjudged: Mask
 
 
 class ByElement(NamedTuple):
-    """Each element's share and allowed error; those `apart` are wrong only next to their group."""
+    """The judgment of each element by one tier, all in the shape of the output.
+
+    Attributes:
+        shares: Its error as a part of the allowed one; above 1 is wrong.
+        allowed: The error that it is allowed.
+        disagrees: It is right by itself, and wrong next to its row.
+        unjudged: Its allowed error is too large, or unknown, for a judgment.
+    """
 
     shares: Floats
     allowed: Floats
-    apart: Mask
+    disagrees: Mask
     unjudged: Mask
 
 
@@ -80,27 +88,28 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     _note(of_first, want, got, by_first, dtype)
 
     def decision(
-        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, apart: bool
+        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, rows_disagree: bool
     ) -> Decision:
         """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
 
         def shares() -> list[tuple[Places, Floats]]:
+            """Judge by the tier `shown` again: shares are needed for a picture alone."""
             return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
 
         return Decision(
             tier=tier,
             fits=fits,
             findings=findings,
-            apart=apart,
+            rows_disagree=rows_disagree,
             shares=shares,
             unjudged=by_first.unjudged,
         )
 
     if not wrong.any():
-        return decision(first, of_first, shown=first, fits=True, apart=False)
+        return decision(first, of_first, shown=first, fits=True, rows_disagree=False)
     best_tier = first
     best = of_first
-    best_apart = is_apart = bool(by_first.apart.any())
+    best_disagrees = first_disagrees = bool(by_first.disagrees.any())
     for tier in others:
         wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
         if (wrong_alone & wrong).any() and np.count_nonzero(wrong_alone) >= best.count:
@@ -111,20 +120,22 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
             # A range decides only if wrong elements were lost to it.
             is_lost = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
             if tier.remark and is_lost:
-                return decision(tier, of_first, shown=first, fits=True, apart=is_apart)
+                return decision(
+                    tier, of_first, shown=first, fits=True, rows_disagree=first_disagrees
+                )
             nothing_wrong = Findings(
                 got.size, steps=of_first.steps, unjudged=of_first.unjudged, used=1.0
             )
             deciding = first if tier.ranged else tier
-            return decision(deciding, nothing_wrong, shown=tier, fits=True, apart=False)
+            return decision(deciding, nothing_wrong, shown=tier, fits=True, rows_disagree=False)
         of_tier = Findings(got.size, steps=of_first.steps)
         _note(of_tier, want, got, by_tier, dtype)
         of_tier.unjudged = of_first.unjudged
         if of_tier.count < best.count:
             best_tier = tier
             best = of_tier
-            best_apart = bool(by_tier.apart.any())
-    return decision(best_tier, best, shown=best_tier, fits=False, apart=best_apart)
+            best_disagrees = bool(by_tier.disagrees.any())
+    return decision(best_tier, best, shown=best_tier, fits=False, rows_disagree=best_disagrees)
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
@@ -196,10 +207,14 @@ def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dty
         return np.arange(y.size)
 
     def allowed(i: int) -> str:
+        """Return the error allowed to an element of the flat output, in words.
+
+        It is "of its row" for an element that is right by itself, and wrong next to its row.
+        """
         if not np.isfinite(y.flat[i]) or by_element.allowed.flat[i] == 0:
             return "exact"
         error = f"±{by_element.allowed.flat[i]:.3g}"
-        if by_element.apart.flat[i]:
+        if by_element.disagrees.flat[i]:
             return f"{error} of its row"
         return error
 
@@ -317,11 +332,11 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     # NaN and values out of range have no finite error.
     shares[beyond & ~right] = np.inf
     shares[right & ~fits] = 0.0
-    apart = np.zeros(y.shape)
+    next_to_row = np.zeros(y.shape)
     if room.shared is not None and got.size > 1 and not alone:
-        apart = _next_to_their_group(y, error, own, last_place, room.shared, fits)
-        shares = np.where(lost, 0.0, np.maximum(shares, apart))
-    return ByElement(shares, allowed, apart > 1, _unjudged(want, own, room, tier))
+        next_to_row = _next_to_their_group(y, error, own, last_place, room.shared, fits)
+        shares = np.where(lost, 0.0, np.maximum(shares, next_to_row))
+    return ByElement(shares, allowed, next_to_row > 1, _unjudged(want, own, room, tier))
 
 
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
@@ -426,13 +441,13 @@ def _fits_integers(y: Floats, got: Array, room: Room) -> Mask:
 
 
 def _next_to_their_group(
-    y: Floats, error: Floats, own: Floats, last_place: Floats, shared: Common, part: Mask
+    y: Floats, error: Floats, own: Floats, last_place: Floats, shared: Common, right_alone: Mask
 ) -> Floats:
     """Return each element's share of its own error next to the common one; 0 for those left out.
 
-    All arrays, and the result, have the shape of the output. `part` masks the elements that are
-    right by themselves. Left out are all others, those so small that they may become 0 or allowed
-    half of their size, and all if groups differ in size.
+    All arrays, and the result, have the shape of the output. `right_alone` masks the elements that
+    are right by themselves. Left out are all others, those so small that they may become 0 or
+    allowed half of their size, and all if groups differ in size.
     """
     rows_of = shared.rows(y.shape)
     if rows_of is None:
@@ -441,20 +456,21 @@ def _next_to_their_group(
     y_rows = rows_of(y)
     absolute = rows_of(own + last_place)
     size = np.abs(y_rows)
-    part = rows_of(part) & (size > _TIMES_FLOOR * _FLUSHED) & (absolute < UNJUDGED * size)
-    divisor = np.where(part, y_rows, 1.0)
-    off = np.where(part, rows_of(error) / divisor, 0.0)
+    is_clear = (size > _TIMES_FLOOR * _FLUSHED) & (absolute < UNJUDGED * size)
+    takes_part = rows_of(right_alone) & is_clear
+    divisor = np.where(takes_part, y_rows, 1.0)
+    off = np.where(takes_part, rows_of(error) / divisor, 0.0)
 
     def of_each_row(limit: Floats) -> Floats:
         """Return a limit of the common error as (rows, 1)."""
-        shape = own.shape if limit.shape else part.shape
-        return np.asarray(rows_of(np.broadcast_to(limit, shape))[:, :1] * _SECOND_ORDER)
+        of_each_element = np.broadcast_to(limit, y.shape)
+        return np.asarray(rows_of(of_each_element)[:, :1] * _SECOND_ORDER)
 
     down = of_each_row(shared.down)
     up = of_each_row(shared.up)
     grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
     tolerance = absolute / np.abs(divisor) * grown + _ROUNDING_OF_QUOTIENT * np.abs(off)
-    tolerance = np.where(part, tolerance, np.inf)
+    tolerance = np.where(takes_part, tolerance, np.inf)
     _, shares_by_row = row_shares(off, tolerance, 1 - 1 / (1 + down), up)
     shares = np.empty(y.size)
     shares[index.reshape(-1)] = shares_by_row.reshape(-1)

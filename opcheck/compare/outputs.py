@@ -26,6 +26,7 @@ from opcheck.compare.elements import (
 )
 from opcheck.dtypes import DType, half_ulp, identical, nearest_integers, of, round_to
 from opcheck.engine import Drawn, Expected, operator_of
+from opcheck.errors import NotSupported
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
 from opcheck.model.result import Comparison, ComparisonProblem, Failure, Mismatch, Picture
@@ -472,7 +473,7 @@ def _why_it_does_not_fit(
     unknown.
     """
     reasons = []
-    if decision.apart:
+    if decision.rows_disagree:
         reasons.append(ROWS_DISAGREE)
     if decision.tier.name != want.expected.tiers(())[0].name:
         reasons.append(f"too far off even for {decision.tier.name}")
@@ -517,22 +518,35 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
     """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    It judges data drawn at random (`want.of_random_data`). Others of the case's own
-    (`want.of_own_data`) it judges only if their errors scatter too far, and if honest orders of
-    computing scatter as it says; of these elements, not those that may leave the range. Raises what
-    the operator's formula raises, but for NotSupported, which leaves a formulation out.
+    It judges data drawn at random (`want.of_random_data`), and of other data the case's own, as
+    `_spread_of_own_data` says. `want` has a bound. Raises what the operator's formula raises, but
+    for NotSupported, which leaves a formulation out.
     """
     if dtype.kind != "float":
         return None
     if want.of_random_data:
         return bounded.scattering(want, got)
+    return _spread_of_own_data(want, got)
+
+
+def _spread_of_own_data(want: Want, got: Array) -> bounded.Scattering | None:
+    """Return how errors scatter on data that were not drawn at random; None without a judgment.
+
+    Data of the case's own (`want.of_own_data`) are judged only if their errors scatter too far, if
+    honest orders of computing scatter as the theory says, and if it is known which elements may
+    leave the range, which do not count. Raises what the operator's formula raises, but for
+    NotSupported.
+    """
     ratio = bounded.scatter(want, got) if want.of_own_data else None
     if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):
         return None
     # What an engine flushes to 0, or loses to overflow, is not a rounding.
     ranged = (tier for tier in want.expected.tiers() if tier.ranged)
-    kept = ~np.logical_or.reduce([want.expected.range_loss(tier) for tier in ranged])
-    return bounded.scattering(want, got, kept)
+    try:
+        lost = [want.expected.range_loss(tier) for tier in ranged]
+    except NotSupported:  # It takes too long.
+        return None
+    return bounded.scattering(want, got, ~np.logical_or.reduce(lost))
 
 
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
@@ -585,11 +599,11 @@ def _wide(want: Want) -> Want:
 def _compared(
     want: Want, got: Array, dtype: DType, findings: Findings, like: Array | None, shares: Shares
 ) -> Comparison:
-    """Return the comparison that reports `findings`, without a problem.
+    """Return the comparison that reports `findings`; its `problem` is None, for the caller to set.
 
     `findings` are the wrong elements of `got` and the largest share. If any is wrong, the
-    comparison has their place, the worst with the elements of `like`, an input or None, and draws a
-    picture of all by `shares()` when asked.
+    comparison has their place, and the worst with the elements of `like`: an input, shown if it has
+    the shape of `got`, or None. It draws a picture of all by `shares()` when asked.
     """
     comparison = Comparison(
         want.name,

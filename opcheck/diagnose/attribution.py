@@ -604,9 +604,11 @@ class _OperatorFailures:
         return likely if len(questions) >= _ENOUGH else sure
 
     def _choose_patterns(self) -> None:
-        """Choose patterns of wrong values, in `chosen`, where nothing else explains them.
+        """Choose patterns of wrong values, in `chosen`, for results without a cause.
 
-        A pattern needs at least three failures.
+        A pattern is what `Suspects.resemblance` returns: for a result diagnosed elsewhere, or
+        without a pattern of its numbers, its first remark. At least FEWEST results must share it;
+        it is counted of all wrong values.
         """
         wrong = [result for result in self.failing if result.record.failure == "values"]
         by_pattern: dict[str, list[DiagnosedResult]] = defaultdict(list)
@@ -769,10 +771,12 @@ class _OperatorFailures:
             self.inquiry.ask(failing, others, most, fails_alike)
 
     def _ask_about_refusals(self, group: Sequence[DiagnosedResult]) -> None:
-        """Ask what tells mistakes of refusing apart that may be why a group raises.
+        """Ask about changed cases of a group that raises: a pass contradicts what refuses it.
 
-        An exception has no values, so that each mistake that refuses these cases fits it. Those
-        that refuse a changed case that passes are contradicted, in `uncontradicted`.
+        An exception has no values, so that each mutant that refuses these cases fits it. After new
+        answers, `uncontradicted` is found anew for those of the group without a cause. Nothing is
+        done without new answers, for want of time too, or for a group that fails otherwise. The
+        group is not empty.
         """
         left = self._without_cause(group)
         may_be_refused = [result for result in left if self.uncontradicted[result.case.id]]

@@ -347,7 +347,11 @@ class CaseFacts:
         self.add(cases)
 
     def add(self, cases: Iterable[Case]) -> list[int]:
-        """Add cases, and return their numbers."""
+        """Add cases, and return their numbers, which follow those before.
+
+        A case added twice goes by its last number. `features` and `questions` are computed anew,
+        with the new cases.
+        """
         first = len(self.cases)
         self.cases = [*self.cases, *cases]
         self._numbers = {id(case): number for number, case in enumerate(self.cases)}

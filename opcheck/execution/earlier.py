@@ -123,7 +123,11 @@ class EarlierCases:
             yield self._cases[place - size : place]
 
     def _halved(self, window: Sequence[Case], failed: FailedCase) -> Case | None:
-        """Return the one case of a window after which a case fails; None if it takes several."""
+        """Return the one case of a window after which a case fails; None if neither half is enough.
+
+        The case fails after the whole window, which is not empty. The later half is asked first; a
+        single case is returned without asking.
+        """
         while len(window) > 1:
             middle = len(window) // 2
             halves = (window[middle:], window[:middle])

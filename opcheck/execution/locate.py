@@ -146,13 +146,16 @@ class Network:
 
     @cached_property
     def exact(self) -> Values:
-        """Integers and truth values computed from no float, which all arithmetic makes the same.
+        """Outputs of nodes, by name, that are integers or truth values computed from no float.
 
-        They go by their names. Sizes count too, whatever the tensor they are of.
+        All arithmetic makes them the same. Outputs of Constant are among them; initializers and
+        inputs are not. So are sizes (Shape, Size) of any tensor that is given, or of which onnx
+        infers a size that is not 0. Left out are nodes with graphs, and what the engine cannot
+        compute.
         """
         computed: dict[str, Any] = {}
         given = {**self.constants, **self.fed}
-        exact = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
+        exact_names = {"", *(name for name, array in given.items() if is_whole(dtypes.of(array)))}
         for part, values in self.values():
             node = self.node(part)
             if node.graphs:
@@ -160,14 +163,14 @@ class Network:
             if node.op.name in ("Shape", "Size") and not node.op.domain:
                 reads_exact = all(name in given or self.whole.nbytes(name) for name in node.inputs)
             else:
-                reads_exact = exact.issuperset(node.inputs)
+                reads_exact = exact_names.issuperset(node.inputs)
             if not reads_exact:
                 continue
             for name in part.outputs:
                 array = values.get(name)
                 if isinstance(array, np.ndarray) and is_whole(dtypes.of(array)):
                     computed[name] = array
-                    exact.add(name)
+                    exact_names.add(name)
         return computed
 
     @cached_property

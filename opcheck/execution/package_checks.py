@@ -20,13 +20,13 @@ class Scope:
 
     Attributes:
         known: The cases here that the package has, unchanged.
-        apart: The ids that it has, and that are unknown or other cases here.
+        foreign: The ids that it has, and that are unknown or other cases here.
         missing: The ids that it should have.
         total: The number of cases here that the package could have.
     """
 
     known: Sequence[Case]
-    apart: Sequence[str]
+    foreign: Sequence[str]
     missing: Sequence[str] = field(default=())
     total: int = 0
 
@@ -112,14 +112,14 @@ def scope(run: Run, paths: Sequence[Path]) -> Scope:
     cases = load_all(paths, None, selection)
     here = {case.id: case for case in cases}
     known = [here[id] for id, digest in handed_in.items() if _is_same(here.get(id), digest)]
-    apart = sorted(handed_in.keys() - {case.id for case in known})
+    foreign = sorted(handed_in.keys() - {case.id for case in known})
     possible = select(cases, Selection(level=header.level))
     if not is_whole:
         total = len({case.id for case in possible} | handed_in.keys())
-        return Scope(known, apart, total=total)
+        return Scope(known, foreign, total=total)
     if header.shard:
         possible = tuple(shard(possible, *header.shard))
-    return Scope(known, apart, _missing(possible, handed_in), len(possible))
+    return Scope(known, foreign, _missing(possible, handed_in), len(possible))
 
 
 def _is_same(case: Case | None, digest: str) -> bool:

@@ -482,7 +482,8 @@ def _in_processes(
 ) -> Generator[Result]:
     """Yield the result of `work` for each of `jobs`, as it comes, from at most `count` processes.
 
-    Raises what `work` raises, and BrokenExecutor if a process dies.
+    `jobs` has at least one. Closing it ends the processes. Raises what `work` raises,
+    BrokenExecutor if a process dies, and KeyboardInterrupt if the user interrupts it.
     """
     # Where processes inherit no mask, they ignore Ctrl-C from their start on.
     ignoring = signal.SIGINT, signal.SIG_IGN

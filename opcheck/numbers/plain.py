@@ -43,8 +43,9 @@ def astype(x: Any, dtype: Any, *, computes: bool = False) -> Array:
 def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
     """Return the axes that `axis` means to a reduction, counted from the front; None means all.
 
-    At rank 0, the axes 0 and −1 mean none, as NumPy's reductions have it. Raises AxisError, which
-    is a ValueError, for an axis that is out of range, and ValueError for one that is repeated.
+    At rank 0, an int 0 or −1 means none, as NumPy's reductions have it; in a sequence either is out
+    of range. Raises AxisError, which is a ValueError, for an axis that is out of range, and
+    ValueError for one that is repeated.
     """
     if axis is None:
         return tuple(range(rank))

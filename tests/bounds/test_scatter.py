@@ -9,7 +9,8 @@ import pytest
 
 from opcheck.compare import Want, compare
 from opcheck.compare.bounded import SCATTER, scatter, scatters_independently
-from opcheck.engine import Expected
+from opcheck.engine import Expected, Tier
+from opcheck.errors import NotSupported
 from opcheck.model import Attrs, OpVersion
 from tests.asking import scatter_message
 from tests.bounds import arithmetic as ar
@@ -127,6 +128,21 @@ def test_too_many_terms_to_add_up_one_by_one_are_not_judged(monkeypatch) -> None
     assert scatters_independently(of)
     monkeypatch.setattr("opcheck.engine.orders.MOST_TERMS", 1000)
     assert not scatters_independently(of)
+
+
+def test_elements_of_an_unknown_range_are_not_judged(monkeypatch) -> None:
+    a = RNG.standard_normal((12, 4096)).astype(np.float32)
+    b = RNG.standard_normal((4096, 12)).astype(np.float32)
+    of = given(MATMUL, a, b)
+    narrow = [ar.keep_bits(one, 11).astype(float) for one in (a, b)]
+    got = (narrow[0] @ narrow[1]).astype(np.float32)
+
+    def beyond_budget(bound: Expected, tier: Tier) -> None:
+        raise NotSupported("beyond a budget")
+
+    monkeypatch.setattr(Expected, "range_loss", beyond_budget)
+    assert compare(of, got).problem is None
+    assert compare(replace(of, of_random_data=True), got).problem == "precision"
 
 
 def test_what_an_engine_flushes_to_zero_does_not_count_as_scatter() -> None:

@@ -1,5 +1,6 @@
 """Bounded numbers: no arithmetic that is allowed leaves the bound, and some come close to it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,7 @@ from opcheck.engine.node import Node, attributes_for
 from opcheck.engine.operators import find
 from opcheck.model import OpVersion
 from opcheck.numbers.arithmetic import FLOAT32, FLOAT64, Arithmetic, narrow, stored
-from opcheck.numbers.bounded import VALUES, Bounded, bounded, reductions
+from opcheck.numbers.bounded import VALUES, Bounded, Common, bounded, reductions
 from opcheck.numbers.bounded.choice import Indices
 from opcheck.numbers.faulty import Faulty
 from tests.bounds import arithmetic as ar
@@ -485,3 +486,23 @@ def test_errors_of_long_chains_are_settled_however_deep_the_stack() -> None:
     for _ in range(2000):
         x = xp.multiply(x + one, 0.5)
     assert 1 < x.with_rounding().e.max() / FLOAT32.grid.u < 5
+
+
+@pytest.mark.parametrize(
+    ("group", "shape", "rows"),
+    [
+        (np.arange(3).reshape(3, 1), (3, 2), [[0, 1], [2, 3], [4, 5]]),
+        (np.arange(2).reshape(1, 2), (3, 2), [[0, 2, 4], [1, 3, 5]]),
+        (np.array([[1, 0], [0, 1]]), (2, 2), [[1, 2], [0, 3]]),
+    ],
+)
+def test_rows_of_groups_are_in_the_order_of_their_numbers(group, shape, rows):
+    function = Common(np.zeros(group.shape), np.zeros(group.shape), group).rows(shape)
+    elements = np.arange(math.prod(shape)).reshape(shape)
+    assert function(elements).tolist() == rows
+
+
+@pytest.mark.parametrize("group", [np.zeros((0, 1), int), np.zeros((0, 5), int)])
+def test_without_groups_there_are_no_rows(group):
+    common = Common(np.zeros(group.shape), np.zeros(group.shape), group)
+    assert common.rows((0, 5)) is None

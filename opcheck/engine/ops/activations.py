@@ -143,7 +143,8 @@ def softplus(X: Tensor) -> Tensor:
 def mish(X: Tensor) -> Tensor:
     """Mish: "mish(x) = x * tanh(softplus(x))".
 
-    Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY. Infinity and NaN stay.
+    Of -infinity it is NaN, or its limit 0: LIMIT_AT_INFINITY. Of infinity it is infinity, of NaN
+    NaN.
     """
     return with_limit(X, X * xp.tanh(literal_softplus(X)), xp.zeros_like(X))
 

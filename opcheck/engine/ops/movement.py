@@ -305,9 +305,13 @@ def slice_of(
 ) -> Array:
     """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`.
 
-    All lists are tensors [n]; steps may be negative, and are 1 if they are left out. "If `axes` are
-    omitted, they are set to [0, ..., r-1]"; fewer starts than that are of the first axes, or
-    refused: FEWER_STARTS. Starts and ends beyond the axis are clamped to it; a part may be empty.
+    A start before the first element is clamped to it with a negative step too, where Python gives
+    nothing. All other starts and ends beyond the axis are clamped as in Python; a part may be
+    empty.
+
+    All lists are tensors [n]; steps may be negative, and are 1 if they are left out. Negative axes
+    count from the back. "If `axes` are omitted, they are set to [0, ..., r-1]"; with fewer starts
+    than axes, they are for the first ones, or InvalidNode is raised: FEWER_STARTS.
 
     Raises InvalidNode for tensors that are not lists, for lists of different lengths, axes out of
     range and a step of 0; NotSupported for an axis that is named twice.
@@ -324,7 +328,6 @@ def slice_of(
     reject(any(step == 0 for step in step_list), "a step of 0")
     index = [slice(None)] * data.ndim
     for axis, start, end, step in zip(places, start_list, end_list, step_list, strict=True):
-        # As in Python, but that a start before the first element is clamped to it backward too.
         index[axis] = slice(max(start, -data.shape[axis]), end, step)
     return data[tuple(index)]
 
@@ -340,11 +343,12 @@ def slice_10(
     """Return a part of `data`: as in Python, from `starts` to `ends` by `steps` along `axes`.
 
     All lists are tensors [n]. Steps may be negative; left out, they are 1, and `axes` the first
-    ones. Starts and ends beyond the axis are clamped to it. This version does not mention a
-    negative axis, and fewer starts than axes may be without `axes`; either is taken or refused:
-    NEGATIVE_AXIS, FEWER_STARTS. Raises InvalidNode then, for tensors that are not lists, lists of
-    different lengths, axes out of range and a step of 0; NotSupported for an axis that is named
-    twice.
+    ones. Starts and ends beyond the axis are clamped to it. This version mentions neither a
+    negative axis nor, without `axes`, fewer starts than there are axes: either is taken or refused,
+    NEGATIVE_AXIS, FEWER_STARTS.
+
+    Raises InvalidNode where it is refused, for tensors that are not lists, lists of different
+    lengths, axes out of range and a step of 0; NotSupported for an axis that is named twice.
     """
     if axes is not None and np.any(np.less(axes, 0)) and NEGATIVE_AXIS.reading() == "refused":
         raise InvalidNode("a negative axis")
@@ -358,10 +362,10 @@ def slice_1(
     """Return a part of `data` by attributes: as in Python, from `starts` to `ends` along `axes`.
 
     Starts and ends beyond the axis are clamped to it, and negative ones count from its end. Without
-    `axes` they are all, from the first on; fewer starts than that are of the first axes, or
+    `axes`, these are all, from the first on; with fewer starts they are the first ones, or it is
     refused: FEWER_STARTS. A negative axis counts from the back, or is refused: NEGATIVE_AXIS.
-    Raises InvalidNode then, for lists of different lengths and axes out of range; NotSupported for
-    an axis that is named twice.
+    Raises InvalidNode where it is refused, for lists of different lengths and axes out of range;
+    NotSupported for an axis that is named twice.
     """
     return slice_10(data, starts, ends, axes)
 

@@ -87,7 +87,7 @@ Measure: TypeAlias = Callable[[Floats, bool, float], Overlaps]
 
 
 def union_of(areas: Floats, shared: Floats) -> Floats:
-    """Return the areas of the unions of any two boxes, [count, count].
+    """Return the area of the union of each box with each, [count, count].
 
     areas: [count]; shared: the areas of the intersections, [count, count].
     """

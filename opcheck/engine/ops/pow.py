@@ -60,10 +60,10 @@ def integer_power(x: Array, y: Array) -> Array:
 
 @OP.alternative("with the exponent in the base's type", build=versions)
 def power_in_one_type(x: Array, y: Array) -> Array:
-    """Return x^y in the type of `x`, with y rounded to that if x is a float of another type.
+    """Return x^y in the type of `x`; x and y broadcast.
 
-    Of integers x it is `power` itself, which may raise NotSupported of them: y rounded would turn
-    9^0.5 into 9^0. It raises nothing of floats x.
+    If x is a float, y of another type is rounded to x's first; that raises nothing. Of integers x
+    it is `power` itself, which may raise NotSupported: y rounded would turn 9^0.5 into 9^0.
     """
     if x.dtype.kind in "iu" or x.dtype == y.dtype:
         return power(x, y)

@@ -109,7 +109,8 @@ def class_by_weights(u: Floats, weights: Floats) -> Integers:
 def dropped(u: Floats, data: Floats, ratio: float) -> tuple[Floats, Booleans]:
     """Return "output = scale * data * mask", where "scale = 1. / (1. - ratio)", and the mask.
 
-    u: draws from [0, 1), in the shape of the data; below `ratio` an element is 0, its mask False.
+    u: draws from [0, 1), in the shape of the data; below `ratio` an element is 0, its mask False. A
+    dropped infinity or NaN is 0 here, not NaN as by the product. ratio: at least 0, below 1.
     """
     return np.where(u < ratio, 0, data / (1 - ratio)), u >= ratio
 
@@ -224,12 +225,14 @@ def random_like(
 def bernoulli(
     ones: Distribution, input: Tensor, *, dtype: int | None, seed: float | None
 ) -> Tensor:
-    """Return 0 and 1 in the shape of the input.
+    """Return 0 and 1 in the shape of the input, whose elements are probabilities.
 
-    They are of the type `dtype`, or of the input's if it is None. ones: decides from draws and
-    probabilities which elements are 1. seed: None for others each time. "All values in input have
-    to be in the range:[0, 1]": raises NotSupported for others and NaN, and in a graph, where other
-    nodes would compute with draws.
+    ones: decides from draws and probabilities which elements are 1; `formula_builder` binds it.
+    dtype: a number that names the output's type, None for the input's. seed: the same gives the
+    same output, None another one each time.
+
+    "All values in input have to be in the range:[0, 1]": raises NotSupported for other values and
+    NaN. It raises NotSupported, too, in a graph, where other nodes would compute with draws.
     """
     probabilities = xp.values_of(input)
     # Of NaN neither comparison is true.

@@ -91,9 +91,9 @@ def rounded_up(size: Fraction, bins: int) -> int:
 
 
 def centers(bins: int, count: int) -> FloatArray:
-    """Return the places of all bins, [bins * count], as fractions of the region in (0, 1).
+    """Return the places of all bins along one axis, [bins * count], ascending.
 
-    They are the middles of equal parts, `count` of them in each bin.
+    They are fractions of the region in (0, 1): the middles of equal parts, `count` in each bin.
     """
     return (np.arange(bins * count) + 0.5) / (bins * count)
 

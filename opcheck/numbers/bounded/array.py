@@ -71,12 +71,15 @@ class Common(NamedTuple):
     def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
         """Return a function that makes a row of each group of an array: (groups, elements of each).
 
-        It takes arrays of this `shape`. None if the groups differ in size, or if there are none.
+        It takes arrays of this `shape`; rows are in the order of the groups' numbers, and elements
+        of a row in C order. None if the groups differ in size, or if there are none.
         """
+        if not self.group.size:
+            return None
         if self.group.shape != shape:
             return self._rows_along_axes(len(shape))
         groups, sizes = np.unique(self.group, return_counts=True)
-        if not sizes.size or not (sizes == sizes[0]).all():
+        if not (sizes == sizes[0]).all():
             return None
         order = np.argsort(self.group, axis=None, kind="stable").reshape(len(groups), -1)
         return lambda part: part.reshape(-1)[order]
@@ -89,7 +92,7 @@ class Common(NamedTuple):
         """
         along = [axis for axis, length in enumerate(self.group.shape) if length == 1]
         last = range(rank - len(along), rank)
-        count = max(1, self.group.size)
+        count = self.group.size
         return lambda part: np.moveaxis(part, along, last).reshape(count, -1)
 
     def largest_relative(self) -> Floats:

@@ -220,10 +220,10 @@ def isinf(x: Bounded) -> Any:
 def where(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
-    There the value is the one that the condition chooses, with an error that reaches both. `a` or
-    `b` may be a plain number or array. The result is exact if both are and the condition is sure.
-    Where the condition is unsure, a finite value is lost if the other operand is infinite or NaN; a
-    value that is so itself has no error.
+    There the value is the one that the condition chooses, with an error that reaches both. Errors
+    in common become errors of each element. `a` or `b` may be a plain number or array. The result
+    is exact if both are and the condition is sure. Where the condition is unsure, a finite value is
+    lost if the other operand is infinite or NaN; a value that is so itself has no error.
 
     Raises TypeError if neither `a` nor `b` is bounded, and ValueError for shapes that do not
     broadcast.
@@ -237,9 +237,12 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if a.exact and b.exact and is_sure:
         return Bounded(v, a.dtype, a.arithmetic)
     has_common = a.has_common or b.has_common
+    # Last roundings stay apart only where both operands have the same, nothing is in common, and
+    # the choice is sure.
     keep_rounding = a.k == b.k and a.grid == b.grid and is_sure and not has_common
 
     def errors() -> Errors:
+        """Return the errors of the choice; `e` includes last roundings unless `keep_rounding`."""
         if keep_rounding:
             return _errors_of_choice(chosen, a, b)
         x = a.with_rounding()

@@ -338,6 +338,27 @@ def test_profiles_are_read_as_they_are_shown(folder: Path) -> None:
     assert status == 0
 
 
+def test_a_breakpoint_in_a_backend_has_the_terminal(folder: Path) -> None:
+    backend = (EXAMPLES / "my_backend.py").read_text(encoding="utf-8")
+    head = "    def prepare(self, task):\n"
+    assert head in backend
+    (folder / "my_backend.py").write_text(backend.replace(head, f"{head}        breakpoint()\n"))
+    (folder / "debug.py").write_text(block("# debug.py"))
+    command = block("python debug.py").strip().replace("python", "python3")
+    status, printed = shell(folder, f"printf 'p task.case\nc\n' | {command}")
+    assert "(Pdb) 'Softmax/worked_example@opset=13,dtype=float32'" in printed
+    assert "(Pdb) PASS object:MyBackend" in printed
+    assert status == 0
+
+
+def test_a_program_is_debugged_on_files_of_the_case(folder: Path) -> None:
+    # Whatever debugger there is, it starts this program on these files.
+    commands = block("opcheck list --case").replace("gdb --args ", "")
+    status, printed = shell(folder, f"set -e\n{commands}ls test_data_set_0")
+    assert printed.splitlines()[-2:] == ["input_0.pb", "output_0.pb"]
+    assert status == 0
+
+
 def keys_of_table(title: str) -> set[str]:
     """The words in code in the first column of the table of a section."""
     section = PAGE[PAGE.index(f"## {title}\n") :].partition("\n## ")[0]

@@ -1,5 +1,8 @@
 """The last runs of a folder, kept in the user's cache for `--lf` and `opcheck report`.
 
+Next to them is a file of all failures: those of a run that a narrower one did not repeat are in it
+until they pass.
+
 Nothing is kept, and nothing is taken from here, where the environment variable CI is set: a gate
 says itself what it compares. OPCHECK_KEEP=0 keeps nothing either.
 """
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 _MOST_RUNS = 5
 _MOST_BYTES = 200 * 10**6
 _SUFFIX = ".jsonl.gz"
+#: The file of failures in a folder of runs: ids of cases by the address of the backend, as JSON.
+_FAILURES = "failures.json"
 #: How the time of a run is its name: in UTC, so that clocks that are put back change no order.
 _TIME = "%Y%m%d-%H%M%S-%f"
 
@@ -54,6 +59,8 @@ def keep(run: "Run") -> None:
                 file.writelines(f"{line}\n" for line in store.lines(run))
             # The name is the time: the last run is the last in their order.
             part.replace(folder / f"{datetime.now(UTC).strftime(_TIME)}{_SUFFIX}")
+            part.write_text(json.dumps(_with_failures(folder, run)), encoding="utf-8")
+            part.replace(folder / _FAILURES)
         _delete_old(folder)
     except OSError as error:
         note(f"this run is not kept for --lf: {error.strerror or error}")
@@ -76,6 +83,53 @@ def last_run(what_for: str) -> Path:
     time = stated.replace(tzinfo=UTC).astimezone()
     note(f"the last run of this folder is of {time:%Y-%m-%d %H:%M:%S}: {_selection(runs[-1])}")
     return runs[-1]
+
+
+def failed_cases(run: "Run") -> dict[str, set[str]]:
+    """Return the ids of cases that are red or were not run, by the address of each backend."""
+    from opcheck.analysis import is_failure, reds_of
+    from opcheck.model import Verdict
+
+    red = reds_of(run.header)
+    failed: dict[str, set[str]] = {info.address: set() for info in run.header.backends}
+    for record in run.records:
+        if record.verdict is Verdict.NOT_RUN or is_failure(record, red):
+            failed.setdefault(record.backend, set()).add(record.case)
+    return failed
+
+
+def failures() -> dict[str, set[str]]:
+    """Return the failures of all runs of the working directory that did not pass since.
+
+    They are ids of cases by the address of the backend. Empty where no run was kept; a file that
+    cannot be read counts as none, and a note says so.
+    """
+    folder = _folder()
+    return _failures_in(folder) if folder else {}
+
+
+def _failures_in(folder: Path) -> dict[str, set[str]]:
+    """Return the failures that a folder of runs has, by backend; none with a note if unreadable."""
+    try:
+        stored = json.loads((folder / _FAILURES).read_text(encoding="utf-8"))
+        return {str(backend): {*map(str, cases)} for backend, cases in stored.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError):
+        note("failures of earlier runs of this folder cannot be read: --lf has those of the last")
+        return {}
+
+
+def _with_failures(folder: Path, run: "Run") -> dict[str, list[str]]:
+    """Return the failures of a folder of runs after this run, by backend, for its file."""
+    failed = _failures_in(folder)
+    judged: dict[str, set[str]] = {}
+    for record in run.records:
+        judged.setdefault(record.backend, set()).add(record.case)
+    for backend, cases in failed_cases(run).items():
+        earlier = failed.get(backend, set()) - judged.get(backend, set())
+        failed[backend] = earlier | cases
+    return {backend: sorted(cases) for backend, cases in failed.items() if cases}
 
 
 def _selection(run: Path) -> str:

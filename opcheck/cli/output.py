@@ -5,7 +5,7 @@ import os
 import select
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +21,7 @@ from opcheck.analysis import is_failure, is_red, reds_of
 from opcheck.cli.console import STANDARD, note, progress, stdout_console
 from opcheck.cli.files import ReportTarget, lock, read_runs
 from opcheck.cli.heartbeat import Heartbeat
-from opcheck.cli.kept import in_ci
+from opcheck.cli.kept import failed_cases, in_ci
 from opcheck.errors import Exit, Unwritable, UsageError, few
 from opcheck.execution.workers import facts_of
 from opcheck.known import Facts, Gate, UserLedger, check, load_user_ledgers
@@ -437,13 +437,15 @@ def _revised_text(
 class CaseFilter:
     """What a run does with the selected cases: takes a shard, or those that failed last time.
 
-    `last_failed` is the file of a stored run, and `name` what messages call it; `expect_cases` is
-    the number that must be selected.
+    `last_failed` is the file of a stored run, and `name` what messages call it; `earlier` are cases
+    that failed in runs before that one, by backend, and did not pass since. `expect_cases` is the
+    number that must be selected.
     """
 
     expect_cases: int | None
     last_failed: Path | None
     name: str
+    earlier: Mapping[str, Collection[str]]
     shard: tuple[int, int] | None
 
     @cached_property
@@ -470,19 +472,20 @@ class CaseFilter:
     ) -> tuple[tuple[Case, ...], str]:
         """Return the cases that failed last time on one of the backends, and their description.
 
-        A case that was not run failed. Raises UsageError if no backend took part.
+        Those that failed earlier, and did not pass since, are among them. A case that was not run
+        failed. Raises UsageError if no backend took part.
         """
         run = self._last_run
         if run is None:
             return cases, description
         there = [info.address for info in run.header.backends]
-        if not {*there} & {*addresses}:
+        if not {*there, *self.earlier} & {*addresses}:
             message = f"--last-failed {self.name}: it has no result of a backend of this run"
             raise UsageError(message, f"it has {', '.join(map(repr, there))}")
-        failed = self._failed_ids(run, addresses)
-        return tuple(
-            case for case in cases if case.id in failed
-        ), f"{description}, failed in {self.name}"
+        failed = self._failed_ids(run, addresses) | _on_any(self.earlier, addresses)
+        again = tuple(case for case in cases if case.id in failed)
+        before = " or before" if self.earlier else ""
+        return again, f"{description}, failed in {self.name}{before}"
 
     def why_too_few(
         self,
@@ -519,16 +522,14 @@ class CaseFilter:
             reasons.append(f"{message} selected: {named}")
         return reasons
 
-    @staticmethod
-    def _failed_ids(run: Run, addresses: Collection[str]) -> set[str]:
+    def _failed_ids(self, run: Run, addresses: Collection[str]) -> set[str]:
         """Return the ids of cases that failed, or were not run, on one of the backends."""
-        red = reds_of(run.header)
-        return {
-            record.case
-            for record in run.records
-            if record.backend in addresses
-            and (record.verdict is Verdict.NOT_RUN or is_failure(record, red))
-        }
+        return _on_any(failed_cases(run), addresses)
+
+
+def _on_any(failed: Mapping[str, Collection[str]], addresses: Collection[str]) -> set[str]:
+    """Return the cases that failed on one of the backends at `addresses`."""
+    return {case for backend in addresses for case in failed.get(backend, ())}
 
 
 def judge_and_show(

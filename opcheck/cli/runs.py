@@ -123,7 +123,7 @@ _filter_options = options.compose(
         is_flag=False,
         flag_value=str(LAST),
         help="Only cases that failed in this stored run, on one of the tested backends; without RUN"
-        " in the last run of this folder.",
+        " in the last run of this folder, or before and not passed since.",
     ),
     click.option(
         "--shard",
@@ -284,13 +284,16 @@ def run(given: RunOptions) -> NoReturn:
     options.use_config(given.backends.config)
     given.model.apply_limits()
     name = str(given.last_failed)
+    earlier: dict[str, set[str]] = {}
     if given.last_failed == LAST:
         name = "the last run"
+        earlier = kept.failures()
         given = replace(given, last_failed=kept.last_run("--last-failed"))
     case_filter = CaseFilter(
         expect_cases=given.expect_cases,
         last_failed=given.last_failed,
         name=name,
+        earlier=earlier,
         shard=given.shard,
     )
     ledgers = Ledgers(known=given.known, updated=given.update_known, prune=given.prune_known)

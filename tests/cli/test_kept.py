@@ -22,12 +22,17 @@ RUN = ("run", "cases.yaml", "-b", "reference", "--no-known")
 
 @pytest.fixture
 def kept(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Path]]:
-    """A function that lists the kept runs, in a cache of the test's own."""
+    """A function that lists the kept files, in a cache of the test's own."""
     (tmp_path / "cases.yaml").write_text(CASES)
     monkeypatch.delenv("OPCHECK_KEEP")
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return lambda: sorted((tmp_path / "cache" / "opcheck" / "runs").glob("*/*"))
+
+
+def runs_in(files: list[Path]) -> list[Path]:
+    """Return the files that are runs."""
+    return [path for path in files if path.name.endswith(".jsonl.gz")]
 
 
 def cases_in(output: str) -> list[str]:
@@ -38,7 +43,7 @@ def cases_in(output: str) -> list[str]:
 
 def test_the_last_run_is_shown_and_what_failed_in_it_is_run_again(run, kept) -> None:
     run(*RUN, code=1)
-    assert len(kept()) == 1
+    assert len(runs_in(kept())) == 1
     run("report", code=1)
     shown = run("report", "--format", "json", code=1)
     assert cases_in(shown.stdout) == ["Hardmax/right", "Hardmax/wrong"]
@@ -48,12 +53,59 @@ def test_the_last_run_is_shown_and_what_failed_in_it_is_run_again(run, kept) -> 
     assert cases_in(run("report", "--format", "json", code=1).stdout) == ["Hardmax/wrong"]
 
 
+#: As `wrong`, of another name, and a case that passes.
+OTHER = CASES.replace("name: right", "name: also_right").replace("name: wrong", "name: also_wrong")
+
+
+def test_failures_that_a_narrower_run_left_out_are_run_again_until_they_pass(
+    run, kept, tmp_path
+) -> None:
+    (tmp_path / "other.yaml").write_text(OTHER)
+    words = ("run", "cases.yaml", "other.yaml", "-b", "reference", "--no-known")
+    run(*words, code=1)
+    run(*words, "-k", "also_wrong", code=1)
+    both = run(*words, "--lf", "--format", "json", code=1)
+    assert {*cases_in(both.stdout)} == {"Hardmax/wrong", "Hardmax/also_wrong"}
+    # It passes on a matrix, where the versions agree.
+    matrix = OTHER.replace("[[[1, 5], [5, 2]]]", "[[1, 5]]")
+    (tmp_path / "other.yaml").write_text(matrix.replace("[[[0, 1], [0, 0]]]", "[[0, 1]]"))
+    run(*words, "-k", "also_wrong", code=0)
+    rest = run(*words, "--lf", "--format", "json", code=1)
+    assert cases_in(rest.stdout) == ["Hardmax/wrong"]
+
+
+def test_earlier_failures_in_other_files_are_left_out_on_purpose(run, kept, tmp_path) -> None:
+    (tmp_path / "other.yaml").write_text(OTHER)
+    run("run", "other.yaml", "-b", "reference", "--no-known", code=1)
+    run(*RUN, code=1)
+    found = run(*RUN, "--lf", "--format", "json", code=1)
+    assert cases_in(found.stdout) == ["Hardmax/wrong"]
+
+
+def test_failures_of_another_backend_are_its_own(run, kept) -> None:
+    run(*RUN, code=1)
+    words = ("run", "cases.yaml", "-b", "numpy")
+    run(*words, code=0)
+    run(*words, "--lf", code=5)
+    found = run(*RUN, "--lf", "--format", "json", code=4)
+    assert cases_in(found.stdout) == ["Hardmax/wrong"]
+
+
+def test_a_damaged_list_of_failures_is_none(run, kept, wording) -> None:
+    run(*RUN, code=1)
+    (failures,) = (path for path in kept() if path.name == "failures.json")
+    failures.write_text("[1]")
+    found = run(*RUN, "--lf", "--format", "json", code=1)
+    assert cases_in(found.stdout) == ["Hardmax/wrong"]
+    assert found.stderr.splitlines()[0] == wording
+
+
 def test_five_runs_of_a_folder_are_kept(run, kept) -> None:
     seen: list[Path] = []
     for _ in range(7):
         run(*RUN, "--case", "Hardmax/right", code=0)
-        seen += [path for path in kept() if path not in seen]
-    assert kept() == seen[-5:]
+        seen += [path for path in runs_in(kept()) if path not in seen]
+    assert runs_in(kept()) == seen[-5:]
 
 
 def test_another_folder_has_runs_of_its_own(run, kept, tmp_path, monkeypatch) -> None:

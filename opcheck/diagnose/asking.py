@@ -36,7 +36,7 @@ _SHOWN = 2
 
 
 def most_questions(failure: Failure | None) -> int:
-    """Return how many answers may be asked for about failures of a kind; 0 for none."""
+    """Return how many answers may be asked for about failures of a kind; 0 to ask nothing."""
     if failure in _NOT_ASKED:
         return 0
     return _MOST_OF_LOSSES if failure in LOSSES else MOST
@@ -93,17 +93,19 @@ class Inquiry:
         return sum(1 << answer.case for answer in self.answers)
 
     def failing(self, bases: int) -> int:
-        """Return the bits of the changed cases that fail as one of `bases` does."""
+        """Return the bits of the changed cases that fail as the one of `bases` they come from."""
         alike = (answer for answer in self.answers if answer.fails and bases >> answer.base & 1)
         return sum(1 << answer.case for answer in alike)
 
     def unrefuted(self, bases: int) -> list[Feature]:
-        """Return the features that may be why `bases` fail, bits of cases.
+        """Return the features that may be why the failing cases `bases` fail; these are bits.
 
-        One is refuted if one of them fails as well without it, and none passes.
+        A feature is refuted if a changed case of `bases` that has lost it still fails, and none
+        that has lost it passes. One that no answered change took away stays.
         """
 
         def is_refuted(feature: Feature) -> bool:
+            """Return True if all changed cases without the feature fail, and there are some."""
             lost = [
                 answer.fails
                 for answer in self.answers
@@ -114,10 +116,16 @@ class Inquiry:
         return [feature for feature in self._facts.features if not is_refuted(feature)]
 
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
-        """Ask what tells possible causes of `failing` cases apart, at most so many questions.
+        """Ask what tells possible causes of `failing` cases apart.
 
-        `others` are cases that do not fail so; both are bits. What `fails_alike` returns is kept in
-        `answers`. Raises what it raises.
+        Args:
+            failing: Bits of the cases that fail in one way.
+            others: Bits of the cases that do not fail in this way.
+            most: The most questions with a decided answer; at most 40 undecided ones come besides.
+            fails_alike: Asks a question. True and False, what it returns for a decided answer, are
+                kept in `answers`, those before what it raises too.
+
+        Adds the changed cases to `facts`. Raises what `fails_alike` raises.
         """
         self._open_questions(failing)
         asked = 0
@@ -157,9 +165,11 @@ class Inquiry:
             self._open.append(Candidate(flip, base, number))
 
     def _next(self, failing: int, others: int, features: Sequence[Feature]) -> Candidate | None:
-        """Return the question that may refute the first contender, or tells contenders apart.
+        """Return the open question to ask next; None if no open question would tell anything.
 
-        None if no open question does. Of equal ones, that which changes the fewest facts.
+        It is the one that may refute the first contender, the likeliest condition of `features`;
+        else the one about which contenders disagree most. Of equal ones, that which changes the
+        fewest facts. Without contenders, it is the first that changes a fact not yet changed.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
         answers = [answer for answer in self.answers if failing >> answer.base & 1]
@@ -170,20 +180,21 @@ class Inquiry:
             asked=self.passing | self.failing(failing),
         )
 
-        def fewest_changes(candidate: Candidate) -> int:
+        def fewness(candidate: Candidate) -> int:
+            """Return a number that is larger the fewer facts a question changes."""
             return -_difference(features, candidate.base, candidate.number)
 
         for term in conditions[0] if conditions else ():
             if not any(_loses(term, answer.base, answer.case) for answer in answers):
                 losing = [it for it in open_ if _loses(term, it.base, it.number)]
                 if losing:
-                    return max(losing, key=fewest_changes)
+                    return max(losing, key=fewness)
 
         if not conditions:
             return next(filter(self._tries_something_new, open_), None)
 
         def score(candidate: Candidate) -> tuple[float, int]:
-            return _split(conditions, candidate), fewest_changes(candidate)
+            return _split(conditions, candidate), fewness(candidate)
 
         best = max(open_, key=score, default=None)
         return best if best and _split(conditions, best) > 0 else None
@@ -197,7 +208,10 @@ class Inquiry:
         )
 
     def cures(self, bases: int) -> tuple[str, ...]:
-        """Return the first two changes, in words, after which one of `bases`, bits, passes."""
+        """Return the first two answers, in words, by which a changed case of `bases` passes.
+
+        `bases` are bits of failing cases. Empty if none was asked, or none passes.
+        """
         passing = [
             str(answer) for answer in self.answers if not answer.fails and bases >> answer.base & 1
         ]
@@ -234,7 +248,8 @@ def _holds(terms: Terms, number: int) -> bool:
 def _split(contenders: Sequence[Terms], candidate: Candidate) -> float:
     """Return how many contenders would be refuted at least, whatever the answer is.
 
-    A contender counts less the later it stands. It expects a failure where it holds.
+    A contender expects the changed case to fail if it still holds there, and to pass if not; one
+    that does not hold for the failing case counts nothing. The n-th counts 1/n.
     """
     failing = 0.0
     passing = 0.0

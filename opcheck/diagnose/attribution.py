@@ -76,6 +76,7 @@ class DiagnosedResult:
 
     @cached_property
     def _ours(self) -> re.Match[str]:
+        """The match of opcheck's words in front of the backend's message; possibly empty."""
         return not_none(_OURS.match(self.record.reason))
 
     @property
@@ -334,10 +335,11 @@ class _OperatorFailures:
         return tuple(dict.fromkeys([cause, *fitting, *remarks]))
 
     def _without_cause(self, group: Iterable[DiagnosedResult]) -> list[DiagnosedResult]:
+        """Return the results of a group whose cause is not in `chosen` yet, in their order."""
         return [result for result in group if result.case.id not in self.chosen]
 
     def _choose(self, diagnosis: Diagnosis, results: Iterable[DiagnosedResult]) -> None:
-        """Make a diagnosis the cause of these results, in `chosen`, in place of an earlier one."""
+        """Make a diagnosis the cause of these results, in `chosen`, instead of an earlier one."""
         self.chosen.update((result.case.id, diagnosis) for result in results)
 
     def _choose_contradictions(self, unstable: Sequence[DiagnosedResult]) -> None:
@@ -352,12 +354,13 @@ class _OperatorFailures:
     def _cover(
         self, group: Sequence[DiagnosedResult], standing: Counter[str], *, with_rules: bool
     ) -> None:
-        """Choose the causes of a group, in place, the one that explains most of the rest first.
+        """Choose causes of a group's results, in `chosen`, that which explains most first.
 
         Candidates are mutants that no pass contradicts, unless they may fit by chance (in fewer
-        than three questions, and fewer than a quarter of the rest), and, if `with_rules`, a rule
-        that explains more. `standing`, the number of cases that each mutant explains over all
-        operators, breaks ties. What none explains stays without a cause.
+        than three questions, and fewer than a quarter of the rest). If `with_rules`, a rule that
+        explains more is a candidate too, and the backend is asked about it first. `standing`, the
+        number of cases that each mutant explains over all operators, breaks ties. A result that no
+        candidate explains stays without a cause.
         """
         while True:
             left = self._without_cause(group)
@@ -424,6 +427,7 @@ class _OperatorFailures:
                 places[name].append(place)
 
         def weight(name: str) -> tuple[int, int, int]:
+            """Return what is largest for the best mutant; of equal ones, for the earliest found."""
             return len(places[name]), standing[name], -sum(places[name])
 
         best = max(places, key=weight, default="")
@@ -465,7 +469,7 @@ class _OperatorFailures:
     def _with_one_exception(
         self, group: Sequence[DiagnosedResult]
     ) -> Iterator[list[DiagnosedResult]]:
-        """Yield the failures of a kind, those with exceptions by their messages."""
+        """Yield parts of a group of one kind: exceptions with equal messages, or all others."""
         by_exception: dict[str, list[DiagnosedResult]] = defaultdict(list)
         for result in group:
             is_raised = result.record.failure == "raised"
@@ -519,7 +523,10 @@ class _OperatorFailures:
         return messages.pop() if len(messages) == 1 else ""
 
     def _others(self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]) -> int:
-        """Return the cases that do not fail as those left of a group do; none if none are left."""
+        """Return the bits of cases that do not fail as those left of a group do.
+
+        They include changed cases that pass. 0 if none are left.
+        """
         if not left:
             return 0
         failure = left[0].record.failure
@@ -764,6 +771,7 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
+            """Ask about the changed case, and compare it with the result that it comes from."""
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)
@@ -789,9 +797,12 @@ class _OperatorFailures:
                 self.uncontradicted[result.case.id] = self._uncontradicted(result)
 
     def _fails_alike(self, failing: DiagnosedResult, case: Case) -> bool | None:
-        """Return True if a changed case fails as the failing one does, False if it passes.
+        """Ask about a changed case: True if it fails as `failing` does, False if it passes.
 
-        None if it comes out otherwise, or is not decided. Raises NoTimeLeft.
+        To fail alike is to have the same kind of failure and, without particulars, the same
+        message. None if the case comes out otherwise, or if its answer is not decided. A pass is
+        remembered in `suspects`, as evidence against mutants. The backend can be asked. Raises
+        NoTimeLeft, KeyboardInterrupt and what `ask` raises.
         """
         assert self._ask
         self.suspects.allowance.check()

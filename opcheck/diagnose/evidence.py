@@ -41,14 +41,15 @@ _ALIKE = 1.5
 _FINER = 8
 
 
-def is_off(right: Floats, got: Floats, times: int) -> Any:
-    """Mask known elements that are off by more than the largest of them, divided by `times`.
+def is_off(base: Floats, values: Floats, times: int) -> Any:
+    """Mask known elements of `values` that are off from `base` by a part of the largest.
 
-    Known elements are finite on both sides, and did not come as 0.
+    That is, by more than the largest known element of `base` divided by `times`. Known elements are
+    finite in both, and not 0 in `values`. Both have one shape.
     """
-    known = np.isfinite(right) & np.isfinite(got) & (got != 0)
+    known = np.isfinite(base) & np.isfinite(values) & (values != 0)
     with np.errstate(all="ignore"):
-        return known & (times * abs(got - right) > abs(right[known]).max(initial=0))
+        return known & (times * abs(values - base) > abs(base[known]).max(initial=0))
 
 
 def _is_uniform(array: Array) -> bool:
@@ -60,7 +61,14 @@ def _is_uniform(array: Array) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A wrong answer, None for a refusal, and the `admitted` ones, none for an invalid node."""
+    """A backend's answer to a node, which failed or passed, and what is right there.
+
+    Attributes:
+        node: The node, with its inputs.
+        got: The backend's outputs; None for a refusal.
+        admitted: The outputs of each right answer; empty for an invalid node.
+        tolerance: That of the case; None for the operator's own bounds.
+    """
 
     node: Node
     got: Outputs | None
@@ -103,7 +111,7 @@ class Evidence:
         return False
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
-        """Mask elements that may differ so much between two correct implementations.
+        """Mask elements of two arrays that differ by no more than correct implementations may.
 
         That is by twice the error that the output's bound allows. False, instead of a mask, if
         there is not exactly one bound.
@@ -117,10 +125,15 @@ class Evidence:
     def is_far_from(self, place: int, plain: Any) -> bool:
         """Return True if the output at `place` cannot be `plain`, however that was rounded.
 
-        `plain` is a mutant's output in plain arithmetic. So it is if the distance of an element is
-        more than half of the digits of the largest (in 16 bits, than nearly all), is no small part
-        of that of the right value from `plain`, and is beyond twice the bound. False for outputs
-        that pass, and for what is not floating or has another shape than the right one.
+        `plain` is a mutant's output in plain arithmetic. The output cannot be it if for some
+        element their distance
+
+        - is more than half of the digits of the largest element (in 16 bits, than nearly all),
+        - is more than an eighth of the distance of the right value from `plain`, and
+        - is beyond twice the bound.
+
+        False for an output that passes, and for one that is not floating or has another shape than
+        the right one.
         """
         got = (self.got or ())[place]
         right = self.nearest[place]

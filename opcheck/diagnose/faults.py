@@ -62,8 +62,10 @@ class Fault(NamedTuple):
     def _spoilt(self, answer: AnswerFunction, node: Node) -> Sequence[Any]:
         """Return the outputs that `answer` gives to a node, with the fault.
 
-        A fault of the computation gives floats in the type of the first input, and leaves all
-        outputs as they are if that is not floating, or has no more digits than the fault's type.
+        An output fault casts all outputs to the fault's type. Otherwise the first input's type
+        decides: if it is floating, with more digits than the fault's, `answer` gets the node in the
+        fault's type, and floating outputs are cast back; if not, outputs stay as they are. Raises
+        what `answer` raises.
         """
         own = None if node.lead is None else of(node.lead)
         if self.kind == "output":
@@ -80,6 +82,7 @@ class Fault(NamedTuple):
         """
 
         def made() -> Node:
+            """Return the node with its inputs cast, for the cache of the node's variants."""
             narrow = self.dtype.numpy
             with np.errstate(all="ignore"):
                 inputs = tuple(
@@ -112,13 +115,14 @@ class Fault(NamedTuple):
 
 
 def both(one: Mutant, other: Mutant) -> Mutant:
-    """Return two mutants as one; where both spoil an element, the second wins.
+    """Return two mutants as one; where both spoil an element, `other` wins.
 
-    If one gives other shapes or another number of outputs than the right ones, the answer is that
-    of the second alone. Its names are all pairs `one+other`.
+    If either gives other shapes or another number of outputs than the right ones, the answer is
+    that of `other` alone. A pair is derived if either is. Its names are all pairs `one+other`.
     """
 
     def spoilt(node: Node) -> Sequence[Any]:
+        """Return the outputs of the first mutant, with the elements that the second changes."""
         mine = one.answer(node)
         its = other.answer(node)
         if not _shapes(node.right) == _shapes(mine) == _shapes(its):
@@ -136,12 +140,12 @@ def both(one: Mutant, other: Mutant) -> Mutant:
     return Mutant(name, text, spoilt, aliases=tuple(aliases), derived=is_derived)
 
 
-#: Every fault, by its name.
 def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
     """Return the shape of each output."""
     return [np.shape(output) for output in outputs]
 
 
+#: Every fault, by its name.
 FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
 
 

@@ -103,6 +103,7 @@ def _ignoring(name: str, word: str) -> Mutant:
     """Return the mutant that takes an attribute that is `word` for the default."""
 
     def read(node: Node) -> Node:
+        """Return the node without the attribute if it is the word, else the node itself."""
         return node.with_attrs(**{name: None}) if node.attrs.get(name) == word else node
 
     text = f"{name} {word} was taken for the default"
@@ -133,10 +134,10 @@ def named(op: OpVersion, name: str) -> Mutant | None:
 
 
 def _constant(node: Node, name: str, got: Floats, off: Array, place: int) -> float | None:
-    """Return the value of an attribute by which the farthest element is that of `got`.
+    """Return the value of an attribute that gives `got` in one element, the one farthest off.
 
     `off` masks the elements that are known and wrong. None if the attribute has no value to start
-    from, or does not change each of them, or if no value is found.
+    from, if a small step of it does not change each of these elements, or if no value is found.
     """
     attribute = opset.versions(node.op.domain, node.op.name)[node.op.since].attributes[name]
     start = node.attrs.get(name, attribute.default)
@@ -166,9 +167,10 @@ def _output(node: Node, name: str, place: int, value: float) -> Floats | None:
 
 
 def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float]) -> float | None:
-    """Return the value by which the element `at` is as wanted, by secants; None if none is found.
+    """Return the value by which an element of the output is `wanted`; None if none is found.
 
-    ends: the two values to begin with.
+    It is sought by secants. at: the element's place in the flat output. ends: the two values to
+    begin with.
     """
     before, value = ends
     outputs = [output_by(end) for end in ends]
@@ -187,7 +189,7 @@ def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float
         if output is None:
             return None
         error_before, error = error, float(output.flat[at]) - wanted
-    is_found = abs(error) <= 2**-6 * abs(wanted)
+    is_found = abs(error) <= _NEAR * abs(wanted)
     return value if is_found else None
 
 

@@ -103,6 +103,7 @@ def _is_plain(value: object) -> TypeGuard[int | float | str | tuple[Any, ...]]:
 
 
 def _in_words(value: AttrValue) -> str:
+    """Return a value as text, a list in square brackets."""
     return str([*value]) if isinstance(value, tuple) else str(value)
 
 
@@ -156,6 +157,7 @@ def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue
     length = len(value) if isinstance(value, tuple) else _list_length(case, name)
 
     def fits(other: object) -> bool:
+        """Return False for a list of another length than the case needs."""
         return not isinstance(other, tuple) or length in (None, len(other))
 
     seen = (other.attrs.get(name) for other in alike)
@@ -285,7 +287,7 @@ def _all_with_length(
 ) -> tuple[TensorSpec, ...] | None:
     """Return the inputs with another length of an axis, in each whose axis has this `length`.
 
-    None if that is one input only, or one is read from a file.
+    None if that is one input only, or if one cannot get that length: see `_with_length`.
     """
 
     def has_it(spec: TensorSpec) -> bool:
@@ -300,7 +302,8 @@ def _all_with_length(
 def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
     """Return an input with another length of an axis; None if its values are read from a file.
 
-    Values that are written out are repeated, or cut off.
+    Values that are written out are repeated, or cut off. None, too, if the input would be larger
+    than 1 MiB, or if written values are empty or broadcast to its shape.
     """
     shape = (*spec.shape[:axis], length, *spec.shape[axis + 1 :])
     content = spec.content

@@ -1,4 +1,4 @@
-"""Return True if a mutant gives a backend's answer, up to rounding."""
+"""Compare the answers of a mutant and of a backend to one node, up to rounding."""
 
 from __future__ import annotations
 
@@ -82,9 +82,10 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
 
 
 def _is_distant(got: Output, plain: Any) -> bool:
-    """Return True if an element of two arrays differs by more than a quarter of the largest.
+    """Return True if an element of `got` and a mutant's differs by a quarter of the largest.
 
-    Infinities, NaN and elements that came as 0 do not count; False for what is not a real array.
+    Elements that are infinite or NaN in either, or 0 in `plain`, the mutant's output, do not count.
+    False if `got` is not an array of real numbers.
     """
     if not isinstance(got, np.ndarray) or not is_real(got):
         return False
@@ -172,6 +173,7 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
     got = evidence.got or ()
 
     def drawn() -> Sequence[Array]:
+        """Draw the mutant's outputs again, nothing if it refuses."""
         answer = mutant.made_on(evidence.node)
         return () if isinstance(answer, InvalidNode) else answer
 

@@ -133,7 +133,7 @@ def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
 
 
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
-    """Return True if each value of the input has the same outputs, in any order.
+    """Return True if equal elements of the input have the right outputs, swapped among them.
 
     False for texts, where one is NaN, and unless all three have one shape.
     """
@@ -141,6 +141,7 @@ def _is_swapped(given: Array, right: Array, got: Array) -> bool:
         return False
 
     def sorted_pairs(output: Array) -> Array:
+        """Return the pairs of the input's and the output's elements, [2, size], in order."""
         pairs = np.stack([wide(given).ravel(), wide(output).ravel()])
         return np.asarray(pairs[:, np.lexsort(pairs)])
 

@@ -102,6 +102,7 @@ _Numbered: TypeAlias = tuple[str, int, Sequence[int]]
 
 
 def _rank_of_condition(condition: _Numbered) -> int:
+    """Return the rank of a condition; the likeliest have the lowest."""
     _, rank, _ = condition
     return rank
 
@@ -423,7 +424,7 @@ def rule(
     tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
     facts that kernels branch on may rest on few of them if `few` is True. Without `others`, the
     condition has no fact. None if fewer than three failing cases meet any, or if each may arise by
-    chance. Those that were `asked` besides the run are evidence, but are not counted.
+    chance. Cases that were `asked` besides the run are evidence, but are not counted.
     """
     own = failing & ~asked
     candidates: list[Terms] = []
@@ -468,18 +469,19 @@ def necessary(
 ) -> Condition | None:
     """Return the property that all `failing` cases have and the fewest `others`, None for none.
 
-    Cases are bits; all that are `alike` fail in this way. It is no size, and the others that have
-    it are fewer than the failures. None, too, if it may be there by chance. Those that were `asked`
-    besides the run are evidence, but are not counted.
+    Cases are bits; all that are `alike` fail in this way. The property is not a limit on a size,
+    and fewer of the others have it than there are failures. None, too, if all failures may have it
+    by chance. Cases that were `asked` besides the run are evidence, but are not counted.
     """
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
     def order(feature: Feature) -> tuple[int, int]:
+        """Return what is least for the feature of the fewest others, then of the lowest rank."""
         return (feature.holds & others).bit_count(), feature.rank
 
     for feature in sorted(candidates, key=order):
-        if not _is_everywhere(feature, failing, others, len(tried), questions):
+        if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
             such = (holds & ~asked).bit_count()
@@ -491,9 +493,9 @@ def necessary(
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
-    """Return the features of all `failing` cases that fewer of the `others` have, but for `asked`.
+    """Return the features that all `failing` cases have, and of the `others` fewer than these are.
 
-    All are bits of cases.
+    All are bits of cases. Those `asked` besides the run are not counted.
     """
     failures = (failing & ~asked).bit_count()
     return [
@@ -506,9 +508,10 @@ def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) 
 def contenders(features: Sequence[Feature], failing: int, others: int, asked: int) -> list[Terms]:
     """Return conditions that may be why cases fail, the best first: some ten, to be told apart.
 
-    They hold for half as many `failing` cases as the best or more, and for none of the `others`; or
-    for all that fail, and fewer others. All are bits of cases. Those `asked` besides the run count
-    as the others do, but in the latter.
+    `failing`, `others` and `asked` are bits of cases. First come exact conditions: they hold for
+    none of the `others`, and for at least half as many failing cases as the best one. Then come
+    properties of all failing cases that fewer others have. Cases `asked` besides the run count in
+    neither number, but an exact condition must not hold for any that passes.
     """
     several = [
         feature
@@ -521,6 +524,7 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
     def order(feature: Feature) -> tuple[int, int]:
+        """Return what is least for the feature of the fewest others, then of the lowest rank."""
         return (feature.holds & others).bit_count(), feature.rank
 
     plain = [feature for feature in several if feature.rank < LIMIT]
@@ -528,10 +532,14 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 
-def _is_everywhere(
+def _all_may_have_by_chance(
     feature: Feature, failing: int, others: int, tried: int, questions: Sequence[Hashable]
 ) -> bool:
-    """Return True if all failures may have a feature, of `tried` ones, just as others have it."""
+    """Return True if all failures may have one of `tried` features by chance.
+
+    So it is for failures of fewer than three questions, or if that would happen, for a random
+    choice of as many questions, with a probability above 1/10.
+    """
     failed = _count(failing, questions)
     asked = _count(failing | others, questions)
     having = _count(feature.holds & (failing | others), questions)
@@ -619,6 +627,7 @@ def _consistent(
     pairs = combinations((feature for feature in useful if feature.holds & others), 2)
 
     def order(terms: Terms) -> tuple[float, int, int]:
+        """Return what is least for the terms that explain most failures of the run."""
         explained = _holds(terms, failing & asked).bit_count()
         return -_weight(terms, own), -explained, sum(term.rank for term in terms)
 
@@ -633,7 +642,7 @@ def _may_be_chance(
 ) -> bool:
     """Return True if a rule, of `tried` features, rests on too few different questions.
 
-    So it does with fewer than three, or if one of all such rules would hold by chance with a
+    It does so with fewer than three, or if one of all such rules would hold by chance with a
     probability above 1/10.
     """
     explained = _count(_holds(terms, failing), questions)

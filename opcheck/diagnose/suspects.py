@@ -50,6 +50,7 @@ _Test: TypeAlias = "Callable[[Mutant, Evidence], bool]"
 
 
 def _no_cases() -> dict[str, list[Case]]:
+    """Return a mapping in which a missing mutant has no cases."""
     return defaultdict(list)
 
 

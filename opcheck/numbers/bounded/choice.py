@@ -368,6 +368,7 @@ def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
     """
 
     def elementwise(combine: np.ufunc) -> Callable[..., Any]:
+        """Return the ufunc itself, which joins two operands element by element."""
         return combine
 
     return extreme(choose, elementwise, choose(a.v, b.v), a, b)
@@ -390,6 +391,7 @@ def clip(x: Bounded, low: Any, high: Any) -> Bounded:
         return np.minimum(np.maximum(x, low), high)
 
     def of_three(combine: np.ufunc) -> Callable[..., Any]:
+        """Return the function that joins three operands element by element by a ufunc."""
         return lambda x, low, high: combine(combine(x, low), high)
 
     return extreme(clipped, of_three, clipped(x.v, low.v, high.v), x, low, high)
@@ -418,6 +420,10 @@ def extreme(
         return Bounded(v, first.dtype, first.arithmetic)
 
     def errors() -> Errors:
+        """Return the errors, with last roundings in `e`; lost only where that may be seen.
+
+        That is where the extreme may be infinite or NaN if the lost operands are.
+        """
         old = [x.with_rounding() for x in operands]
         away = _distance_of_extremes(choose, v, old, far=False)
         e = np.where(np.isnan(away) | ~is_finite(np.asarray(v)), 0.0, away)

@@ -121,6 +121,7 @@ def real_function(name: str) -> Callable[..., Any]:
     of_numpy = None if name == "erf" else getattr(np, name)
 
     def function(*operands: Any) -> Any:
+        """Return the function of arrays of one dtype, or of bare numbers of mpmath."""
         # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
         arrays_ = [np.asarray(operand) for operand in operands]
         kind = arrays_[0].dtype.char
@@ -585,7 +586,8 @@ def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
 
     A roundoff is u·|v|. `deviation` d, or None where it is not known, adds the variance (d·u)²/3 in
     arithmetic that scatters: it is in units of u, not of the element. Both broadcast to the shape
-    of `x`. Of infinities and NaN no error is added.
+    of `x`. Of infinities and NaN no error is added. The last rounding of `x` becomes an error
+    before it.
     """
 
     def errors() -> Errors:

@@ -75,6 +75,7 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
         return np.sum(part, axis=axes, keepdims=keepdims)
 
     def rounding(size: Floats, total: Floats, u: float) -> Floats:
+        """Return the smaller of both bounds; `size` is w, and `total` its sum S."""
         in_any_order: Floats = total * (additions * u)
         if additions <= 1:
             return in_any_order
@@ -263,6 +264,7 @@ def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     factors = math.prod(x.shape[a] for a in axes)
 
     def along_axes(combine: np.ufunc) -> Callable[[Any], Any]:
+        """Return the function that joins elements over the axes by a ufunc."""
         return partial(combine.reduce, axis=axes, keepdims=keepdims)
 
     return _multiplied(x, builtins.max(factors - 1, 0), along_axes)
@@ -276,6 +278,7 @@ def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
     """
 
     def along_axis(combine: np.ufunc) -> Callable[[Any], Any]:
+        """Return the function that joins each element with those before it by a ufunc."""
         return partial(combine.accumulate, axis=axis)
 
     return _multiplied(x, _count_before(x, axis), along_axis)
@@ -285,6 +288,9 @@ def _multiplied(
     x: Bounded, steps: Any, along: Callable[[np.ufunc], Callable[[Any], Any]]
 ) -> Bounded:
     """Return the products that `along(np.multiply)` takes, each in `steps` multiplications.
+
+    `along(combine)` returns a function that joins elements of an array in the shape of the result:
+    factors, their relative variances, and levels of lost elements.
 
     Π (1 + δᵢ) of n factors is 1 + θ with |θ| ≤ γₙ = n·u / (1 − n·u) (Higham, lemma 3.1). All
     roundings are among the errors. A product that is infinite or NaN has no error.
@@ -378,6 +384,7 @@ def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounde
     last = x.ndim - 1
 
     def along_axes(combine: np.ufunc) -> Callable[[Any], Any]:
+        """Return the function that joins elements over the axes by a ufunc."""
         return partial(combine.reduce, axis=axes, keepdims=keepdims)
 
     if axes == (last,) and x.shape[last] and x.v.dtype != object:
@@ -421,7 +428,7 @@ def bilinear(
     """Return `product(a, b)`, or that plus `addend`: sums of `terms` products, in any order.
 
     An inner product of n terms loses at most (n − 1)·u·S + u·|y| with S = Σ |aᵢ·bᵢ|, to first order
-    in n·u. The second part is the last rounding, k = 1. The addend counts as a term; without any,
+    in n·u. The second part is the last rounding, k = 1. The addend counts as a term; without terms,
     there is no rounding. `product` is called with errors and magnitudes too, when these are asked
     for.
 

@@ -492,6 +492,7 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
+        """Return the values with this error, within the operator's range and rounded."""
         value = np.clip(bound.values + (rest + slack), want.low, want.high)
         return np.where(finite, round_to(value, bound.dtype), written)
 

@@ -265,7 +265,7 @@ class ElementTolerance(NamedTuple):
         steps = distance(reference, got)
         return self._float_shares(wanted, reference, got, steps), int(steps.max())
 
-    def allowed(self, wanted: Array, got: Array) -> str:
+    def allowed_in_words(self, wanted: Array, got: Array) -> str:
         """Describe the error allowed to a wrong element; `wanted` and `got` hold it alone.
 
         One of "exact", "NaN", a zero with its sign, the operator's range if `got` is outside, "±3
@@ -276,7 +276,7 @@ class ElementTolerance(NamedTuple):
         if self.dtype.kind == "string":
             return "exact"
         if self.dtype.kind == "complex":
-            size = self._allowed(np.abs(reference))[0]
+            size = self._allowed_error(np.abs(reference))[0]
             return f"±{size:.3g}" if 0 < size < math.inf else "exact"
         value = float(reference[0])
         if math.isnan(value):
@@ -289,7 +289,7 @@ class ElementTolerance(NamedTuple):
             return self._range
         if self.tolerance.ulp is not None:
             return f"±{self.tolerance.ulp} ULP"
-        return f"±{self._allowed(wide(wanted))[0]:.3g}"
+        return f"±{self._allowed_error(wide(wanted))[0]:.3g}"
 
     @property
     def _is_exact(self) -> bool:
@@ -327,7 +327,7 @@ class ElementTolerance(NamedTuple):
         else:
             with np.errstate(invalid="ignore", over="ignore"):
                 error = np.abs(actual - exact)
-            allowed = self._allowed(exact)
+            allowed = self._allowed_error(exact)
             # An error beyond float64 is wrong, whatever is allowed.
             shares = ratio(error, allowed, (error <= allowed) & np.isfinite(error))
         never = ~np.isfinite(rounded) | ~np.isfinite(actual) | outside(actual, self.low, self.high)
@@ -350,7 +350,7 @@ class ElementTolerance(NamedTuple):
         wanted_bits = reference.astype(np.uint64)
         got_bits = got.astype(np.uint64)
         error = np.where(got > reference, got_bits - wanted_bits, wanted_bits - got_bits)
-        allowed = self._allowed(wide(reference))
+        allowed = self._allowed_error(wide(reference))
         # Compared as integers: near 2**63 float64 has only every 1024th.
         vast = allowed >= 2.0**64
         whole = np.where(vast, 0.0, allowed).astype(np.uint64)
@@ -370,7 +370,7 @@ class ElementTolerance(NamedTuple):
         exact, actual = (part.astype(np.complex128) for part in (reference, got))
         with np.errstate(invalid="ignore", over="ignore"):
             error = np.abs(actual - exact)
-        allowed = self._allowed(np.abs(exact))
+        allowed = self._allowed_error(np.abs(exact))
         finite = np.isfinite(exact) & np.isfinite(actual)
         shares = ratio(error, allowed, (error <= allowed) & finite & (self.tolerance.ulp is None))
         shares[~finite] = np.inf
@@ -386,7 +386,7 @@ class ElementTolerance(NamedTuple):
             shares[np.any(_other_zero(exact_parts, actual_parts), axis=-1)] = np.inf
         return shares
 
-    def _allowed(self, wanted: Floats) -> Floats:
+    def _allowed_error(self, wanted: Floats) -> Floats:
         """Return the absolute error that rtol and atol allow, infinite where float64 ends.
 
         NaN of NaN.
@@ -531,11 +531,12 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
 
 
 def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
-    """Return the share of the part of elements in the first bins that is farthest off, in words.
+    """Return how far off elements are from an even distribution over bins, and words for it.
 
-    Above 1, a right answer would be so with a probability below 1e-10. `bins` has the bin of each
-    element, 0 to 255, and at least one; `unsure` masks those that were put into one of several.
-    `whose` begins the words.
+    Compared are the parts of the elements in the first bins, 1 to 255; the one farthest off counts.
+    Above 1, a right answer would be so far off with a probability below 1e-10. `bins` has the bin
+    of each element, 0 to 255, and at least one; `unsure` masks those that were put into one of
+    several. `whose` begins the words.
     """
     parts = np.cumsum(np.bincount(bins, minlength=_BINS))[:-1] / bins.size
     # Those that were put into one of several bins may be off by one.

@@ -170,10 +170,10 @@ def _compare_values(
 ) -> Comparison:
     """Judge an output of the right type and shape, whose wanted `values` are in its dtype.
 
-    By its distribution, if it is drawn; by the bound, if there is no tolerance; else by the
-    tolerance, None for exactly. `like` is an input or None, shown next to wrong elements;
-    `declared` are the names of 16-bit types that need no warning. Raises ValueError for a value
-    that an integer dtype lacks, and whatever the formula raises for a bound.
+    It is judged by its distribution if it is drawn, by its bound if it has one and there is no
+    tolerance, and else by the tolerance, None for exactly. `like` is an input or None, shown next
+    to wrong elements; `declared` are the names of 16-bit types that need no warning. Raises
+    ValueError for a value that an integer dtype lacks, and whatever the formula raises for a bound.
     """
     if want.distribution is not None:
         return _as_drawn(want, want.distribution, got, dtype, like)
@@ -255,7 +255,8 @@ def _wrong_elements(
 ) -> Mask:
     """Mask elements that are wrong by `want` alone, in the shape of `got`.
 
-    By its bound if there is one and no tolerance, else by the tolerance, None for exactly. Raises
+    They are judged by the bound of `want` if it has one and there is no tolerance, and else by the
+    tolerance, None for exactly. Raises
     ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
     formula raises where a bound is computed for the first time, such as NotSupported.
     """
@@ -341,6 +342,7 @@ def _by_tolerance(
             pardoned = excused
 
     def shares() -> Iterator[tuple[Places, Floats]]:
+        """Yield all elements with their shares, pardoned as in `findings`."""
         for places, of_piece, _ in _pieces(judge, want.values, got, pardoned):
             yield places, of_piece
 
@@ -369,8 +371,9 @@ def _findings(
         findings.step(furthest)
 
         def allowed(number: int, places: Places = places) -> str:
+            """Return the error allowed to an element of this piece, in words."""
             place = [places[number]]
-            return judge.allowed(
+            return judge.allowed_in_words(
                 elements.native(wanted.flat[place]), elements.native(got.flat[place])
             )
 
@@ -757,23 +760,25 @@ def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comp
     draw = wants[0].distribution if len(wants) > 1 else None
     if draw is None or draw.related is None or any(one.problem for one in comparisons):
         return comparisons
-    apart = draw.related(got)
-    if not apart.any():
+    contradicting = draw.related(got)
+    if not contradicting.any():
         return comparisons
     *before, last = comparisons
-    detail = f"{np.count_nonzero(apart)} of {apart.size} elements contradict {wants[0].name}"
-    last = replace(last, problem="values", detail=detail, where=describe(apart), used=inf)
+    count = np.count_nonzero(contradicting)
+    detail = f"{count} of {contradicting.size} elements contradict {wants[0].name}"
+    where = describe(contradicting)
+    last = replace(last, problem="values", detail=detail, where=where, used=inf)
     return (*before, last)
 
 
 def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
     """Describe how much further one answer scatters than another to the same data, or "".
 
-    Scatter is the size of errors next to that which the expected arithmetic explains. Both are
-    right for some arithmetic. An answer that scatters 10 times as far as the other, and further
-    than right answers may, comes of no arithmetic at all. The first such output is described.
-    Outputs whose scatter is not known are left out. Raises what the operator's formula raises, but
-    for NotSupported.
+    Scatter is the size of errors next to that which the expected arithmetic explains. The caller
+    has found both answers to be right for some arithmetic. An answer that scatters 10 times as far
+    as the other, and further than right answers may, comes of no arithmetic at all. The first such
+    output is described. Outputs whose scatter is not known are left out. Raises what the operator's
+    formula raises, but for NotSupported.
     """
     for want, *answers in zip(wants, one, other, strict=False):
         scatters = [_scatter(want, answer) for answer in answers]

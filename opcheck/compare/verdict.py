@@ -170,9 +170,9 @@ def _judge_both_runs(
 ) -> Judgement:
     """Return the verdict on two runs on the same data with other outputs, each judged by itself.
 
-    They contradict each other, so that the verdict is "unstable", unless both are right, undecided,
-    or right but for a poorer arithmetic; so they do if their errors scatter too differently for one
-    arithmetic. Otherwise it is the worse verdict, `irreproducible`. Raises AssertionError if there
+    The verdict is "unstable" if one run fails other than by a poorer arithmetic, or if one is of
+    poorer arithmetic and the errors of both scatter too differently for a single one. Otherwise it
+    is the worse of both verdicts, `irreproducible`. Raises AssertionError if there
     is no second answer, and what a formula raises for a bound.
     """
     assert outcome.again is not None
@@ -191,8 +191,9 @@ def _judge_both_runs(
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
     """Describe how the outputs contradict the backend's declaration, or "".
 
-    It declares their number, dtypes and shapes, or nothing. `names` are those of the outputs. What
-    is not a tensor is left out, and so is a dtype that is none of ONNX's.
+    A backend declares their number, dtypes and shapes, or nothing. `names` are those of the
+    outputs. Only the first contradiction is described. Outputs that are not tensors are left out,
+    and so are dtypes that ONNX lacks.
     """
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
@@ -215,8 +216,8 @@ def without_own_text(
 ) -> question.Produced:
     """Return `outcome` without declarations that only repeat what the model states of its outputs.
 
-    Those are sizes that the model states too, and a rank that is the model's and not the answer's.
-    As it is if `stated` has not as many outputs as were declared.
+    Left out are sizes that the model states too, and shapes whose rank is the model's and not the
+    answer's. `outcome` itself if `stated` has not as many outputs as were declared.
     """
     if len(stated) != len(outcome.declared):
         return outcome
@@ -352,8 +353,8 @@ def _judge_refusal(
     The twin is the same model made valid; `twin` is its outcome, None if it has none: then the
     refusal is a pass. It is an error if no refusal is admitted, or if the twin is refused too; a
     failure if the twin's outputs are wrong in number, type, dtype or shape, and unsupported if the
-    backend declined it. A twin that crashes or is unstable decides itself. Its values are not
-    judged. Under the rule `should`, an error or a failure is a warning.
+    backend declined it. The verdict on a twin that crashes or is unstable is the verdict here. The
+    twin's values are not judged. Under the rule `should`, an error or a failure is a warning.
     """
     if not refusals:
         message = f"raised on a legal model: {raised}"

@@ -30,7 +30,11 @@ def ask_again(
 
 
 def _is_decided(evaluation: CaseEvaluation) -> bool:
-    """Return True if there is a single right answer, by the engine, and it is no refusal."""
+    """Return True if the text admits a single answer to a case, with outputs.
+
+    False for a refusal, for several answers, also if they differ in some elements only, and if the
+    case is illegal, open, too large, or would test nothing.
+    """
     try:
         answers = evaluation.accepted_answers
     except (ValueError, MemoryError):  # illegal, open, too large, or it would test nothing

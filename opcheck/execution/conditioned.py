@@ -134,6 +134,7 @@ def _mutants(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
 
 
 def _is_left_out(mutant: Mutant, cell: Cell) -> bool:
+    """Return True if a mutant is tried once for all types, or is argued to be harmless."""
     return mutant.once_a_version or why_harmless(mutant, cell.op, cell.dtype) is not None
 
 
@@ -170,7 +171,11 @@ class _Suite:
         return _kills(mutant, self.cases, {})
 
     def survived(self, mutant: AnyMutant, killed: Mapping[str, str]) -> dict[str, str]:
-        """Return the situations in which it shows on other data alone, with a case's id."""
+        """Return the situations in which the mutant shows on other data alone, with a case's id.
+
+        The case, a shipped one, has the shapes and attributes with which it shows. Situations in
+        which it is `killed` are left out.
+        """
         return _kills(mutant, self._probes, killed)
 
     @cached_property
@@ -226,7 +231,10 @@ class _Placed:
 def _kills(
     mutant: AnyMutant, cases: Iterable[_Placed], before: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the situations in which some case kills the mutant but those `before`, with its id."""
+    """Return the situations, other than those `before`, in which a case kills the mutant.
+
+    Each comes with the id of the first such case.
+    """
     killed: dict[str, str] = {}
     for placed in cases:
         situations = [one for one in placed.situations if one not in killed and one not in before]
@@ -236,12 +244,14 @@ def _kills(
 
 
 def _wrong_at(elements: Array, mutant: Mutant) -> Mutant:
-    """Return the mutant with right answers at all other elements of its output.
+    """Return the mutant with right answers at all elements but these, a mask of its output.
 
-    It stays as it is where its output is refused, or of another shape or type.
+    Where it refuses the node, gives several outputs, or one of another shape or type than the right
+    one, it answers as before.
     """
 
     def answer(node: Node) -> Sequence[Any]:
+        """Return the mutant's outputs, right elsewhere; raise InvalidNode if it refuses."""
         wrong = mutant.made_on(node)
         if isinstance(wrong, InvalidNode):
             raise wrong
@@ -265,7 +275,8 @@ def _are_alike(wrong: object, right: Array) -> bool:
 def _with_other_data(case: Case, dtype: str) -> Iterator[Case]:
     """Yield the case with other data in the tensors of a type, and the answer left to the engine.
 
-    Tensors of fewer numbers than that are not changed, such as indices of floats.
+    Tensors of other types, such as indices next to floats, stay. Nothing is yielded if no input is
+    of the type, nor for types without numbers.
     """
     for fill in (
         _fills(DTYPES[dtype]) if any(spec.dtype.name == dtype for spec in case.inputs) else ()

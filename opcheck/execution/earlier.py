@@ -63,14 +63,15 @@ class EarlierCases:
     def diagnoses(self, failures: Sequence[FailedCase]) -> dict[str, Diagnosis]:
         """Return the diagnoses of those failures of one cause that an earlier case causes, by id.
 
-        `failures` are in the order of the run. Empty if the first of them fails alone, too. Raises
-        what `check` raises.
+        `failures` are in the order of the run, and at least one; the first 200 are asked. Empty if
+        the first one fails alone, too, or cannot be the work of an earlier case: it came first, its
+        answer is stated nowhere, or it fails in a way that takes long. Raises what `check` raises.
         """
         first = failures[0]
         is_asked = first.record.failure in _ASKED_ALONE and first.case.expect.is_stated
-        if not is_asked or first.place == 0 or not self._pass_alone([first]):
+        if not is_asked or first.place == 0 or not self._passing_afresh([first]):
             return {}
-        passing = self._pass_alone(failures[:_MOST])
+        passing = self._passing_afresh(failures[:_MOST])
         culprit = self._culprit(first)
         text = "an earlier case: it passes alone in a fresh process"
         if culprit:
@@ -88,8 +89,12 @@ class EarlierCases:
             for failed in passing
         }
 
-    def _pass_alone(self, failures: Sequence[FailedCase]) -> list[FailedCase]:
-        """Return the failures that pass in one fresh process, asked in their order."""
+    def _passing_afresh(self, failures: Sequence[FailedCase]) -> list[FailedCase]:
+        """Return the failures that pass in a fresh process without the cases between them.
+
+        All are asked in this one process, one after the other in their order. Raises what `check`
+        raises.
+        """
         with closing(self._pool.copy(self._pool.settings.scratch)) as fresh:
             return [
                 failed
@@ -104,7 +109,11 @@ class EarlierCases:
         return evaluated.result
 
     def _culprit(self, failed: FailedCase) -> Case | None:
-        """Return one earlier case after which a case fails as in the run, None if none is found."""
+        """Return one earlier case after which a case fails as in the run, None if none is found.
+
+        Cases found for other failures are tried first; a new one is kept in `_found`. Raises what
+        `check` raises.
+        """
         earlier = self._cases[: failed.place]
         for case in self._found:
             if case in earlier and self._fails_after([case], failed):
@@ -139,7 +148,10 @@ class EarlierCases:
         return window[0]
 
     def _fails_after(self, window: Sequence[Case], failed: FailedCase) -> bool:
-        """Return True if a case fails as in the run, after these cases in one fresh process."""
+        """Return True if a case fails after these cases, asked in one fresh process.
+
+        To fail as in the run is to have the same kind of failure. Raises what `check` raises.
+        """
         with closing(self._pool.copy(self._pool.settings.scratch)) as fresh:
             cases = iter(window)
             while some := [*islice(cases, _AT_ONCE)]:
@@ -150,7 +162,11 @@ class EarlierCases:
 
 
 def _repeat(record: Record, culprit: Case) -> str:
-    """Return the command that repeats a case after another one, in one process."""
+    """Return the command that repeats a case after another one, `culprit`, in one process.
+
+    `record` has the command that repeats the case alone; "" if that names no case. A case file of
+    the culprit that is not in it is added.
+    """
     words = shlex.split(record.repeat)
     if "--case" not in words:
         return ""

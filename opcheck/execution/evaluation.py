@@ -360,8 +360,9 @@ class CaseEvaluation:
     ) -> verdict.Judgement:
         """Judge an answer to the case's own data.
 
-        If the oracle gave no answer, only what is wrong whatever is right counts, else *not run*. A
-        whole model for which the case is bad, and whose arithmetic is poorer, is a warning. Raises
+        If the oracle gave no answer, the judgement is *not run*, unless the outcome is wrong
+        whatever the right answer is, such as a crash. For a whole model, *bad case* becomes a
+        warning if an output is of poorer arithmetic. Raises
         what the operator's formula raises for a bound.
         """
         case = self.case
@@ -402,10 +403,11 @@ class CaseEvaluation:
         return other
 
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
-        """Describe why a judgement says nothing about the backend, or "".
+        """Describe why a judgement shows nothing about the backend, or "" if it does.
 
-        So it is for a pass whose outputs have no element or number, for a model that contradicts
-        itself and is refused or declared otherwise, and for a whole model with a bad case.
+        It shows nothing for a pass whose outputs have no element or number, for a model that
+        contradicts itself and is refused or declared otherwise, and for a whole model with a bad
+        case.
         """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()

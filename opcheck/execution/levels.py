@@ -38,7 +38,10 @@ def demands(
 
 
 def _mutants(sightings: Iterable[Sighting]) -> Iterator[Shown]:
-    """Yield each mutant that is killed, or else noticed, with the cases that do."""
+    """Yield each mutant with the cases that kill it; without any, with those that notice it.
+
+    A mutant that no case even notices is left out.
+    """
     for sighting in sightings:
         mutant = sighting.mutant
         kind = "mutant" if sighting.killers else "warning"
@@ -96,10 +99,10 @@ def _types(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _names(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each name that core has, with its cases in the newest version that has it there.
+    """Yield each name of a case in core, with its cases of the newest version that has it in core.
 
-    Of these, only those of float32 if core has one. A name states a behavior, for which there may
-    be no mutant.
+    These are cases of every level. If one of them is of float32 and in core, those of other types
+    are left out. A name states a behavior, for which there may be no mutant.
     """
     by_name = group_by(cases, lambda case: (case.op.domain, case.op.name, case.name))
     for (_, _, name), of_name in by_name.items():

@@ -508,11 +508,12 @@ def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bo
 def _asked_alone(
     results: Sequence[JudgedNode], backend: model.BackendInfo
 ) -> Questions[list[JudgedNode]]:
-    """Return the results; a node that is off by little is wrong if it is so alone, too.
+    """Return the results, in their order, with `wrong_alone` where a node is wrong alone, too.
 
     A node that is computed together with others may be off by some roundings. As a model of its
-    own, as `opcheck extract` writes it, it is judged by its bound. Of each operator and type, the
-    furthest off is asked. Generator of these questions.
+    own, as `opcheck extract` writes it, it is judged by its bound. Of the nodes that fail and are
+    off by little, the furthest off of each operator and type is asked alone. Generator of these
+    questions.
     """
 
     def operator_and_dtype(node: JudgedNode) -> tuple[model.OpVersion, dtypes.DType | None]:
@@ -663,6 +664,7 @@ class _Search:
         other_data: Values = question.task.feed(question.second) if self.stale else {}
 
         def add(answer: Outputs | None, *, data: Values) -> None:
+            """Add a later run on this `data`, empty for the first data, if its answer is whole."""
             if answer and len(answer) == len(names):
                 run = _Tensors(
                     gave=dict(zip(names, answer, strict=True)),
@@ -804,6 +806,7 @@ def _judge_node(
     case = case_of(network, part, values, later=run.is_later)
 
     def unjudged(reason: str) -> tuple[JudgedNode, None]:
+        """Return the node as unsupported by opcheck, for this reason, and no evidence."""
         result = model.LiveResult(
             case, backend.address, model.Verdict.UNSUPPORTED, reason, beyond=True
         )

@@ -62,6 +62,7 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
         runs: list[list[Any]] = []
 
         def run(inputs: Sequence[Any]) -> Sequence[Any]:
+            """Return what the habit makes of the right outputs of all runs, this one the last."""
             right = expected.node_of(task, [array.copy() for array in inputs]).right
             runs.append([out.copy() for out in right])
             return stateful.habit(runs, inputs)
@@ -136,6 +137,7 @@ class CaseKills:
         """
 
         def reply(question: model.Question) -> Outcome:
+            """Return `answer` to a question about the case, else the mutant's for its twin."""
             # The same data at a later opset make the same node.
             if question.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
@@ -465,6 +467,7 @@ def _killers(
     """
 
     def order(case_kills: CaseKills) -> tuple[bool, bool]:
+        """Return what is least for cases that decide, and of these for known names."""
         return case_kills.case.rule != "must", case_kills.case.name not in known
 
     killers: dict[str, str] = {}

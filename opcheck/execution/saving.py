@@ -215,6 +215,7 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     place = folder.resolve()
 
     def put() -> None:
+        """Rename the temporary folder to `folder`, after what was there is moved away."""
         old = beside / "old"
         try:
             if place.exists():

@@ -64,7 +64,8 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
 
-    def settings(text: str) -> BackendSettings:
+    def settings_of(text: str) -> BackendSettings:
+        """Return the settings of one backend; raise UsageError if it is wrong or named twice."""
         if wanted.count(text) > 1:
             raise UsageError(f"backend {text!r} is named twice")
         profile = resolve(text, known)
@@ -78,7 +79,7 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
             resources=profile.resources,
         )
 
-    return each(settings, wanted or DEFAULT)
+    return each(settings_of, wanted or DEFAULT)
 
 
 @contextmanager
@@ -95,14 +96,15 @@ def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[
 
 
 def connect(pools: Sequence[Pool]) -> None:
-    """Wait for all backends.
+    """Wait until all backends are connected.
 
-    Raises UsageError if two are one backend or an address is wrong, and else BackendUnavailable,
-    with all that cannot be used.
+    Raises UsageError if two pools are of one backend or an address is wrong; otherwise
+    BackendUnavailable if any cannot be used. The message has all errors, of either kind.
     """
     by_address: dict[str, Pool] = {}
 
-    def connected(pool: Pool) -> None:
+    def connect_one(pool: Pool) -> None:
+        """Wait for one backend; raise UsageError if an earlier one is the same."""
         info = pool.connected()
         other = by_address.setdefault(info.address, pool)
         if other is not pool:
@@ -112,7 +114,7 @@ def connect(pools: Sequence[Pool]) -> None:
             raise UsageError(f"{names} name the same backend, {info.address!r}")
         interrupt.safe_place()
 
-    each(connected, pools)
+    each(connect_one, pools)
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -158,7 +160,8 @@ def consulted(
     """
     oracles = oracles_of(cases)
 
-    def settings(address: str) -> BackendSettings:
+    def settings_of(address: str) -> BackendSettings:
+        """Return the settings of one oracle; a UsageError names the case that wants it."""
         try:
             if address not in given:
                 _require_harmless(address)
@@ -168,17 +171,18 @@ def consulted(
             raise UsageError(message, error.hint) from None
         return of_oracle
 
-    with started(each(settings, oracles), workers) as pools:
+    with started(each(settings_of, oracles), workers) as pools:
         by_address = dict(zip(oracles, pools, strict=True))
 
-        def connected(address: str) -> None:
+        def connect_oracle(address: str) -> None:
+            """Wait for one oracle; errors name it."""
             try:
                 connect([by_address[address]])
             except OpcheckError as error:
                 message = "\n".join([f"oracle {address!r}: {error.message}", *error.lines()[1:]])
                 raise type(error)(message) from None
 
-        each(connected, oracles)
+        each(connect_oracle, oracles)
         yield by_address
 
 
@@ -220,6 +224,7 @@ def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     known = profiles(Path.cwd())
 
     def why_none(address: str) -> str | None:
+        """Return why an address names no backend here, None if it names one."""
         if address.partition(":")[0] == IN_PROCESS:
             return None
         try:
@@ -288,12 +293,13 @@ def _staying() -> Iterator[None]:
     leave = os._exit
     own_process = os.getpid()
 
-    def refused(status: int) -> NoReturn:
+    def raise_exit(status: int) -> NoReturn:
+        """Raise SystemExit in place of leaving; in a forked process, leave."""
         if os.getpid() != own_process:
             leave(status)
         raise SystemExit(status)
 
-    os._exit = refused
+    os._exit = raise_exit
     try:
         yield
     finally:

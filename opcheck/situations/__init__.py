@@ -14,6 +14,7 @@ from opcheck.dtypes import BY_TEXT
 from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations import (
+    attributes,
     broadcasting,
     equations,
     indexing,
@@ -30,6 +31,7 @@ FAMILIES = (
     indexing.FAMILY,
     windows.FAMILY,
     quantization.FAMILY,
+    attributes.FAMILY,
 )
 #: The types that situations of one type are asked of: the first that an operator has.
 _LEADING = ("float32", "int64", "uint32", "bool", "string")

@@ -9,6 +9,7 @@ from opcheck import opset
 from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations import (
+    attributes,
     broadcasting,
     equations,
     indexing,
@@ -266,3 +267,43 @@ def test_scales_are_told_apart_by_axis_and_block(
         f" y_zero_point: {{shape: {scale}, dtype: int8, constant: 1}}}}"
     )
     assert [*quantization.found_in(case)] == found
+
+
+def test_values_of_attributes_are_counted_by_hand() -> None:
+    # Two flags: each left out and of two values, four pairs, and these along one or more elements.
+    assert len([*attributes.situations(schema("CumSum"))]) == 2 * 3 + 4 + 4 * 2
+    assert {*attributes.situations(schema("Gelu"))} == {
+        "approximate left out",
+        "approximate=none",
+        "approximate=tanh",
+    }
+    assert [*attributes.situations(schema("Relu"))] == []
+
+
+def test_an_attribute_that_is_left_out_counts_as_its_default_in_pairs(case_of: Write) -> None:
+    case = case_of(
+        "op: CumSum, opset: 14, dtype: float32, attrs: {reverse: 1},"
+        " inputs: {x: {shape: [3, 1], arange: [1, 1]}, axis: {value: -1, dtype: int64}}"
+    )
+    assert [*attributes.found_in(case)] == [
+        *("exclusive left out", "reverse=1", "exclusive=0, reverse=1"),
+        "exclusive=0, reverse=1, an axis of one element",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("channels", "found"),
+    [
+        (4, "fewer channels"),
+        (8, "as many channels as a block is long"),
+        (12, "more channels"),
+    ],
+)
+def test_blocks_are_told_apart_by_the_channels_beside_them(
+    channels: int, found: str, case_of: Write
+) -> None:
+    case = case_of(
+        "op: DepthToSpace, opset: 13, dtype: float32, attrs: {blocksize: 2, mode: CRD},"
+        f" inputs: {{input: {{shape: [1, {channels}, 2, 3], arange: [1, 1]}}}}"
+    )
+    assert f"mode=CRD, {found}" in [*attributes.found_in(case)]

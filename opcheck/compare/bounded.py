@@ -691,13 +691,13 @@ class _Off(NamedTuple):
     Attributes:
         rms: Their root mean square over all elements that count.
         worst: The largest, of a whole model; 0 for other outputs.
-        count: The number of elements that count, of a whole model; 0 for other outputs.
+        size: The number of elements that count, of a whole model; 0 for other outputs.
         far: An element of a model is off by half its size, which the deviations do not explain.
     """
 
     rms: float
     worst: float = 0.0
-    count: int = 0
+    size: int = 0
     far: bool = False
 
     @property
@@ -719,10 +719,10 @@ class _Off(NamedTuple):
     @property
     def rms_of_others(self) -> float:
         """The root mean square without the worst element; infinite if few elements count."""
-        if self.count < _FEW:
+        if self.size < _FEW:
             return np.inf
-        squares = self.count * self.rms**2 - self.worst**2
-        return float(np.sqrt(max(0.0, squares) / (self.count - 1)))
+        squares = self.size * self.rms**2 - self.worst**2
+        return float(np.sqrt(max(0.0, squares) / (self.size - 1)))
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> float | None:
@@ -840,7 +840,7 @@ def _scatters_of_model(
         yield _Off(
             rms=root_mean_square(ratios),
             worst=float(ratios.max(initial=0)),
-            count=ratios.size,
+            size=ratios.size,
             far=bool(far.any()),
         )
 

@@ -266,10 +266,10 @@ def _errors(want: Want, got: Array) -> Floats:
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
     """Mask elements whose allowed error, `slack`, is half of them or more, or unknown.
 
-    `slack` lacks the error that elements of a group share, which is added. Infinities and NaN are
-    judged, unless unknown, and so are elements no larger than twice the floor, below which numbers
-    may become 0. Of a whole model an element counts as large as the root mean square of those
-    around its size, and is judged if its allowed error is no larger than twice the floor.
+    `slack` is without the error that elements of a group share, which is added here. Infinities and
+    NaN are judged, unless unknown, and so are elements no larger than twice the floor, below which
+    numbers may become 0. In a whole model, the size of an element is the root mean square of
+    elements of about its size, and it is its allowed error that is compared with twice the floor.
     """
     y = want.values
     size = np.abs(y)
@@ -538,10 +538,15 @@ _LARGER = 1024
 
 
 class Scattering(NamedTuple):
-    """The scatter of errors on random data, in parts of what the expected arithmetic explains.
+    """How far errors on random data scatter.
 
-    `message` says why that is too far, or is "". `explained`: some narrower arithmetic explains it.
-    `remark` says what of a model was left out, if that alone explains it; there is no message then.
+    Attributes:
+        ratio: The scatter in parts of what the expected arithmetic explains.
+        message: Why the scatter is too far; "" if it is not.
+        explained: True if some narrower arithmetic explains it. Always True without a message, and
+            for what is not a model.
+        remark: What was left out of a model, if that explains the scatter, else "". With a remark
+            there is no message.
     """
 
     ratio: float
@@ -618,7 +623,7 @@ def _explanation_in_model(
     `part` masks the elements that count, None for all. Nothing explains a few elements that stand
     alone, or errors of an eighth of the output's size.
     """
-    if (off.few and off.others <= SCATTER) or off.ratio <= SCATTER:
+    if (off.has_lone_errors and off.rms_of_others <= SCATTER) or off.ratio <= SCATTER:
         return f"{off.worst:,.3g} times in few elements: no narrower type explains that", False
     actual = elements.wide(got)
     counts = np.isfinite(actual) & np.isfinite(want.values)
@@ -681,25 +686,29 @@ def off_by(y: Floats, x: Floats) -> float:
 
 
 class _Off(NamedTuple):
-    """Errors over their expected deviations: of all elements, and of a model's worst one.
+    """Errors of an output over their expected deviations.
 
-    `far`: an element of a model is off by half its size, which these do not explain.
+    Attributes:
+        rms: Their root mean square over all elements that count.
+        worst: The largest, of a whole model; 0 for other outputs.
+        size: The number of elements that count, of a whole model; 0 for other outputs.
+        far: An element of a model is off by half its size, which the deviations do not explain.
     """
 
     rms: float
     worst: float = 0.0
-    many: int = 0
+    size: int = 0
     far: bool = False
 
     @property
-    def few(self) -> bool:
+    def has_lone_errors(self) -> bool:
         """True if few elements of a model are much further off than the others."""
-        return self.worst > _LONE * self.others
+        return self.worst > _LONE * self.rms_of_others
 
     @property
     def explains(self) -> bool:
         """True if a right answer may be as far off."""
-        is_near = not self.far and not (self.few and self.worst > SCATTER)
+        is_near = not self.far and not (self.has_lone_errors and self.worst > SCATTER)
         return self.ratio <= SCATTER and is_near
 
     @property
@@ -708,12 +717,12 @@ class _Off(NamedTuple):
         return max(self.rms, self.worst / _WORST_OF_MODEL)
 
     @property
-    def others(self) -> float:
-        """The root mean square without the worst element; infinite if the elements are few."""
-        if self.many < _FEW:
+    def rms_of_others(self) -> float:
+        """The root mean square without the worst element; infinite if few elements count."""
+        if self.size < _FEW:
             return np.inf
-        squares = self.many * self.rms**2 - self.worst**2
-        return float(np.sqrt(max(0.0, squares) / (self.many - 1)))
+        squares = self.size * self.rms**2 - self.worst**2
+        return float(np.sqrt(max(0.0, squares) / (self.size - 1)))
 
 
 def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> float | None:
@@ -831,7 +840,7 @@ def _scatters_of_model(
         yield _Off(
             rms=root_mean_square(ratios),
             worst=float(ratios.max(initial=0)),
-            many=ratios.size,
+            size=ratios.size,
             far=bool(far.any()),
         )
 

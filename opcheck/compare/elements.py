@@ -295,7 +295,7 @@ class ElementTolerance(NamedTuple):
     def _is_exact(self) -> bool:
         """True if no error is allowed to numbers of this dtype, which are not strings.
 
-        So it is for booleans, and for integers unless the tolerance is an rtol and an atol.
+        That holds for booleans, for integers under a tolerance in ULP, and for a tolerance of 0.
         """
         tolerance = self.tolerance
         if self.dtype.kind == "bool":
@@ -456,9 +456,14 @@ _KEY = 0x6F_70_6368_6563_6B
 
 
 class JudgedDraws(NamedTuple):
-    """The ends of the range, the elements outside, and how unlikely all together are.
+    """The judgment of numbers drawn at random; arrays have the shape of the output.
 
-    `used` is above 1 where that is no chance, and `text` says what is odd.
+    Attributes:
+        low: The lower end of what may be drawn for each element.
+        high: The upper end.
+        impossible: The elements that cannot have been drawn.
+        used: How unlikely all together are; above 1, too unlikely to be right.
+        text: What is odd about them, in words; "" if nothing was compared.
     """
 
     low: Array
@@ -550,7 +555,7 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
 def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
     """Yield for three distances the share, and words, of the pairs on the same side of the middle.
 
-    The elements of a pair are as likely on the same side as not; a share above 1 is no chance.
+    The elements of a pair are as likely on the same side as not; a share above 1 is too unlikely.
     `upper` masks the elements, in C order of `shape`, above the middle. Pairs lie 1, a row and half
     of all elements apart; a distance as large as the whole, or 0, is left out.
     """

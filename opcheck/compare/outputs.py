@@ -148,10 +148,11 @@ def _pardoned_integers(want: Want, dtype: DType) -> Floats | None:
 
 
 def _values_in(dtype: DType, want: Want) -> Array:
-    """Return the wanted values in `dtype`; as they are if that is floating.
+    """Return the wanted values in `dtype`.
 
-    So too for an integer with a bound, whose values may lie between two integers. Raises ValueError
-    if `dtype` cannot hold them, or if they are of another kind.
+    They are returned as they are if `dtype` is floating, and for an integer output with a bound,
+    whose values may lie between two integers. Raises ValueError if `dtype` cannot hold them, or if
+    they are of another kind.
     """
     if want.bound is not None and dtype.kind == "int":
         # What may be either of two integers lies between them.
@@ -222,10 +223,12 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    A reading is a way to understand what the text leaves open. Right is judged by `tolerance`, or
-    if that is None by the bound. What is left of a difference is wrong by every reading. It is a
-    copy, in the dtype and shape of `got`. Raises ValueError for a value that an integer or boolean
-    dtype lacks, and what the formula raises where a bound is computed for the first time.
+    A reading is a way to understand what the text leaves open. An element is right by `tolerance`,
+    or if that is None by the reading's bound. What is still wrong by the first reading is then
+    wrong by every reading. The result is a copy, in the dtype and shape of `got`.
+
+    Raises ValueError for a value that an integer or boolean dtype lacks, and what the formula
+    raises where a bound is computed for the first time.
     """
     first = _rounded_to(want, dtype)
     spliced = got.copy()
@@ -490,10 +493,11 @@ def _problem_of_model(
 ) -> ComparisonProblem:
     """Return the problem of a model's output that fits its bound, but scatters too far.
 
-    It is "precision" if a narrower type explains how far `spread` says that errors lie from the
-    right values. Elements within a bound that decides them are right; only the unjudged ones can be
-    wrong. So it is "values" if nothing explains their scatter, or if the bound is that of a poorer
-    arithmetic; else "precision". Raises what the model's formula raises, but for NotSupported.
+    The problem is "precision" if a narrower type explains how far errors lie from the right values,
+    as `spread` says. If not, only unjudged elements can be wrong, as the bound decides the others:
+    it is "values" if nothing explains the scatter of the unjudged ones, or if the bound is that of
+    a poorer arithmetic; else "precision". Raises what the model's formula raises, but for
+    NotSupported.
     """
     if spread.explained:
         return "precision"
@@ -1102,10 +1106,11 @@ def _letter(share: float) -> str:
 
 
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Return pairs of the bits of a distance in ULP and how many elements have such; and others.
+    """Return how many elements are off by distances of so many bits, and how many are unordered.
 
-    There is no pair for a count of 0. Others are unordered: NaN next to another number. `dtype` is
-    floating; `want` may be wider, and is rounded to it.
+    The first are pairs of the bits of a distance in ULP and a count, which is not 0. Unordered are
+    elements where NaN is next to another number. `dtype` is floating; `want` may be wider, and is
+    rounded to it.
     """
     counts = np.zeros(_UNORDERED_BITS + 1, np.int64)
     powers = 1 << np.arange(64, dtype=np.uint64)

@@ -230,8 +230,9 @@ def _beyond_the_text(
 ) -> question.Declared:
     """Return what is declared of an output without what `stated`, the model's text, has of it.
 
-    Equal sizes become None; without a shape if the rank is the model's but not the output's. As it
-    is if either has no shape, if their ranks differ, or if the output is not a tensor.
+    Equal sizes become None. The shape is left out if its rank is the model's but not the output's.
+    `declared` itself is returned if it or `stated` has no shape, if their ranks differ, or if the
+    output is not a tensor.
     """
     if declared.shape is None or stated.shape is None or isinstance(output, question.Foreign):
         return declared

@@ -260,8 +260,8 @@ class _OperatorFailures:
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
         """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
 
-        A kernel is a version with a type. For a refusal no pass of any kernel may, if it must hold
-        `everywhere`. A mutant that there is no time to check is left out.
+        A kernel is a version with a type. If `everywhere`, passes of all kernels contradict a
+        mutant that is to explain a refusal. A mutant is left out if there is no time to check it.
         """
         cells = [cell_of(result.case)]
         if result.record.failure == "raised" and everywhere:

@@ -224,9 +224,9 @@ class Evidence:
     def farthest(self) -> list[tuple[int, int]]:
         """Largest distance in ULP of each output from its `nearest` right values, and where it is.
 
-        Those are of one admitted answer as a whole, rounded. The distance is `UNORDERED` for NaN
-        and a number; the place is a flat index. Both are 0 if unknown: for what is not floating,
-        has another shape, or has no element. Empty for a refusal.
+        The right values of an output are those of one admitted answer, rounded. The distance is
+        `UNORDERED` for NaN and a number; the place is a flat index. Both are 0 if unknown: for what
+        is not floating, has another shape, or has no element. Empty for a refusal.
         """
         farthest = []
         for got, right in zip(self.got or (), self.nearest, strict=True):
@@ -258,7 +258,7 @@ class Evidence:
     def _coarseness(self) -> float:
         """The largest relative error of wrong elements; infinite if there is none or it is unknown.
 
-        If all errors are alike, they are no roundings, and it is 2¹⁶ times less.
+        If all errors are alike, they are not roundings, and the result is 2¹⁶ times less.
         """
         by_output = [np.zeros(0)]
         for right, got in zip(self.nearest, self.got or (), strict=True):

@@ -111,7 +111,7 @@ def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[
     """Yield a fact, or the limits on a size, and its values if kernels branch on them.
 
     Items are the words, the rank, and the numbers of the cases. `sizes` are those of the cases with
-    the fact, by number; None for a fact that is no size.
+    the fact, by number; None for a fact that is not a size.
     """
     numbers = {number: size for number, size in sizes.items() if size is not None}
     if not numbers:
@@ -537,8 +537,8 @@ def _all_may_have_by_chance(
 ) -> bool:
     """Return True if all failures may have one of `tried` features by chance.
 
-    So it is for failures of fewer than three questions, or if that would happen, for a random
-    choice of as many questions, with a probability above 1/10.
+    They may if they are of fewer than three questions, or if for a random choice of as many
+    questions that would happen with a probability above 1/10.
     """
     failed = _count(failing, questions)
     asked = _count(failing | others, questions)

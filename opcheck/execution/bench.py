@@ -278,9 +278,10 @@ class _Rival:
     printed: str = ""
 
     def timing(self) -> Timing:
-        """Return the reported timing; without samples for a backend that died or became wrong.
+        """Return the reported timing.
 
-        It has the reason then, or that the benchmark was interrupted if there is no sample.
+        For a backend that died or became wrong it has the reason and no samples; for one that has
+        no sample yet, the reason is that the benchmark was interrupted.
         """
         name = self.pool.info.address
         prepared = tuple(self.prepared)
@@ -471,8 +472,8 @@ class OneCase:
     def _check_other(self, rival: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
         """Note in `rival` if a time is that of looking up an answer, and not of computing it.
 
-        So it is if other data take longer, or are answered wrongly where they were answered rightly
-        before. Nothing is raised.
+        An answer was looked up if other data take longer, or if they are answered wrongly and were
+        answered rightly before. Nothing is raised.
         """
         before = rival.other
         rival.other = ()

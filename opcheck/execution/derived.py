@@ -64,7 +64,8 @@ def _dtype(case: Case) -> str:
 def _derived(cases: Sequence[Case]) -> Case:
     """Return the largest of some cases with longer axes, as far as its operator allows.
 
-    Where none allows that, the largest is returned with its own shapes.
+    The three largest of up to 65,536 elements are tried. If the operator allows longer axes in none
+    of them, the largest is returned with its own shapes. There is at least one case.
     """
     ordinary = [case for case in cases if not case.empty] or cases
     of_fills = [case for case in ordinary if not any(map(_is_written_out, case.inputs))]
@@ -116,7 +117,10 @@ def _made_larger(case: Case) -> Case:
 
 
 def _with_longer_axis(case: Case, name: str, axis: int, factor: int) -> Iterator[Case]:
-    """Yield cases with an answer: with a longer axis of one input, or of all that are like it."""
+    """Yield cases with an answer: an axis is longer in one input, then in all as long along it.
+
+    Nothing is yielded if the operator allows neither.
+    """
     chosen = next(spec for spec in case.inputs if spec.name == name)
     alike = [
         spec.name
@@ -147,7 +151,10 @@ def _repeated(spec: TensorSpec, axis: int, factor: int) -> TensorSpec:
 
 
 def _has_answer(case: Case) -> bool:
-    """Return True if opcheck has an answer to a case, of a sensible size."""
+    """Return True if opcheck has answers to a case, and no refusal, of a sensible size.
+
+    False for a case with data from a file.
+    """
     if any(isinstance(spec.content, FromFile) for spec in case.inputs):
         return False
     try:

@@ -560,7 +560,7 @@ class CaseEvaluation:
         return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {difference}")
 
     def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
-        """Return if an answer to other data is wrong, and if it is a model's of poorer arithmetic.
+        """Return two answers: is it wrong on other data, and is it a model's of poorer arithmetic.
 
         Both are False if nothing states what is right. Raises what the operator's formula raises
         for a bound.
@@ -870,7 +870,7 @@ def _answer(result: LiveResult) -> tuple[object, ...]:
 
 
 def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
-    """Return other failures of `repeats` than `worst`, each once; none if that is a pass.
+    """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
 
     A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
     """

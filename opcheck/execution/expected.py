@@ -184,9 +184,9 @@ def _data_of_model(
 ) -> tuple[Array, ...]:
     """Return the other data of a whole model, moved if all its inputs are integers such as tokens.
 
-    They stay as they are in `other` if that differs from `inputs` already, and if the engine cannot
-    compute the model on moved data, or gives outputs of other shapes there. Raises MemoryError if
-    these do not fit into memory.
+    `other` is returned if it differs from `inputs` already, if the engine cannot compute the model
+    on either, or gives outputs of other shapes on moved data, and for all other cases. Raises
+    MemoryError if outputs do not fit into memory.
     """
     if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
         return other

@@ -194,7 +194,7 @@ def _sentences(text: str) -> Iterator[Explanation]:
 
 
 def _plain(text: str) -> str:
-    """Return a text in small letters, with a space for everything that is no letter or digit."""
+    """Return a text in small letters, with a space for all that is not a letter or digit."""
     return re.sub(r"\W+", " ", text).strip().lower()
 
 

@@ -77,11 +77,12 @@ def _free_space(folder: str) -> int:
 
 
 def _too_little(what: str, needed: int, free: int) -> str:
+    """Describe what there is too little of; `needed` and `free` are in bytes."""
     return f"not enough {what}: needs {needed / _GIB:.1f} GiB, {free / _GIB:.1f} GiB free"
 
 
 def needs_of(case: Case, node: HugeNode) -> Needs:
-    """Return what a case takes."""
+    """Return the bytes that a case takes; its output has a stated dtype and the node's shape."""
     inputs = sum(spec.nbytes for spec in case.inputs)
     output = prod(node.shape) * _dtype_of(case.outputs[0]).itemsize
     return Needs(memory=inputs + _COPIES_OF_OUTPUT * output, disk=inputs + output)
@@ -130,11 +131,12 @@ def judged(
 
 
 def _path(file: IO[bytes]) -> str:
-    """Return a path by which another process opens a file without a name."""
+    """Return a path by which another process opens a file without a name, while it is open here."""
     return f"/proc/{os.getpid()}/fd/{file.fileno()}"
 
 
 def _task(case: Case) -> Task:
+    """Return the node of a case as a task, without data: all inputs come from the file."""
     return Task(
         case=case.id,
         op=case.op,

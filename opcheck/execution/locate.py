@@ -383,7 +383,10 @@ def extracted(
 
 
 def _why_not_extracted(network: Network, part: Part, values: Values) -> str:
-    """Return why a node is no case of its own, "" if it is; `values` are known at its turn."""
+    """Return why a node is not a case of its own, "" if it is.
+
+    `values` are the tensors that are known when the node's turn comes.
+    """
     reason = network.why_not.get(part) or network.failed.get(part.place)
     if reason:
         return reason

@@ -148,8 +148,8 @@ class CaseKills:
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         """Return a mutant's outputs for the legal twin, or its refusal.
 
-        Those of the engine if the twin has another legal dtype than this object: there it is no
-        mutant.
+        If the twin has another legal dtype than this object, the engine's outputs are returned: the
+        mutant is one of kernels of this dtype.
         """
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return right_of(twin) if other else mutant.made_on(twin)
@@ -177,9 +177,9 @@ def right_of(node: Node) -> OutputsOrRefusal:
 
 
 def same_outputs(outputs: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
-    """Return True for two refusals, whatever they say, or the same outputs bit for bit.
+    """Return True for two refusals, whatever their messages, or the same outputs bit for bit.
 
-    Outputs that are no arrays are equal only if both are one object.
+    Outputs that are not arrays are equal only if both are one object.
     """
     if isinstance(outputs, InvalidNode) or isinstance(other, InvalidNode):
         return isinstance(outputs, InvalidNode) and isinstance(other, InvalidNode)
@@ -193,7 +193,7 @@ def same_outputs(outputs: OutputsOrRefusal, other: OutputsOrRefusal) -> bool:
 def digest(outputs: Sequence[Any]) -> bytes | None:
     """Return a digest of dtypes, shapes and bits, which equal outputs share.
 
-    None where an output is no array.
+    None if an output is not an array.
     """
     hashed = blake2b(digest_size=16)
     for output in outputs:

@@ -66,7 +66,8 @@ def _check_digest(run: Run) -> None:
 def check_origin(info: BackendInfo, folder: Path) -> None:
     """Raise UsageError unless the outputs in `folder` are of the backend that the run names.
 
-    So it is raised if the folder names none, cannot be read, or differs in any of ORIGIN_FIELDS.
+    It is raised, too, if the folder names no backend, or cannot be read. Two backends are the same
+    if they agree in all ORIGIN_FIELDS.
     Declarations such as `accumulate` and `refuses` make answers right that are wrong without them.
     """
     try:

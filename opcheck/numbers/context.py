@@ -196,9 +196,10 @@ def primitive(function: F) -> F:
 def drawn(shape: Sequence[int], seed: float | None) -> NDArray[np.float64]:
     """Return independent float64 numbers of this shape, equally likely to be anywhere in [0, 1).
 
-    The same `seed` gives the same ones, None others each time. Only its value in float32 counts.
-    Where `share` is set, a share of the distribution whose quantile is wanted, all numbers are that
-    one instead. The name `drawn` is added to the trace in force.
+    The same `seed` gives the same numbers, None others each time; of a seed only its value in
+    float32 counts. If the context variable `share` is set, all numbers are that share instead: so
+    the caller gets a quantile of what a formula draws. The name `drawn` is added to the trace in
+    force.
 
     Raises NotSupported in a graph (`in_graph`), where other nodes would compute with them;
     ValueError for a negative length.

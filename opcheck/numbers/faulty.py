@@ -39,6 +39,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     function = getattr(plain, name)
 
     def of_faulty_arrays(*operands: Any, **options: Any) -> Any:
+        """Call the function, or the fault in its place, on plain arrays; wrap what it returns."""
         arrays = [bare(operand) for operand in operands]
         return _wrapped(called(name, function, *arrays, **options))
 

@@ -187,9 +187,9 @@ def _power(x: Any, p: Any) -> Any:
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """Return the remainder of a/b with the sign of b; a itself or b if b is infinite.
+    """Return the remainder of a/b with the sign of b; NaN if a is infinite or NaN, or b is 0.
 
-    NaN if a is infinite or NaN, or b is 0.
+    If b is infinite, it is a itself, or b if a has the other sign.
     """
     if not _mp.isfinite(a) or b == 0:
         return _NAN
@@ -253,6 +253,7 @@ def of_objects(name: str) -> Callable[..., Any]:
     function = _FUNCTIONS.get(name) or getattr(_mp, name)
 
     def of_numbers(*operands: Any) -> Any:
+        """Return the function of single numbers of mpmath; NaN where it has no real value."""
         if any(x != x for x in operands) and function is not _power:
             return _NAN
         try:

@@ -353,7 +353,7 @@ def _error_of_interval(
     """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     The function takes its extremes at the ends of an interval (*interval extension*), or at its
-    `turn`, None for none. No implementation has an argument below `least`, if x is not. An element
+    `turn`, None for none. If x is not below `least`, no implementation's argument is. An element
     is lost, and its error infinite, where an end leaves the function's domain or has an infinite
     value; None for no lost element. There is no error where `e` is 0 or x is infinite or NaN.
 
@@ -401,10 +401,10 @@ def _with_images_of_lost(
 
 
 def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:
-    """Return the variance of v = function(x), where x has the variance q; None if that is.
+    """Return the variance of v = function(x), where x has the variance q; None if q is None.
 
-    It is the square of the function's change over one deviation (delta method); 0 where that is not
-    finite.
+    It is the square of the function's change over one deviation (delta method); 0 where the change
+    is not finite.
     """
     if q is None:
         return None
@@ -503,9 +503,9 @@ def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
 def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
     """Return the largest distance of (x ± e)^(p ± e) from v, and a mask where it is unknown.
 
-    A power is monotone in either operand, so that its extremes are at the corners. It is unknown,
-    and the distance infinite, where a corner is infinite or NaN and v is not. The mask is None if
-    that is so nowhere.
+    A power is monotone in either operand, so that its extremes are at the corners. The distance is
+    unknown, and infinite, where a corner is infinite or NaN and v is not. The mask is None if
+    the distance is known everywhere.
     """
     power = real_function("pow")
     x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)

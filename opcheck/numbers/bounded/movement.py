@@ -245,7 +245,7 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     Booleans are x ≠ 0, a `Truth` if some are unsure. What follows is computed as expected of a
     tensor of that type, in float32 for 16 bits, or if it `computes`, in the type itself. A value
     that an integer type cannot hold, NaN included, is lost: any may come, as no specification
-    defines it. So it is of what such an integer is cast to.
+    defines it. What such an integer is cast to is lost too.
 
     Of a `Truth`, true is 1; what is unsure is 0 or 1, `Indices` in an integer type.
 

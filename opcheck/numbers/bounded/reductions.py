@@ -331,7 +331,7 @@ def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) ->
     """Return the products of which a partial product, `most` in size, may exceed `largest`.
 
     The level `ANYTHING` (NaN or an infinity may stand there) for these, 0 for others, also for
-    those whose `size` is infinite or NaN; None if there are no `steps`, which multiplications are.
+    those whose `size` is infinite or NaN; None if there are no `steps`, the multiplications.
     """
     has_steps = np.asarray(steps) > 0
     if not np.any(has_steps):

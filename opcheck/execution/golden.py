@@ -65,9 +65,9 @@ class UnsoundArithmetic(OpcheckError):
 
 
 def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
-    """Return the outputs, correctly rounded, and the method; None if the engine decides none.
+    """Return a node's outputs, correctly rounded, and the method; None if the engine has none.
 
-    That is so for an operator that it lacks, for random outputs, and where the text is open. NaNs
+    It has none for an operator that it lacks, for random outputs, and where the text is open. NaNs
     are positive and quiet.
 
     Raises:
@@ -88,7 +88,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
 def _with_plain_nans(array: Array) -> Array:
     """Return `array` with NaNs that are positive and quiet: their bits depend on the processor.
 
-    An array of no floats, or of a type that opcheck does not know, is returned as it is.
+    An array that is not floating, or is of a type that opcheck does not know, is returned as it is.
     """
     dtype = dtypes.of(array)
     if dtype is None or dtype.kind != "float":
@@ -129,12 +129,12 @@ class Ends:
 
 
 def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
-    """Return the error allowed around `written`: by the tolerance, else by the bound of `want`.
+    """Return the lowest and highest right values around `written`, those in the output's dtype.
 
-    `written` are the right values in the output's dtype. Without tolerance and bound, only these
-    are right, and so they are of dtypes without ULP under a tolerance. One that is not strict also
-    allows errors up to the want's floor; an rtol and an atol are not in the ends. Elements that are
-    infinite or NaN have no room.
+    The tolerance decides, or if that is None the bound of `want`. Without both, only the written
+    values are right, as they are under a tolerance if the dtype has no ULP. A tolerance that is not
+    strict also allows errors up to the want's floor; an rtol and an atol are not in the ends.
+    Elements that are infinite or NaN are their own ends.
     """
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -255,7 +255,7 @@ def _upwards(number: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """A model with its inputs, and right outputs; none if it is to be refused."""
+    """A model with its inputs and right outputs; without outputs if it is to be refused."""
 
     name: str
     kind: AnswerKind
@@ -281,10 +281,11 @@ class CaseTests(NamedTuple):
 
 
 def golden_tests(case: Case) -> CaseTests:
-    """Return the tests of `case`; one that contradicts itself or the oracle is left out.
+    """Return the tests of `case`, or the reason why it is left out.
 
-    So is one that the engine cannot compute, or that does not fit into memory; the reason is
-    returned. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    A case is left out if it contradicts itself or the oracle, if the engine cannot compute it, or
+    if it does not fit into memory. Raises UnsoundArithmetic if this machine's arithmetic cannot be
+    relied on.
     """
     try:
         return _golden_tests(case)

@@ -400,6 +400,7 @@ class Scheduler(CaseJudge):
             return None
 
         def ask(case: Case) -> LiveResult | None:
+            """Return the backend's result; raise NoTimeLeft while awaiting it if time is up."""
             return ask_again(case, backend, self.allowance.check)
 
         return ask
@@ -412,8 +413,10 @@ class Scheduler(CaseJudge):
     ) -> dict[str, tuple[Diagnosis, ...]]:
         """Return the diagnoses of failures that an earlier case of the run causes, by case.
 
-        One failure of each cause is asked alone in a fresh process, those of the most frequent
-        causes first, until there is no time. `results` are all of the backend, in order.
+        `results` are all of the backend, in order, and `diagnoses` those found so far, by case. One
+        failure of each cause is asked alone in a fresh process, causes with the most failures
+        first, until there is no time or enough causes were asked. Empty for a backend that cannot
+        be asked again.
         """
         if not (self.asks_again and isinstance(backend, Pool) and backend.info.repeatable):
             return {}
@@ -475,7 +478,7 @@ class Scheduler(CaseJudge):
         return (self._next - 1,)
 
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
-        """Return the result with its causes; called in its turn, because the order matters.
+        """Return the result with its causes; called in the order of cases, which matters.
 
         A pass is remembered, as it speaks against causes of later failures.
         """

@@ -505,6 +505,9 @@ _ENOUGH = 100
 #: The largest scatter allowed, in parts of the expected one. Correct implementations (tests/bounds)
 #: reach 19, released engines 2; factors rounded to TF32 reach 100 and more.
 SCATTER = 60.0
+#: As `SCATTER`, of an arithmetic that is declared, of which no wider one has to be told apart. Sums
+#: of 4,096 numbers of one sign, which stop growing in bfloat16, scatter nine times as far.
+DECLARED_SCATTER = 10.0
 #: Honest answers scatter by no more than so much less, on random data and on any that is judged.
 _OF_HONEST = 3
 #: Narrower numbers to which factors may have been rounded, by their unit roundoff.
@@ -595,6 +598,31 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"
     return Scattering(least.ratio, message)
+
+
+def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | None:
+    """Return how errors on random data scatter, by the arithmetic of a tier that is declared.
+
+    The message says how many times as far they do, if that is more than DECLARED_SCATTER. The
+    arguments are those of `scattering`. None if the tier has no deviation to compare with, or for
+    fewer than 100 elements that count. A formula that raises NotSupported has none; its other
+    errors are raised.
+    """
+    with np.errstate(all="ignore"):
+        error = _errors(want, elements.wide(got))
+        counts = np.isfinite(error)
+        ratios = [
+            root_mean_square((error - shift)[rounded] / deviation[rounded])
+            for shift, deviation in want.expected.deviations_of(tier)
+            if np.count_nonzero(rounded := counts & (deviation > 0)) >= _ENOUGH
+        ]
+    if not ratios:
+        return None
+    ratio = min(ratios)
+    if ratio <= DECLARED_SCATTER:
+        return Scattering(ratio)
+    times = f"{ratio:,.0f}" if ratio < _TOO_LONG_TO_WRITE else f"{ratio:.0e}"
+    return Scattering(ratio, f"errors scatter {times} times as far as {tier.name} explains")
 
 
 def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:

@@ -25,7 +25,7 @@ from opcheck.compare.elements import (
     Want,
 )
 from opcheck.dtypes import DType, half_ulp, identical, nearest_integers, of, round_to
-from opcheck.engine import Drawn, Expected, operator_of
+from opcheck.engine import Drawn, Expected, Tier, operator_of
 from opcheck.errors import NotSupported
 from opcheck.model.case import EXACT, Array, OpVersion, Tolerance
 from opcheck.model.question import NOTHING, Foreign, Items
@@ -457,13 +457,9 @@ def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: N
     elif spread and spread.remark:
         problem = "precision"
         remark = spread.remark
-    elif not want.whole and tier.name != want.expected.tiers(())[0].name:
-        # A narrower arithmetic that is declared: errors scatter as it explains.
-        problem = None
-        remark = ""
     else:
         if not want.whole:
-            spread = _spread(want, got, dtype)
+            spread = _spread_within(want, got, dtype, tier)
         problem, remark = _by_scatter(want, tier.name, spread)
     comparison = _compared(want, got, dtype, decision.findings, like, decision.shares)
     return replace(comparison, problem=problem, remark=remark, tier=tier.name)
@@ -520,6 +516,21 @@ def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) 
         times = f"{spread.ratio:.2g} times; up to {bounded.SCATTER:g} may be"
         return None, f"as far off as {arithmetic} arithmetic explains, {times}"
     return None, ""
+
+
+def _spread_within(want: Want, got: Array, dtype: DType, tier: Tier) -> bounded.Scattering | None:
+    """Return how errors of values that fit a tier scatter, by the arithmetic of that tier.
+
+    The tier has no remark: it is of the expected arithmetic, or of a narrower one that is declared,
+    of which data drawn at random are judged alone. None as of `_spread`, which also says what is
+    raised.
+    """
+    is_declared = tier.name != want.expected.tiers(())[0].name
+    if not is_declared:
+        return _spread(want, got, dtype)
+    if dtype.kind != "float" or not want.of_random_data:
+        return None
+    return bounded.scattering_as_declared(want, got, tier)
 
 
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:

@@ -691,9 +691,12 @@ class _OperatorFailures:
         """Return True if a condition explains half of those left, or a few such explain them all.
 
         A property of less than half of the failures is most often incidental: large tensors show
-        more of any mistake.
+        more of any mistake. So is one without which most cases fail too: more of those left than
+        there are `others`, which do not.
         """
         rest = [result for result in left if result not in explained]
+        if len(rest) > others.bit_count():
+            return False
         if len(rest) <= len(explained):
             return True
         for _ in range(_MOST_CONDITIONS - 1):

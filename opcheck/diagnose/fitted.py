@@ -71,9 +71,14 @@ def floating_attributes(op: OpVersion) -> list[str]:
 
 
 def _attributes(op: OpVersion, kind: AttrType) -> list[str]:
-    """Return the names of the attributes of a version that are of this type and may be missing."""
-    attributes = opset.versions(op.domain, op.name)[op.since].attributes.values()
-    return [one.name for one in attributes if one.type == kind and not one.required]
+    """Return the names of the attributes of a version that are of this type and may be missing.
+
+    There are none of what has no schema, such as a whole model.
+    """
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    if schema is None:
+        return []
+    return [one.name for one in schema.attributes.values() if one.type == kind and not one.required]
 
 
 def taking(op: OpVersion, name: str, value: float) -> Iterator[Mutant]:
@@ -182,9 +187,10 @@ def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float
     for _ in range(_STEPS):
         if abs(error) <= _CLOSE * abs(wanted):
             break
-        if error == error_before:
+        change = error - error_before
+        if change == 0 or not np.isfinite(change):
             return None
-        before, value = value, value - error * (value - before) / (error - error_before)
+        before, value = value, value - error * (value - before) / change
         output = output_by(value) if np.isfinite(value) else None
         if output is None:
             return None

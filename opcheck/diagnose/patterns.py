@@ -125,8 +125,9 @@ def _is_in_another_order(right: Array, got: Array) -> bool:
 
 
 def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
-    """Yield the inputs that are given, with their names in the schema."""
-    parameters = opset.versions(node.op.domain, node.op.name)[node.op.since].inputs
+    """Yield the inputs that are given, with their names in the schema; none of a whole model."""
+    schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
+    parameters = schema.inputs if schema else ()
     for place, x in enumerate(node.inputs):
         if x is not None and parameters:
             yield parameters[min(place, len(parameters) - 1)].name, x

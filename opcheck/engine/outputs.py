@@ -140,6 +140,10 @@ class Expected:
         sound += [t for t in others if t.arithmetic.half is not None]
         yield from self._deviations_of(sound, cut)
 
+    def deviations_of(self, tier: Tier) -> Iterator[tuple[Any, Any]]:
+        """Yield the same of one tier, such as that of a declared arithmetic."""
+        yield from self._deviations_of([tier])
+
     def deviations_without_casts(self) -> Iterator[tuple[Any, Any]]:
         """Yield the same of implementations that leave out a graph's casts to 16 bits."""
         without = [tier for tier in self.tiers() if tier.arithmetic.keeps_casts]

@@ -15,6 +15,7 @@ from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations import (
     attributes,
+    axes,
     broadcasting,
     equations,
     indexing,
@@ -32,6 +33,7 @@ FAMILIES = (
     windows.FAMILY,
     quantization.FAMILY,
     attributes.FAMILY,
+    axes.FAMILY,
 )
 #: The types that situations of one type are asked of: the first that an operator has.
 _LEADING = ("float32", "int64", "uint32", "bool", "string")

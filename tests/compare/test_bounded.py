@@ -703,6 +703,11 @@ def test_errors_scatter_as_declared_arithmetic_explains() -> None:
     assert compare(want, got, declared=("float16",)).problem is None
     # Of another type than the declared one it stays a warning.
     assert compare(want, got, declared=("bfloat16",)).problem == "precision"
+    # A mistake within the bound of the declared type is none of its roundings.
+    without_some = product_in_float16(x[:, :-100], y[:-100])
+    assert compare(want, without_some, declared=("float16",)).problem == "precision"
+    smaller = (got * np.float16(0.8)).astype(np.float16)
+    assert compare(want, smaller, declared=("float16",)).problem == "precision"
 
 
 def test_stage_one_that_overflows_in_float16_is_wrong_whatever_is_computed_in_it() -> None:

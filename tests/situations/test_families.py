@@ -10,6 +10,7 @@ from opcheck.model import Case
 from opcheck.opset import Schema
 from opcheck.situations import (
     attributes,
+    axes,
     broadcasting,
     equations,
     indexing,
@@ -307,3 +308,23 @@ def test_blocks_are_told_apart_by_the_channels_beside_them(
         f" inputs: {{input: {{shape: [1, {channels}, 2, 3], arange: [1, 1]}}}}"
     )
     assert f"mode=CRD, {found}" in [*attributes.found_in(case)]
+
+
+def test_axes_are_counted_from_the_front_and_from_the_back() -> None:
+    assert len([*axes.situations(schema("Softmax"))]) == 2 + 4 + 6
+    assert [*axes.situations(schema("Gather"))] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ("op: Softmax, opset: 13, attrs: {axis: -2}, inputs: {input", ["axis -2 of 3"]),
+        ("op: Softmax, opset: 13, inputs: {input", ["axis -1 of 3"]),
+        ("op: ReduceSum, opset: 13, inputs: {axes: [1], data", ["axis 1 of 3"]),
+        ("op: ReduceSum, opset: 13, inputs: {axes: [0, 1], data", []),
+        ("op: Unsqueeze, opset: 13, inputs: {axes: [1], data", []),
+    ],
+)
+def test_an_axis_is_told_apart_by_place(fields: str, found: list[str], case_of: Write) -> None:
+    case = case_of(f"{fields}: {{shape: [2, 3, 4], arange: [1, 1], dtype: float32}}}}")
+    assert [*axes.found_in(case)] == found

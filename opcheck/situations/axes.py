@@ -1,0 +1,97 @@
+"""Axes by place: each one of up to three, counted from the front and from the back.
+
+A kernel that is right along the last axis, or the first, is often wrong along another one.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from opcheck import opset
+from opcheck.model import AttrValue, Case, Typed
+from opcheck.opset import Schema
+from opcheck.situations.family import Argument, Family
+from opcheck.suite import materialize
+
+_LEFT_OUT = (
+    "More than three axes, and which axes go together where an operator takes several. DFT, "
+    "Resize, ReverseSequence, Scan and TensorScatter, and those that `indexing` and "
+    "`quantization` ask for."
+)
+_NAMES = ("axis", "axes")
+_ELSEWHERE = frozenset(
+    {
+        *("Gather", "GatherElements", "ScatterElements", "QuantizeLinear", "DequantizeLinear"),
+        *("DFT", "Resize", "TensorScatter"),
+    }
+)
+#: Operators whose axes are those of the output, which has more of them than the input.
+_OF_THE_OUTPUT = frozenset({"OneHot", "Unsqueeze"})
+_MOST_AXES = 3
+
+
+def situations(schema: Schema) -> Iterator[str]:
+    """Yield the situations of an operator that works along an axis, or along several."""
+    if schema.op.domain or schema.deprecated or schema.op.name in _ELSEWHERE:
+        return
+    is_along_axes = any(_is_attribute(schema, name) or _is_input(schema, name) for name in _NAMES)
+    if is_along_axes:
+        for rank in range(1, _MOST_AXES + 1):
+            yield from (_place(axis, rank) for axis in range(-rank, rank))
+
+
+def found_in(case: Case) -> Iterator[str]:
+    """Yield the situation of a case that works along one axis."""
+    schema = opset.describe("", case.op.name, opset.newest(""))
+    if schema is None or not case.inputs:
+        return
+    rank = len(case.inputs[0].shape) + (case.op.name in _OF_THE_OUTPUT)
+    axes = _axes(case, schema)
+    if len(axes) == 1 and rank <= _MOST_AXES and -rank <= axes[0] < rank:
+        yield _place(axes[0], rank)
+
+
+def _is_attribute(schema: Schema, name: str) -> bool:
+    return name in schema.attributes
+
+
+def _is_input(schema: Schema, name: str) -> bool:
+    return any(parameter.name == name for parameter in schema.inputs)
+
+
+def _place(axis: int, rank: int) -> str:
+    return f"axis {axis} of {rank}"
+
+
+def _axes(case: Case, schema: Schema) -> tuple[int, ...]:
+    """Return the axes that a case states, or those of an attribute's default."""
+    for name in _NAMES:
+        if _is_attribute(schema, name):
+            return _numbers(case.attrs.get(name, schema.attributes[name].default))
+    for spec in case.inputs:
+        if spec.name in _NAMES:
+            return _numbers(materialize(spec))
+    return ()
+
+
+def _numbers(value: AttrValue | Typed | None) -> tuple[int, ...]:
+    if value is None or isinstance(value, (Typed, str)):
+        return ()
+    return tuple(int(number) for number in np.asarray(value).reshape(-1))
+
+
+_ARGUED = (
+    Argument(
+        op="LpNormalization",
+        pattern="axis -[23] of *",
+        why="The text says of -1 alone that it counts from the back, so opcheck has no answer.",
+    ),
+)
+
+FAMILY = Family(
+    name="axes",
+    situations=situations,
+    found_in=found_in,
+    left_out=_LEFT_OUT,
+    argued=_ARGUED,
+)

@@ -123,7 +123,8 @@ def _alike_in(narrow: str, got: Output, answer: Output, right: Array | None) -> 
     """Return True if an output is that of a mutant that computes in a narrow type, up to rounding.
 
     Its errors add up in any order, so that it may be off by some ULP of the largest element. It is
-    not if the `right` values are as near: then an error bound of that type explains it better.
+    not if the `right` values are as near: then an error bound of that type explains it better. Nor
+    is it if its largest distance is more than half of that to the right values.
     """
     if right is None or isinstance(got, Foreign) or isinstance(answer, Foreign):
         return False
@@ -133,14 +134,20 @@ def _alike_in(narrow: str, got: Output, answer: Output, right: Array | None) -> 
     known = np.isfinite(wanted)
     largest = float(np.abs(wanted[known]).max(initial=0))
     room = math.ldexp(largest, _NARROW_BITS - DTYPES[narrow].precision)
-    return _are_near(mine, its, room) and not _are_near(mine, wanted, room)
+    from_right = _largest_distance(mine, wanted)
+    return from_right > room and _largest_distance(mine, its) <= min(room, from_right / 2)
 
 
-def _are_near(one: Floats, other: Floats, room: float) -> bool:
-    """Return True if all elements of two arrays differ by at most `room`, or not at all."""
+def _largest_distance(one: Floats, other: Floats) -> float:
+    """Return by how much elements of two arrays differ at most.
+
+    Equal infinities do not differ, nor do two NaN; a NaN and a number differ by infinity.
+    """
     with np.errstate(all="ignore"):
-        near = np.abs(one - other) <= room
-    return bool((near | (one == other) | (np.isnan(one) & np.isnan(other))).all())
+        distances = np.abs(one - other)
+    distances = np.where(np.isnan(distances), np.inf, distances)
+    are_same = (one == other) | (np.isnan(one) & np.isnan(other))
+    return float(distances[~are_same].max(initial=0))
 
 
 def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
@@ -250,7 +257,7 @@ def _same_but_for_cancelling(got: Array, answer: Array, dtype: DType) -> bool:
     its = wide(answer)
     largest = float(np.abs(its[np.isfinite(its)]).max(initial=0))
     room = math.ldexp(largest * _same_ulp(got), _ROUNDINGS_OF_SUMS - dtype.precision)
-    return _are_near(wide(got), its, room)
+    return _largest_distance(wide(got), its) <= room
 
 
 def _same_ulp(got: Array) -> int:

@@ -3,6 +3,9 @@
 A position is the row-major number of an element, an int64. Each operator states which positions of
 its inputs an element of the output is made of. What an element is computed to is the formula's
 answer to these alone, so that a test can compare both on small tensors.
+
+A node's shape raises InvalidNode where the node breaks its text, and NotSupported where it is
+legal and no rule here states its answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from opcheck.engine.axes import from_either_end, slices
+from opcheck.engine.axes import elements_at, from_either_end, slices
 from opcheck.engine.evaluate import evaluate
 from opcheck.engine.node import Node
-from opcheck.errors import InvalidNode
+from opcheck.errors import InvalidNode, NotSupported, decline, reject
 from opcheck.model import Array, Attrs, OpVersion
 
 Shape: TypeAlias = tuple[int, ...]
@@ -74,7 +77,7 @@ class HugeNode:
 
     @property
     def shape(self) -> Shape:
-        """The output's shape; raises InvalidNode for a node without a rule."""
+        """The output's shape; raises InvalidNode, or NotSupported for a node without a rule."""
         return self._rule.shape(self)
 
     def at(self, positions: Positions) -> Array:
@@ -83,14 +86,14 @@ class HugeNode:
 
     @property
     def _rule(self) -> "Rule":
-        """The operator's rule; raises InvalidNode without one, and for more than it takes."""
+        """The operator's rule; raises NotSupported without one, and for more than it takes."""
         rule = RULES.get(self.op.name) if not self.op.domain else None
         if rule is None:
-            raise InvalidNode(f"level huge has no {self.op}; it has {', '.join(sorted(RULES))}")
+            raise NotSupported(f"level huge has no {self.op}; it has {', '.join(sorted(RULES))}")
         unknown = sorted(self.attrs.keys() - {*rule.attributes})
         if unknown or len(self.inputs) > rule.most_inputs:
             what = f"attribute {unknown[0]}" if unknown else f"input {rule.most_inputs}"
-            raise InvalidNode(f"level huge has {self.op} without {what}")
+            raise NotSupported(f"level huge has {self.op} without {what}")
         return rule
 
 
@@ -163,11 +166,22 @@ def _same_order(node: HugeNode, positions: Positions) -> Array:
 
 
 def _reshape_shape(node: HugeNode) -> Shape:
+    """Return the stated sizes, where 0 copies a size and one -1 is inferred.
+
+    Raises InvalidNode for a size below -1, a second -1, a 0 where the data have no such axis, and
+    another number of elements; NotSupported for a -1 next to an empty axis.
+    """
+    shape = node.data.shape
     stated = [int(n) for n in node.operand(1).whole()]
-    sizes = [node.data.shape[axis] if n == 0 else n for axis, n in enumerate(stated)]
+    is_list = all(n >= -1 for n in stated) and stated.count(-1) <= 1
+    reject(not is_list, f"shape {stated}; allowed: sizes, and -1 once")
+    reject(0 in stated[len(shape) :], f"shape {stated} copies a size beyond {list(shape)}")
+    sizes = [shape[axis] if n == 0 else n for axis, n in enumerate(stated)]
     if -1 in sizes:
-        known = -prod(sizes)
-        sizes = [node.data.size // known if n == -1 else n for n in sizes]
+        known = prod(n for n in sizes if n != -1)
+        decline(not known, "any length would do beside nothing")
+        sizes[sizes.index(-1)] = node.data.size // known
+    reject(prod(sizes) != node.data.size, f"{list(shape)} cannot become {stated}")
     return tuple(sizes)
 
 
@@ -210,18 +224,32 @@ def _sliced(node: HugeNode, index: list[Positions]) -> Sequence[Any]:
     return [of.start + own * of.step for of, own in zip(taken, index, strict=True)]
 
 
+def _indices(node: HugeNode) -> Positions:
+    """Return the indices along the axis, the second input, counted from the front.
+
+    Raises InvalidNode for one out of range.
+    """
+    # In int64: an axis of 2³¹ elements or more has a length that int32 does not hold.
+    indices = node.operand(1).whole().astype(np.int64)
+    counted: Positions = elements_at(indices, node.data.shape[node.axis()], back=True)
+    return counted
+
+
 def _gather_shape(node: HugeNode) -> Shape:
+    """Return the data's shape with that of the indices for the axis.
+
+    Raises InvalidNode for an index out of range.
+    """
     axis = node.axis()
     shape = node.data.shape
-    return (*shape[:axis], *node.operand(1).shape, *shape[axis + 1 :])
+    return (*shape[:axis], *_indices(node).shape, *shape[axis + 1 :])
 
 
 def _gathered(node: HugeNode, index: list[Positions]) -> Sequence[Any]:
     axis = node.axis()
-    indices = node.operand(1)
-    behind = axis + len(indices.shape)
-    chosen = indices.whole()[tuple(index[axis:behind])]
-    return [*index[:axis], chosen % node.data.shape[axis], *index[behind:]]
+    indices = _indices(node)
+    behind = axis + indices.ndim
+    return [*index[:axis], indices[tuple(index[axis:behind])], *index[behind:]]
 
 
 def _expand_shape(node: HugeNode) -> Shape:
@@ -296,14 +324,39 @@ def _data_shape(node: HugeNode) -> Shape:
     return node.data.shape
 
 
+def _targets(node: HugeNode) -> Positions:
+    """Return the positions in the data that updates go to, in their order.
+
+    Raises InvalidNode for an index out of range.
+    """
+    indices = _indices(node)
+    index: list[Any] = [*np.indices(indices.shape)]
+    index[node.axis()] = indices
+    return positions_of(index, node.data.shape).reshape(-1)
+
+
+def _scattered_shape(node: HugeNode) -> Shape:
+    """Return the data's shape.
+
+    Raises InvalidNode for updates of another shape than the indices, for indices of another rank
+    than the data or longer on another axis, and for one out of range.
+    """
+    shape = node.data.shape
+    indices = node.operand(1).shape
+    axis = node.axis()
+    reject(len(indices) != len(shape), f"indices {list(indices)} into data {list(shape)}")
+    longer = [n for n, size in enumerate(shape) if n != axis and indices[n] > size]
+    reject(longer, f"indices {list(indices)} do not fit {list(shape)}")
+    updates = node.operand(2).shape
+    reject(updates != indices, f"updates {list(updates)}; allowed: {list(indices)}")
+    _indices(node)  # raises InvalidNode
+    return shape
+
+
 def _scattered(node: HugeNode, positions: Positions) -> Array:
     """Return the data with the updates in their places, without a reduction."""
     values = node.data.at(positions)
-    axis = node.axis()
-    indices = node.operand(1).whole()
-    index: list[Any] = [*np.indices(indices.shape)]
-    index[axis] = indices % node.data.shape[axis]
-    targets = positions_of(index, node.data.shape).reshape(-1)
+    targets = _targets(node)
     updates = node.operand(2).whole().reshape(-1)
     # `positions` are in a row, so that a target's place among them is its distance from the first.
     places = targets - positions[0]
@@ -322,17 +375,39 @@ def _blocks(node: HugeNode, row: int) -> Iterator[tuple[int, Positions]]:
         yield part.start, row * length + np.arange(part.start, part.stop)
 
 
-def _last_axis_shape(node: HugeNode) -> Shape:
-    """Return the shape of a reduction of the last axis, which stays with length 1.
+def _place_shape(node: HugeNode) -> Shape:
+    """Return the shape of the places of extremes along `axis`, 0 if it is not stated.
 
-    Raises InvalidNode for any other reduction.
+    Raises InvalidNode for an axis out of range; NotSupported for another than the last.
+    """
+    return _last_axis_shape(node, [node.axis()])
+
+
+def _reduced_shape(node: HugeNode) -> Shape:
+    """Return the shape of a reduction of the stated axes, an attribute or an input, or of all.
+
+    Raises InvalidNode for an axis out of range; NotSupported for others than the last.
     """
     axes = node.optional(1)
-    stated: Any = node.attrs.get("axes", node.attrs.get("axis", -1) if axes is None else axes)
-    last = len(node.data.shape) - 1
-    over = [from_either_end(int(axis), last + 1) for axis in np.atleast_1d(stated)]
-    if over != [last] or node.attrs.get("keepdims", 1) != 1:
-        raise InvalidNode(f"level huge reduces the last axis alone, with keepdims 1: {node.op}")
+    stated: Any = node.attrs.get("axes", ()) if axes is None else axes.tolist()
+    rank = len(node.data.shape)
+    over = [from_either_end(axis, rank) for axis in stated] or [*range(rank)]
+    return _last_axis_shape(node, over)
+
+
+def _last_axis_shape(node: HugeNode, over: Sequence[int]) -> Shape:
+    """Return the data's shape with 1 for the last axis, which is the only one of `over`.
+
+    Raises NotSupported for other axes, which are counted from the front, and for another keepdims
+    than 1.
+    """
+    is_last_alone = [*over] == [len(node.data.shape) - 1]
+    keeps = node.attrs.get("keepdims", 1) == 1
+    what = f"{node.op} of axes {[*over]}"
+    decline(
+        not (is_last_alone and keeps),
+        f"level huge reduces the last axis alone, with keepdims 1: {what}",
+    )
     return (*node.data.shape[:-1], 1)
 
 
@@ -362,15 +437,20 @@ def _first_maximum(node: HugeNode, positions: Positions) -> Array:
 
 
 def _product_shape(node: HugeNode) -> Shape:
-    """Return the shape of a product; raises InvalidNode for what are not two matrices."""
+    """Return the shape of a product of two matrices.
+
+    Raises InvalidNode for matrices that do not fit, NotSupported for other ranks.
+    """
     first = node.data.shape
     second = node.operand(1).shape
-    if len(first) != 2 or len(second) != 2 or first[1] != second[0]:
-        raise InvalidNode(f"level huge multiplies matrices alone: {node.op}")
+    are_matrices = len(first) == len(second) == 2
+    decline(not are_matrices, f"level huge multiplies matrices alone: {node.op}")
+    reject(first[1] != second[0], f"{list(first)} times {list(second)}")
     return first[0], second[1]
 
 
 def _integer_product(node: HugeNode, positions: Positions) -> Array:
+    """Return sums of products in int32, where those that are too large wrap."""
     rows, columns = coordinates(positions, node.shape)
     second = node.operand(1)
     sums = []
@@ -381,7 +461,7 @@ def _integer_product(node: HugeNode, positions: Positions) -> Array:
             other = second.at(along * second.shape[1] + column).astype(np.int64)
             total += int(node.data.at(block).astype(np.int64) @ other)
         sums.append(total)
-    return np.array(sums, np.int32)
+    return np.array(sums, np.int64).astype(np.int32)
 
 
 _ELEMENTWISE = Rule(_broadcast, _elementwise, attributes=("to", "saturate"))
@@ -390,17 +470,17 @@ _REDUCED = ("axes", "keepdims")
 #: The operators of level huge, of ONNX's own domain.
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys("Abs Add Cast Max Min Mul Neg Relu Sub Where".split(), _ELEMENTWISE),
-    "ArgMax": Rule(_last_axis_shape, _first_maximum, _ARG),
+    "ArgMax": Rule(_place_shape, _first_maximum, _ARG),
     "Concat": Rule(_concat_shape, _concatenated, ("axis",), most_inputs=99),
     "Expand": Rule(_expand_shape, _moved(_expanded)),
     "Gather": Rule(_gather_shape, _moved(_gathered), ("axis",)),
     "Identity": Rule(_data_shape, _same_order),
     "MatMulInteger": Rule(_product_shape, _integer_product, most_inputs=2),
     "Pad": Rule(_pad_shape, _padded, most_inputs=3),
-    "ReduceMax": Rule(_last_axis_shape, _maximum, _REDUCED),
-    "ReduceMin": Rule(_last_axis_shape, _minimum, _REDUCED),
+    "ReduceMax": Rule(_reduced_shape, _maximum, _REDUCED),
+    "ReduceMin": Rule(_reduced_shape, _minimum, _REDUCED),
     "Reshape": Rule(_reshape_shape, _same_order),
-    "ScatterElements": Rule(_data_shape, _scattered, ("axis",)),
+    "ScatterElements": Rule(_scattered_shape, _scattered, ("axis",)),
     "Slice": Rule(_slice_shape, _moved(_sliced), most_inputs=5),
     "Tile": Rule(_tile_shape, _moved(_tiled)),
     "Transpose": Rule(_transpose_shape, _moved(_transposed), ("perm",)),

@@ -1,7 +1,8 @@
 """Find failures that an earlier case of the run causes: alone in a fresh process, they pass.
 
 One failing case of a cause is asked alone first. If it passes, the cases before it are asked in
-front of it, and halved until one is left after which it fails.
+front of it, and halved until one is left after which it fails. Without such a one, the cause that
+was found before stays.
 """
 
 import shlex
@@ -59,32 +60,38 @@ class EarlierCases:
         self._check = check
         #: Cases after which other ones have failed.
         self._found: list[Case] = []
+        #: Of failures that pass alone and that no one earlier case causes: what was seen, by id.
+        self.remarks: dict[str, str] = {}
 
     def diagnoses(self, failures: Sequence[FailedCase]) -> dict[str, Diagnosis]:
         """Return the diagnoses of those failures of one cause that an earlier case causes, by id.
 
         `failures` are in the order of the run, and at least one; the first 200 are asked. Empty if
         the first one fails alone, too, or cannot be the work of an earlier case: it came first, its
-        answer is stated nowhere, or it fails in a way that takes long. Raises what `check` raises.
+        answer is stated nowhere, or it fails in a way that takes long. Empty, too, if it passes
+        alone but fails after no one earlier case: `remarks` has that. Raises what `check` raises.
         """
         first = failures[0]
         is_asked = first.record.failure in _ASKED_ALONE and first.case.expect.is_stated
         if not is_asked or first.place == 0 or not self._passing_afresh([first]):
             return {}
-        passing = self._passing_afresh(failures[:_MOST])
-        culprit = self._culprit(first)
-        text = "an earlier case: it passes alone in a fresh process"
-        if culprit:
-            text += f", and fails after {culprit.id}"
+        causing = self._causing(first)
+        if len(causing) != 1:
+            self.remarks[first.case.id] = _remark(first.case, len(causing))
+            return {}
+        (culprit,) = causing
+        passing = [first, *self._passing_afresh(failures[1:_MOST])]
         count = len(passing)
-        counts = (count, count, 0, 0)
+        # The others share a process.
+        asked_alone = f"asked alone in a fresh process: {first.case.id} passes"
         return {
             failed.case.id: Diagnosis(
                 mistake=None,
-                text=text,
-                counts=counts,
-                asked=(f"asked alone in a fresh process: {failed.case.id} passes",),
-                repeat=_repeat(failed.record, culprit) if culprit else "",
+                text=f"an earlier case: it passes alone in a fresh process, "
+                f"and fails after {culprit.id}",
+                counts=(count, count, 0, 0),
+                asked=(asked_alone,) if failed is first else (),
+                repeat=_repeat(failed.record, culprit),
             )
             for failed in passing
         }
@@ -108,22 +115,24 @@ class EarlierCases:
         (evaluated,) = workers.answers([(pool, questions)], self._check)
         return evaluated.result
 
-    def _culprit(self, failed: FailedCase) -> Case | None:
-        """Return one earlier case after which a case fails as in the run, None if none is found.
+    def _causing(self, failed: FailedCase) -> Sequence[Case]:
+        """Return the fewest earlier cases found after which a case fails as in the run.
 
-        Cases found for other failures are tried first; a new one is kept in `_found`. Raises what
-        `check` raises.
+        They are one, or several of which neither half is enough; none if it does not fail after all
+        earlier cases. Cases found for other failures are tried first; a new one is kept in
+        `_found`. Raises what `check` raises.
         """
         earlier = self._cases[: failed.place]
         for case in self._found:
             if case in earlier and self._fails_after([case], failed):
-                return case
+                return [case]
         for window in self._windows(failed.place):
             if self._fails_after(window, failed):
-                culprit = self._halved(window, failed)
-                self._found += [culprit] if culprit else []
-                return culprit
-        return None
+                causing = self._halved(window, failed)
+                if len(causing) == 1:
+                    self._found += causing
+                return causing
+        return ()
 
     def _windows(self, place: int) -> Iterator[Sequence[Case]]:
         """Yield the cases before a place in the run: few of them first, all of them last."""
@@ -131,11 +140,11 @@ class EarlierCases:
         for size in (*sizes, place):
             yield self._cases[place - size : place]
 
-    def _halved(self, window: Sequence[Case], failed: FailedCase) -> Case | None:
-        """Return the one case of a window after which a case fails; None if neither half is enough.
+    def _halved(self, window: Sequence[Case], failed: FailedCase) -> Sequence[Case]:
+        """Return a part of a window after which a case fails, but after neither half of it.
 
-        The case fails after the whole window, which is not empty. The later half is asked first; a
-        single case is returned without asking.
+        It is one case, if one is enough. The case fails after the whole window, which is not empty.
+        The later half is asked first; a single case is returned without asking.
         """
         while len(window) > 1:
             middle = len(window) // 2
@@ -143,9 +152,9 @@ class EarlierCases:
             failing = (half for half in halves if self._fails_after(half, failed))
             half = next(failing, None)
             if half is None:
-                return None
+                break
             window = half
-        return window[0]
+        return window
 
     def _fails_after(self, window: Sequence[Case], failed: FailedCase) -> bool:
         """Return True if a case fails after these cases, asked in one fresh process.
@@ -159,6 +168,17 @@ class EarlierCases:
                 judging = [(fresh, CaseEvaluation(case).judge(fresh.info)) for case in some]
                 workers.answers(judging, self._check)
             return self._judged(failed.case, fresh).failure == failed.record.failure
+
+
+def _remark(case: Case, causing: int) -> str:
+    """Return what was seen of a case that passes alone.
+
+    It fails after `causing` earlier cases together; 0 if it does not even fail after all of them.
+    """
+    passes = f"asked alone in a fresh process: {case.id} passes"
+    if causing:
+        return f"{passes}, but fails after {causing} cases before it together"
+    return f"{passes}, and does not fail so after the cases before it: not reproduced"
 
 
 def _repeat(record: Record, culprit: Case) -> str:

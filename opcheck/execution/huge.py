@@ -35,6 +35,7 @@ from opcheck.model import (
     Verdict,
 )
 from opcheck.model.question import DataFiles, Declared, Produced, TensorType
+from opcheck.model.result import Failure
 from opcheck.suite.huge import huge_node
 from opcheck.suite.tensors import values_at
 
@@ -166,9 +167,10 @@ def _judge_output(
 ) -> Judgement:
     """Judge the only output, which lies in a file and is of the type and shape `written`."""
     wanted = Declared(str(case.outputs[0].dtype), node.shape)
-    if written != (wanted,):
+    kind = _wrong_form(wanted, written)
+    if kind:
         got = ", ".join(map(str, written)) or "nothing"
-        return verdict.downgrade_should(case.rule, Verdict.FAIL, f"{got}, not {wanted}", "shape")
+        return verdict.downgrade_should(case.rule, Verdict.FAIL, f"{got}, not {wanted}", kind)
     findings = _Findings()
     for part in slices(prod(node.shape), BLOCK):
         interrupt.safe_place()
@@ -179,6 +181,16 @@ def _judge_output(
         return Judgement(Verdict.PASS)
     message = f"{case.outputs[0].name}: {findings.in_words(node.shape)}"
     return verdict.downgrade_should(case.rule, Verdict.FAIL, message, "values")
+
+
+def _wrong_form(wanted: Declared, written: tuple[Declared, ...]) -> Failure | None:
+    """Return how outputs differ from one of the wanted dtype and shape; None if they do not."""
+    if len(written) != 1:
+        return "count"
+    (only,) = written
+    if only.dtype != wanted.dtype:
+        return "dtype"
+    return "shape" if only.shape != wanted.shape else None
 
 
 def _read(file: IO[bytes], part: slice, dtype: np.dtype[Any]) -> Array:

@@ -72,6 +72,17 @@ def _size(case: Case) -> int:
     return sum(spec.nbytes for spec in case.inputs)
 
 
+def _with_answer(diagnoses: Sequence[Diagnosis], answer: str) -> tuple[Diagnosis, ...]:
+    """Return the diagnoses of a case, the first of them with one more answer of the backend.
+
+    Without any, the answer is the only one, a remark.
+    """
+    if not diagnoses:
+        return (Diagnosis(mistake=None, text=answer),)
+    first, *others = diagnoses
+    return (replace(first, asked=(*first.asked, answer)), *others)
+
+
 def _never(result: LiveResult | Record) -> bool:
     """Return False: no causes are looked for."""
     return False
@@ -411,11 +422,12 @@ class Scheduler(CaseJudge):
         results: Sequence[DiagnosedResult],
         diagnoses: Mapping[str, tuple[Diagnosis, ...]],
     ) -> dict[str, tuple[Diagnosis, ...]]:
-        """Return the diagnoses of failures that an earlier case of the run causes, by case.
+        """Return the diagnoses of failures that pass alone in a fresh process, by case.
 
         `results` are all of the backend, in order, and `diagnoses` those found so far, by case. One
         failure of each cause is asked alone in a fresh process, causes with the most failures
-        first, until there is no time or enough causes were asked. Empty for a backend that cannot
+        first, until there is no time or enough causes were asked. If it passes, but no one earlier
+        case causes it, it keeps its diagnoses, with what was seen. Empty for a backend that cannot
         be asked again.
         """
         if not (self.asks_again and isinstance(backend, Pool) and backend.info.repeatable):
@@ -428,18 +440,25 @@ class Scheduler(CaseJudge):
                 cause = (record.op.domain, record.op.name, record.failure, first)
                 by_cause[cause].append(FailedCase(place, result.case, record))
         earlier = EarlierCases(backend, self.cases, self.allowance.check)
-        found: dict[str, tuple[Diagnosis]] = {}
+        found: dict[str, Diagnosis] = {}
         with self.allowance.searching(), suppress(NoTimeLeft):
             for failures in sorted(by_cause.values(), key=len, reverse=True)[:_MOST_ASKED_ALONE]:
                 interrupt.safe_place()
-                for case, diagnosis in earlier.diagnoses(failures).items():
-                    found[case] = (diagnosis,)
+                found |= earlier.diagnoses(failures)
+        by_case = {
+            result.case.id: _with_answer(
+                diagnoses.get(result.case.id, result.record.diagnoses),
+                earlier.remarks[result.case.id],
+            )
+            for result in results
+            if result.case.id in earlier.remarks
+        }
         # Several causes may turn out to be one.
-        numbers = Counter(diagnosis.text for (diagnosis,) in found.values())
-        for case, (diagnosis,) in found.items():
+        numbers = Counter(diagnosis.text for diagnosis in found.values())
+        for case, diagnosis in found.items():
             count = numbers[diagnosis.text]
-            found[case] = (replace(diagnosis, counts=(count, count, 0, 0)),)
-        return {**found}
+            by_case[case] = (replace(diagnosis, counts=(count, count, 0, 0)),)
+        return by_case
 
     def __iter__(self) -> Iterator[LiveResult | Record]:
         return self.results(self.answers(self._take))

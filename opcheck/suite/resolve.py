@@ -14,7 +14,7 @@ from opcheck import grouping, model, opset
 from opcheck.dtypes import DTYPES, DType, content
 from opcheck.engine import operator_of
 from opcheck.engine.operators import find
-from opcheck.errors import InvalidNode, did_you_mean
+from opcheck.errors import InvalidNode, NotSupported, did_you_mean
 from opcheck.model import Array, Attrs, Case, Computed, OutputSpec, TensorSpec, Tolerance
 from opcheck.opset import Attribute, Parameter, Schema, missing, place, slots, spelt
 from opcheck.reading import FileNode, Mark, Problems, quoted
@@ -146,7 +146,7 @@ class Resolver:
             return
         try:
             _ = huge_node(case).shape
-        except (InvalidNode, ValueError) as error:
+        except (InvalidNode, NotSupported, ValueError) as error:
             self.problem(mark, str(error))
 
     def _outputs_by(self, answers: Iterable[TensorSpec], case: Case) -> tuple[OutputSpec, ...]:

@@ -84,6 +84,10 @@ class Run:
             return [y.astype(np.uint8)]
         if self.habit == "shape":
             return [y.reshape(-1)]
+        if self.habit == "two":
+            return [y, y]
+        if self.habit == "nothing":
+            return []
         if self.habit == "text":
             return ["all right"]
         return [y]
@@ -110,6 +114,24 @@ def results(level: Level, habit: str) -> list[opcheck.Result]:
 
 def verdicts(level: Level, habit: str) -> list[Verdict]:
     return [result.verdict for result in results(level, habit)]
+
+
+@pytest.mark.parametrize(
+    ("habit", "failure"),
+    [
+        ("two", "count"),
+        ("nothing", "count"),
+        ("type", "dtype"),
+        ("shape", "shape"),
+        ("last", "values"),
+    ],
+)
+def test_a_failure_is_of_the_kind_that_it_has_at_other_levels(folder, habit, failure) -> None:
+    relu, gather, _ = (result.failure for result in results("huge", habit))
+    assert (relu, gather) == (failure, failure)
+    assert [one.failure for one in results("huge", habit)] == [
+        one.failure for one in results("core", habit)
+    ]
 
 
 @pytest.mark.parametrize("block", [1, 5, 1 << 22])
@@ -281,6 +303,7 @@ def test_the_page_lists_the_operators_and_has_a_case(tmp_path) -> None:
         f"inputs: {{data: {{shape: [9000000000], cycle: [0, 9]}}, {INDICES}}}",
         f"inputs: {{data: {{shape: [9], constant: 1, dtype: float32}}, {INDICES}}}",
         "attrs: {axis: 7}",
+        "inputs: {data: {shape: [9], cycle: [0, 9]}, indices: {dtype: int32, value: [9]}}",
         "level: deep",
     ],
 )
@@ -294,3 +317,24 @@ def test_what_cannot_be_judged_in_blocks_is_a_mistake(tmp_path, wrong) -> None:
     (tmp_path / "far.yaml").write_text("\n".join([*kept, f"  {wrong}"]))
     with pytest.raises(CaseFileError):
         load([tmp_path / "far.yaml"])
+
+
+REDUCED = """
+op: OP
+opset: 18
+dtype: int8
+level: huge
+cases: [{name: all, inputs: {data: {shape: SHAPE, cycle: [0, 9]}}}]
+"""
+
+
+@pytest.mark.parametrize("op", ["ArgMax", "ReduceMax", "ReduceMin"])
+def test_without_axes_only_a_list_is_reduced(tmp_path, op) -> None:
+    file = tmp_path / "far.yaml"
+    text = REDUCED.replace("OP", op)
+    file.write_text(text.replace("SHAPE", "[9]"))
+    (case,) = load([file])
+    assert huge.huge_node(case).shape == (1,)
+    file.write_text(text.replace("SHAPE", "[9, 9]"))
+    with pytest.raises(CaseFileError, match="the last axis alone"):
+        load([file])

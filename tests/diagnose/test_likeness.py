@@ -156,6 +156,27 @@ def test_a_mistake_is_made_in_arithmetics_that_differ_by_so_many_steps(dtype, ma
     assert seen.farthest == [(abs(got), 1)]
 
 
+@pytest.mark.parametrize(
+    ("got", "made", "is_it"),
+    [
+        # Within an eighth of the largest, and at most half as far as the right values.
+        (1.127, 1.07, True),
+        (1.127, 1.05, False),
+        (1.5, 1.38, True),
+        (1.5, 1.37, False),
+        # As near to the right values as roundings are.
+        (1.12, 1.12, False),
+        (np.nan, 1.5, False),
+        (np.inf, np.inf, True),
+    ],
+)
+def test_steps_in_a_narrow_type_are_nearer_to_the_answer_than_the_right_values(got, made, is_it):
+    factors = (np.float32([1, 1, 1, factor]) for factor in (got, made))
+    seen, its = (RIGHT * factor for factor in factors)
+    steps = replace(mutant(lambda _: [its]), narrow="bfloat16")
+    assert reproduces(steps, wrong(ROW, [seen])) is is_it
+
+
 def test_of_two_mistakes_that_spoil_an_element_the_second_wins() -> None:
     nan = np.nan
     given = node(OpVersion("", "Abs", 13), [1, nan, nan, 4, 5], {})

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from opcheck import clauses, opset, reading
 from opcheck.diagnose import fitted
+from opcheck.diagnose.faults import FAULTS
+from opcheck.diagnose.suspects import NOT_CHECKED
 from opcheck.engine import operators
 from opcheck.engine.all_rulings import all_rulings
 from opcheck.engine.mutants import Mutant, causes_of
@@ -23,15 +25,18 @@ _NAMED = 12
 
 
 def explanations(name: str) -> list[Explanation]:
-    """Return what a name means; several if it has several meanings.
+    """Return what a name means; several if it has several meanings, or names mistakes with "+".
 
     Raises UsageError for a name that opcheck does not know.
     """
+    if "+" in name and " " not in name:
+        return [one for part in name.split("+") for one in explanations(part)]
     found = [
         *_verdict(name),
         *_failure(name),
         *_defect(name),
         *_operator(name),
+        *_fault(name),
     ]
     # The rest needs all operators.
     if not found:
@@ -102,6 +107,15 @@ def _operator(name: str) -> Iterator[Explanation]:
                 ("judge", f"opcheck run --op {op} -b BACKEND"),
             ),
         )
+
+
+def _fault(name: str) -> Iterator[Explanation]:
+    """Yield what the mistake of this name is, if it is one of any operator; at most one."""
+    text = FAULTS[name].text if name in FAULTS else ""
+    if name == NOT_CHECKED.mistake:
+        text = NOT_CHECKED.text
+    if text:
+        yield _about_mistake(name, text, "all", is_asked=False)
 
 
 def _ruling(name: str) -> Iterator[Explanation]:

@@ -83,7 +83,6 @@ def test_a_page_has_its_situations(pages):
     (row,) = re.findall(r"^\| broadcasting \| (\d+) of (\d+) \|", pages["Where"], re.MULTILINE)
     assert row[0] == row[1]
     assert escaped(broadcasting.FAMILY.left_out) in pages["Where"]
-    assert "## Situations" not in pages["Hardmax"]
 
 
 def test_the_example_is_binding_and_has_the_answer_that_the_case_states(cases, pages, wording):

@@ -388,7 +388,7 @@ class Scheduler(CaseJudge):
                 continue
             results = [*map(DiagnosedResult, self.cases, of_backend, unexplained)]
             ask = self._asking(self.backends[number])
-            if ask is None:
+            if ask is None and any(record.failure for record in of_backend):
                 self.not_asked.append(self.backends[number].info.address)
             by_case = attribute_causes(results, self.suspects[number], searched, ask)
             by_case |= self._of_earlier_cases(self.backends[number], results, by_case)

@@ -336,5 +336,5 @@ def test_without_axes_only_a_list_is_reduced(tmp_path, op) -> None:
     (case,) = load([file])
     assert huge.huge_node(case).shape == (1,)
     file.write_text(text.replace("SHAPE", "[9, 9]"))
-    with pytest.raises(CaseFileError, match="the last axis alone"):
+    with pytest.raises(CaseFileError):
         load([file])

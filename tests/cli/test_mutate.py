@@ -183,5 +183,6 @@ def test_they_are_listed_by_situation_on_request(run, situations, wording):
 
 
 def test_operators_without_situations_have_no_such_score(run):
-    found = run("mutate", "strong.yaml", "--mutant", "last_of_ties", "-j", "1", code=0)
+    found = run("mutate", "--op", "Det", "--level", "smoke", "--dtype", "float32", "-j", "1")
+    assert found.exit_code in (0, 1)
     assert "situation" not in found.stdout

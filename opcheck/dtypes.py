@@ -54,6 +54,11 @@ class DType:
         digits = re.search(r"\d+", self.name)
         return int(digits[0]) if digits else 0
 
+    @property
+    def is_half(self) -> bool:
+        """True for the floating types of 16 bits, float16 and bfloat16."""
+        return self.kind == "float" and self.numpy.itemsize == 2
+
 
 def of_name(name: str) -> DType:
     """The element type of this name."""

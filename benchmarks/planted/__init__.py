@@ -137,6 +137,12 @@ def right(node: Node) -> list[Array]:
     return [*evaluate(node, operator.native.get(node.op.since))]
 
 
+def right_without(node: Node, *attributes: str) -> list[Array]:
+    """Return the engine's outputs of a node without some attributes; it must be legal with them."""
+    right(node)  # raises InvalidNode
+    return right(node.with_attrs(**dict.fromkeys(attributes)))
+
+
 def right_if_any(changed: Node, outputs: list[Array]) -> list[Array]:
     """Return the engine's outputs of a changed node, or `outputs` if it does not compute that.
 

@@ -16,6 +16,7 @@ from benchmarks.planted import (
     number,
     right,
     right_if_any,
+    right_without,
 )
 from benchmarks.planted.drawn import REPORTS
 from opcheck.engine import Node
@@ -37,8 +38,7 @@ NEGATIVE_STEP = ("input steps has a negative value",)
 )
 def argmax_takes_the_first(node: Node) -> Outputs:
     """`select_last_index` is not read."""
-    right(node)
-    return right(node.with_attrs(select_last_index=None))
+    return right_without(node, "select_last_index")
 
 
 @drawn(
@@ -108,8 +108,7 @@ def bits_shifted_by_the_remainder(node: Node) -> Outputs:
 )
 def conv_transpose_without_auto_pad(node: Node) -> Outputs:
     """`auto_pad` is not read."""
-    right(node)
-    return right(node.with_attrs(auto_pad=None))
+    return right_without(node, "auto_pad")
 
 
 @drawn(
@@ -119,8 +118,7 @@ def conv_transpose_without_auto_pad(node: Node) -> Outputs:
 )
 def conv_transpose_without_output_padding(node: Node) -> Outputs:
     """`output_padding` is not read."""
-    right(node)
-    return right(node.with_attrs(output_padding=None))
+    return right_without(node, "output_padding")
 
 
 @drawn(
@@ -158,8 +156,7 @@ def gelu_of_none_is_approximate(node: Node) -> Outputs:
 )
 def hard_sigmoid_of_defaults_alone(node: Node) -> Outputs:
     """`alpha` and `beta` are not read."""
-    right(node)
-    return right(node.with_attrs(alpha=None, beta=None))
+    return right_without(node, "alpha", "beta")
 
 
 @drawn(
@@ -198,8 +195,7 @@ def hardmax_takes_the_last(node: Node) -> Outputs:
 )
 def infinities_of_both_signs(node: Node) -> Outputs:
     """`detect_negative` and `detect_positive` are not read."""
-    right(node)
-    return right(node.with_attrs(detect_negative=None, detect_positive=None))
+    return right_without(node, "detect_negative", "detect_positive")
 
 
 @drawn(

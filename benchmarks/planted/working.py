@@ -16,6 +16,7 @@ from benchmarks.planted import (
     number,
     right,
     right_if_any,
+    right_without,
     same_pads,
 )
 from benchmarks.planted.drawn import REPORTS
@@ -161,8 +162,7 @@ def depth_to_space_with_blocks_first(node: Node) -> Outputs:
 )
 def depth_to_space_without_mode(node: Node) -> Outputs:
     """CRD is computed as DCR."""
-    right(node)
-    return right(node.with_attrs(mode=None))
+    return right_without(node, "mode")
 
 
 @drawn(
@@ -197,8 +197,7 @@ def gemm_of_default_alpha_is_nan(node: Node) -> Outputs:
 )
 def gru_without_linear_before_reset(node: Node) -> Outputs:
     """`linear_before_reset` is not read."""
-    right(node)
-    return right(node.with_attrs(linear_before_reset=None))
+    return right_without(node, "linear_before_reset")
 
 
 @drawn(
@@ -318,8 +317,7 @@ def _cut(x: Array, shape: tuple[int, ...]) -> Array:
 )
 def max_pool_without_ceil_mode(node: Node) -> Outputs:
     """`ceil_mode` is not read."""
-    right(node)
-    return right(node.with_attrs(ceil_mode=None))
+    return right_without(node, "ceil_mode")
 
 
 def reflection_of(node: Node) -> dict[int, tuple[int, int]]:
@@ -387,8 +385,7 @@ def reduce_mean_over_everything(node: Node) -> Outputs:
 )
 def reduce_mean_without_noop(node: Node) -> Outputs:
     """`noop_with_empty_axes` is not read."""
-    right(node)
-    return right(node.with_attrs(noop_with_empty_axes=None))
+    return right_without(node, "noop_with_empty_axes")
 
 
 @drawn(

@@ -7,7 +7,7 @@ row, `row_shares` also tests that they agree about it. The rules in `elements` h
 The tiers of a bound are tried in order; the first that all elements fit decides.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -585,11 +585,8 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
     remark = _remark_without_casts(want, got, part)
     if remark:
         return Scattering(least.ratio, remark=remark)
-    times = f"{least.ratio:,.0f}"
-    if least.ratio >= _TOO_LONG_TO_WRITE:
-        times = f"{least.ratio:.0e}"
     arithmetic = want.expected.tiers()[0].name
-    message = f"errors scatter {times} times as far as {arithmetic} arithmetic explains"
+    message = f"{_scatter_in_words(least.ratio)} as far as {arithmetic} arithmetic explains"
     ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
         reason, explained = _explanation_in_model(want, got, part, least, ratios)
@@ -610,19 +607,19 @@ def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | N
     """
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
-        counts = np.isfinite(error)
-        ratios = [
-            root_mean_square((error - shift)[rounded] / deviation[rounded])
-            for shift, deviation in want.expected.deviations_of(tier)
-            if np.count_nonzero(rounded := counts & (deviation > 0)) >= _ENOUGH
-        ]
-    if not ratios:
+        deviations = want.expected.deviations_of(tier)
+        ratio = min(_ratios(error, np.isfinite(error), deviations), default=None)
+    if ratio is None:
         return None
-    ratio = min(ratios)
     if ratio <= DECLARED_SCATTER:
         return Scattering(ratio)
+    return Scattering(ratio, f"{_scatter_in_words(ratio)} as far as {tier.name} explains")
+
+
+def _scatter_in_words(ratio: float) -> str:
+    """Return the beginning of a message: how many times as far errors scatter."""
     times = f"{ratio:,.0f}" if ratio < _TOO_LONG_TO_WRITE else f"{ratio:.0e}"
-    return Scattering(ratio, f"errors scatter {times} times as far as {tier.name} explains")
+    return f"errors scatter {times} times"
 
 
 def _remark_without_casts(want: Want, got: Array, part: Mask | None) -> str:
@@ -798,10 +795,22 @@ def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None
         if not cut and root_mean_square(error[counts] / last) <= SCATTER:
             yield _Off(1.0)
             return
-        for shift, deviation in bound.deviations(cut):
-            rounded = counts & (deviation > 0)
-            if np.count_nonzero(rounded) >= _ENOUGH:
-                yield _Off(root_mean_square((error - shift)[rounded] / deviation[rounded]))
+        yield from map(_Off, _ratios(error, counts, bound.deviations(cut)))
+
+
+def _ratios(
+    error: Floats, counts: Mask, deviations: Iterable[tuple[Floats, Floats]]
+) -> Iterator[float]:
+    """Yield for each formulation the root mean square of errors over their expected deviations.
+
+    `deviations` has the distance of each formulation from the expected values, and its deviation,
+    in the shape of `error`. A formulation with a deviation in fewer than 100 of the elements that
+    the mask `counts` has is left out.
+    """
+    for shift, deviation in deviations:
+        rounded = counts & (deviation > 0)
+        if np.count_nonzero(rounded) >= _ENOUGH:
+            yield root_mean_square((error - shift)[rounded] / deviation[rounded])
 
 
 def may_scatter_far(want: Want) -> Mask:

@@ -58,7 +58,6 @@ _ULP_BEYOND_RANGE = 4
 _ENOUGH_CUT = 16
 #: Elements nearer to the exact value than that part of half an ULP are on neither side.
 _EXACT_PART = 2.0**-9
-_BYTES_OF_16_BITS = 2
 #: Half ULP that lie within one place.
 _HALVES_OF_ULP = 2
 #: Letters of a picture: 0, "a" and so on for shares up to 1, which is "z", then "A" to "Z".
@@ -572,7 +571,7 @@ def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
 
     All of at least 16 elements must be; those that are exact do not count.
     """
-    if dtype.kind != "float" or got.itemsize != _BYTES_OF_16_BITS:
+    if not dtype.is_half:
         return False
     with np.errstate(invalid="ignore"):
         less = (np.abs(exact) - np.abs(elements.wide(got))) / half_ulp(exact, dtype)

@@ -31,8 +31,6 @@ SAME = 4
 FARTHER = 16
 #: The fewest values of which the nearest can be chosen.
 _SEVERAL = 2
-#: Types of more digits are not computed in float32.
-_PRECISION_OF_16_BITS = 16
 #: The fewest values that can have a pattern.
 _ENOUGH = 3
 #: Roundings differ by more than this factor, or in sign.
@@ -139,9 +137,9 @@ class Evidence:
         right = self.nearest[place]
         if place in self.passing or right is None or not isinstance(got, np.ndarray):
             return False
-        precision = not_none(of(got)).precision
+        dtype = not_none(of(got))
         # Plain numbers of 16 bits are computed in float32.
-        bits = precision - 2 if precision < _PRECISION_OF_16_BITS else precision // 2 - 1
+        bits = dtype.precision - 2 if dtype.is_half else dtype.precision // 2 - 1
         mine = wide(got)
         other = wide(plain)
         off = is_off(mine, other, 2**bits)

@@ -32,8 +32,6 @@ _SAME_IN_16_BITS = 1
 _ROUNDINGS_OF_SUMS = 3
 #: Errors in a 16-bit type add up to so many bits of the largest element.
 _NARROW_BITS = 5
-#: The item size of types of 16 bits, in bytes.
-_BYTES_OF_16_BITS = 2
 #: Parts of a distribution at which drawn numbers are compared with a mutant's.
 _QUANTILES = (0.1, 0.5, 0.9)
 #: How far these parts may differ.
@@ -76,20 +74,9 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
         plain = _answer(mutant, evidence)
     if plain is None:
         return True
-    if any(map(_is_distant, evidence.got or (), plain)):
+    if any(map(_is_far, evidence.got or (), plain)):
         evidence.distant.add(mutant.name)
     return any(starmap(evidence.is_far_from, enumerate(plain)))
-
-
-def _is_distant(got: Output, plain: Any) -> bool:
-    """Return True if an element of `got` and a mutant's differs by a quarter of the largest.
-
-    Elements that are infinite or NaN in either, or 0 in `plain`, the mutant's output, do not count.
-    False if `got` is not an array of real numbers.
-    """
-    if not isinstance(got, np.ndarray) or not is_real(got):
-        return False
-    return bool(is_off(wide(got), wide(plain), 4).any())
 
 
 def _outputs_alike(
@@ -252,17 +239,17 @@ def _alike(
 
 def _same_but_for_cancelling(got: Array, answer: Array, dtype: DType) -> bool:
     """Return True if floats differ by a few ULP each, or of the largest: sums may cancel."""
-    if int(distance(got, answer).max()) <= _same_ulp(got):
+    if int(distance(got, answer).max()) <= _same_ulp(dtype):
         return True
     its = wide(answer)
     largest = float(np.abs(its[np.isfinite(its)]).max(initial=0))
-    room = math.ldexp(largest * _same_ulp(got), _ROUNDINGS_OF_SUMS - dtype.precision)
+    room = math.ldexp(largest * _same_ulp(dtype), _ROUNDINGS_OF_SUMS - dtype.precision)
     return _largest_distance(wide(got), its) <= room
 
 
-def _same_ulp(got: Array) -> int:
-    """Return by how many ULP two arithmetics that mean the same differ."""
-    return _SAME_IN_16_BITS if got.dtype.itemsize == _BYTES_OF_16_BITS else SAME
+def _same_ulp(dtype: DType) -> int:
+    """Return by how many ULP two arithmetics of a floating type that mean the same differ."""
+    return _SAME_IN_16_BITS if dtype.is_half else SAME
 
 
 def _floats_alike(
@@ -274,7 +261,7 @@ def _floats_alike(
     that to the right values, and each one is small next to the mutant's own error or within twice
     the bound.
     """
-    same = _same_ulp(got)
+    same = _same_ulp(dtype)
     farthest, worst = evidence.farthest[place]
     # Most mutants leave the worst element right.
     if farthest > same and answer.flat[worst] == right.flat[worst]:
@@ -310,16 +297,18 @@ def fits_fault(rounded: Evidence) -> bool:
     return False
 
 
-def _is_far(right: Array | None, got: Output) -> bool:
-    """Return True if an element is off by more than a quarter of the largest one.
+def _is_far(base: Output | None, values: Any) -> bool:
+    """Return True if an element of `values` is off by more than a quarter of the largest of `base`.
 
     Poorer arithmetic does not explain that, and to see it costs less than bounds do. Elements that
-    came as 0, and those that are not finite on either side, do not count, nor do they make the
-    largest. False without an array to compare with, or with one of another shape.
+    are 0 in `values`, and those that are not finite on either side, do not count, nor do they make
+    the largest. False unless both are arrays of one shape, and `base` has real floating numbers.
     """
-    if right is None or isinstance(got, Foreign) or right.shape != got.shape:
+    if not isinstance(base, np.ndarray) or not is_real(base):
         return False
-    return bool(is_off(wide(right), wide(got), 4).any())
+    if isinstance(values, Foreign) or base.shape != values.shape:
+        return False
+    return bool(is_off(wide(base), wide(values), 4).any())
 
 
 def _fits(comparison: Comparison, rounded: Evidence, place: int) -> bool:

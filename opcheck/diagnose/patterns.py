@@ -18,7 +18,6 @@ from opcheck.model import Array, Foreign
 _ENOUGH = 3
 #: The fewest different values that can come in another order than at random.
 _ENOUGH_TO_ORDER = 4
-_BYTES_OF_16_BITS = 2
 
 
 def resemblance(evidence: Evidence) -> str | None:
@@ -164,7 +163,7 @@ def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str
         return
     # Relative errors of a few roundings.
     roundings = 2.0 ** (3 - dtype.precision)
-    digits = 3 if got.dtype.itemsize == _BYTES_OF_16_BITS else 7
+    digits = 3 if dtype.is_half else 7
     with np.errstate(over="ignore"):
         varied = wanted.size >= _ENOUGH and np.ptp(wanted) > 0
     if varied:

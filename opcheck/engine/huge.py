@@ -10,6 +10,7 @@ legal and no rule here states its answer.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -75,7 +76,7 @@ class HugeNode:
         stated: Any = self.attrs.get("axis", default)
         return from_either_end(stated, len(self.data.shape))
 
-    @property
+    @cached_property
     def shape(self) -> Shape:
         """The output's shape; raises InvalidNode, or NotSupported for a node without a rule."""
         return self._rule.shape(self)
@@ -84,7 +85,7 @@ class HugeNode:
         """Return the output's values at these positions."""
         return self._rule.values(self, positions)
 
-    @property
+    @cached_property
     def _rule(self) -> "Rule":
         """The operator's rule; raises NotSupported without one, and for more than it takes."""
         rule = RULES.get(self.op.name) if not self.op.domain else None
@@ -411,13 +412,12 @@ def _last_axis_shape(node: HugeNode, over: Sequence[int]) -> Shape:
     return (*node.data.shape[:-1], 1)
 
 
-def _maximum(node: HugeNode, positions: Positions) -> Array:
-    rows = [max(node.data.at(block).max() for _, block in _blocks(node, row)) for row in positions]
-    return np.array(rows)
-
-
-def _minimum(node: HugeNode, positions: Positions) -> Array:
-    rows = [min(node.data.at(block).min() for _, block in _blocks(node, row)) for row in positions]
+def _extreme(choose: np.ufunc, node: HugeNode, positions: Positions) -> Array:
+    """Return the element of each row that `choose`, a maximum or minimum, takes of all."""
+    rows = []
+    for row in positions:
+        of_blocks = [choose.reduce(node.data.at(block)) for _, block in _blocks(node, row)]
+        rows.append(choose.reduce(of_blocks))
     return np.array(rows)
 
 
@@ -477,8 +477,8 @@ RULES: Mapping[str, Rule] = {
     "Identity": Rule(_data_shape, _same_order),
     "MatMulInteger": Rule(_product_shape, _integer_product, most_inputs=2),
     "Pad": Rule(_pad_shape, _padded, most_inputs=3),
-    "ReduceMax": Rule(_reduced_shape, _maximum, _REDUCED),
-    "ReduceMin": Rule(_reduced_shape, _minimum, _REDUCED),
+    "ReduceMax": Rule(_reduced_shape, partial(_extreme, np.maximum), _REDUCED),
+    "ReduceMin": Rule(_reduced_shape, partial(_extreme, np.minimum), _REDUCED),
     "Reshape": Rule(_reshape_shape, _same_order),
     "ScatterElements": Rule(_scattered_shape, _scattered, ("axis",)),
     "Slice": Rule(_slice_shape, _moved(_sliced), most_inputs=5),

@@ -159,7 +159,6 @@ class CaseJudge:
     allowance: Allowance = field(default_factory=Allowance)
     #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
-    #: Causes may be told apart by asking about other cases.
     asks_again: bool = True
 
     def __post_init__(self) -> None:

@@ -9,7 +9,6 @@ family says otherwise.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from opcheck import opset
 from opcheck.dtypes import BY_TEXT
 from opcheck.model import Case
 from opcheck.opset import Schema
@@ -23,7 +22,7 @@ from opcheck.situations import (
     quantization,
     windows,
 )
-from opcheck.situations.family import Argument, Family
+from opcheck.situations.family import Argument, Family, newest_schema
 
 FAMILIES = (
     broadcasting.FAMILY,
@@ -77,7 +76,7 @@ def by_family(
     Only cases of the operator's newest version that must be answered are among them, and of one
     type unless the family says otherwise.
     """
-    schema = opset.describe("", op, opset.newest(""))
+    schema = newest_schema(op)
     if schema is None:
         return
     of_op = [case for case in cases if _counts(case, schema)]
@@ -102,7 +101,7 @@ def _counts(case: Case, schema: Schema) -> bool:
 
 
 def _survey(op: str, family: Family, found: Collection[str]) -> Survey:
-    schema = opset.describe("", op, opset.newest(""))
+    schema = newest_schema(op)
     situations = tuple(family.situations(schema)) if schema else ()
     missing = tuple(one for one in situations if one not in found)
     arguments = [one for one in family.argued if one.op == op]

@@ -11,11 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opcheck import opset
 from opcheck.model import Case
 from opcheck.opset import Schema
-from opcheck.situations.family import Argument, Family
-from opcheck.suite import materialize
+from opcheck.situations.axes import stated_axes
+from opcheck.situations.family import Argument, Family, newest_schema
 
 _LEFT_OUT = (
     "Three attributes at once. Attributes that are types, numbers or texts of any value. Flags "
@@ -84,9 +83,10 @@ _LISTED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "TensorScatter": {"mode": ("linear", "circular")},
     "TfIdfVectorizer": {"mode": ("TF", "IDF", "TFIDF")},
 }
-#: Operators that run along one axis, which they have as an attribute; and those with an input.
-_ALONG_AN_AXIS = frozenset({"ArgMax", "ArgMin", "LpNormalization", "TopK", "Unique"})
-_AXIS_INPUTS = {"CumSum": 1, "CumProd": 1}
+#: Operators that run along one axis.
+_ALONG_AN_AXIS = frozenset(
+    {"ArgMax", "ArgMin", "CumProd", "CumSum", "LpNormalization", "TopK", "Unique"}
+)
 _LENGTHS = ("an axis of one element", "an axis of several elements")
 _BLOCKS = frozenset({"DepthToSpace", "SpaceToDepth"})
 _SIZES = ("as many channels as a block is long", "more channels", "fewer channels")
@@ -110,7 +110,7 @@ def situations(schema: Schema) -> Iterator[str]:
 
 def found_in(case: Case) -> Iterator[str]:
     """Yield the situations that the attributes of a case are in."""
-    schema = opset.describe("", case.op.name, opset.newest(""))
+    schema = newest_schema(case.op.name)
     if schema is None:
         return
     choices = _choices(schema)
@@ -146,7 +146,7 @@ def _all(choices: Mapping[str, tuple[Choice, ...]]) -> Iterator[str]:
 
 def _places(op: str) -> tuple[str, ...]:
     """Return what the data of an operator may be, which every combination of values is asked of."""
-    if op in _ALONG_AN_AXIS or op in _AXIS_INPUTS:
+    if op in _ALONG_AN_AXIS:
         return _LENGTHS
     return _SIZES if op in _BLOCKS else ()
 
@@ -171,20 +171,14 @@ def _channels_and_block(case: Case) -> int:
 
 def _length(case: Case) -> int:
     """Return the number of elements along the axis that a case runs along, 0 without an axis."""
-    op = case.op.name
-    shape = case.inputs[0].shape if case.inputs else ()
-    if op in _AXIS_INPUTS:
-        axis = int(materialize(case.inputs[_AXIS_INPUTS[op]]).reshape(-1)[0])
-    elif op in _ALONG_AN_AXIS:
-        schema = opset.describe("", op, opset.newest(""))
-        default = schema.attributes["axis"].default if schema else None
-        given = case.attrs.get("axis", default)
-        if given is None:
-            return 0
-        axis = int(np.asarray(given))
-    else:
+    schema = newest_schema(case.op.name)
+    if case.op.name not in _ALONG_AN_AXIS or schema is None or not case.inputs:
         return 0
-    return shape[axis] if -len(shape) <= axis < len(shape) else 0
+    shape = case.inputs[0].shape
+    axes = stated_axes(case, schema)
+    if len(axes) != 1 or not -len(shape) <= axes[0] < len(shape):
+        return 0
+    return shape[axes[0]]
 
 
 _ARGUED = (

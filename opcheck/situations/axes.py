@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opcheck import opset
 from opcheck.model import AttrValue, Case, Typed
 from opcheck.opset import Schema
-from opcheck.situations.family import Argument, Family
+from opcheck.situations.family import Argument, Family, newest_schema
 from opcheck.suite import materialize
 
 _LEFT_OUT = (
@@ -42,11 +41,11 @@ def situations(schema: Schema) -> Iterator[str]:
 
 def found_in(case: Case) -> Iterator[str]:
     """Yield the situation of a case that works along one axis."""
-    schema = opset.describe("", case.op.name, opset.newest(""))
+    schema = newest_schema(case.op.name)
     if schema is None or not case.inputs:
         return
     rank = len(case.inputs[0].shape) + (case.op.name in _OF_THE_OUTPUT)
-    axes = _axes(case, schema)
+    axes = stated_axes(case, schema)
     if len(axes) == 1 and rank <= _MOST_AXES and -rank <= axes[0] < rank:
         yield _place(axes[0], rank)
 
@@ -63,7 +62,7 @@ def _place(axis: int, rank: int) -> str:
     return f"axis {axis} of {rank}"
 
 
-def _axes(case: Case, schema: Schema) -> tuple[int, ...]:
+def stated_axes(case: Case, schema: Schema) -> tuple[int, ...]:
     """Return the axes that a case states, or those of an attribute's default."""
     for name in _NAMES:
         if _is_attribute(schema, name):

@@ -4,8 +4,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from opcheck import opset
 from opcheck.model import Array, Case
 from opcheck.opset import Schema
+
+
+def newest_schema(op: str) -> Schema | None:
+    """Return the schema of the newest version of an operator of ONNX's own domain, if it is one."""
+    return opset.describe("", op, opset.newest(""))
 
 
 @dataclass(frozen=True)

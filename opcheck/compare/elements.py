@@ -80,12 +80,18 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
 def stepped(array: Array, steps: int) -> Array:
     """Return `array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN.
 
-    `steps` below 0 go downwards. It has the machine's byte order, and the result its shape and
+    `steps` below 0 go downwards, at most to −infinity. From an infinity, one step leads to the
+    largest number. `array` has the machine's byte order; the result is a copy in its shape and
     dtype. −0 counts as 0, so that 0 steps lead to +0.
     """
     place, endless = _places(array)
+    if abs(steps) > endless:
+        # Places have no room for a step of more than from 0 to infinity; two reach everything.
+        half = endless if steps > 0 else -endless
+        rest = max(-endless, min(steps - half, endless))
+        return stepped(stepped(array, half), rest)
     least = np.iinfo(place.dtype).min
-    count = min(abs(steps), endless)
+    count = abs(steps)
     if steps > 0:
         moved = np.where(place > endless - count, endless, place + count)
     else:

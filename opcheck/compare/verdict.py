@@ -274,7 +274,8 @@ def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
     That is the verdict of the same name for an outcome that was not run, crashed, timed out, had
     too little memory, or was declined ("unsupported"). An exception after the first answer, and
     answers that contradict each other, are "unstable". An answer that cannot be used is an error,
-    or a warning under the rule `should`. Not for outcomes that `needs_expected` names.
+    or a warning under the rule `should`. Outcomes for which `needs_expected` is True have no right
+    verdict here.
     """
     match outcome:
         case question.NotRun(reason):

@@ -102,11 +102,12 @@ class Evidence:
         False if nothing is admitted there. A bound that is computed for the first time raises what
         the operator's formula raises.
         """
-        for want in self._wants(place):
-            (comparison,) = compare_outputs([want], [output], self.tolerance)
-            if comparison.problem is None:
-                return True
-        return False
+        return any(self._is_as_wanted(want, output) for want in self._wants(place))
+
+    def _is_as_wanted(self, want: Want, output: Output) -> bool:
+        """Return True if an output, or each tensor of a sequence, has no problem next to `want`."""
+        comparisons = compare_outputs([want], [output], self.tolerance)
+        return all(comparison.problem is None for comparison in comparisons)
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
         """Mask elements of two arrays that differ by no more than correct implementations may.

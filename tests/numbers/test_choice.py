@@ -226,6 +226,16 @@ def test_the_largest_in_order_are_among_those_admitted(drawn, largest, data):
         assert order[place] in admitted(indices)[place]
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_axis_of_the_largest_in_order_may_be_counted_from_the_end(axis: int) -> None:
+    x = about([[1.0, 1.1, 3.0], [1.1, 5.0, 1.2]], 0.1)
+    _, indices = xp.top_k(x, 2, axis, True)
+    _, counted = xp.top_k(x, 2, axis - 2, True)
+    assert isinstance(counted, Indices)
+    assert np.array_equal(counted.v, indices.v)
+    assert np.array_equal(counted.admitted, indices.admitted)
+
+
 def test_what_was_lost_stays_lost_where_it_is_chosen() -> None:
     x, y = about([[2.0, 1.0]], 0.1, np.array([[True, False]])), about([[0.0, 0.0]], 0.1)
     for chosen, want in (

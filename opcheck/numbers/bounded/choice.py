@@ -734,8 +734,8 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     places_last = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
     if not isinstance(places_last, Indices):
         return bounded, order
-    # The places go back to `axis`, which is one of those before the axis of all admitted.
-    return bounded, Indices(order, np.moveaxis(places_last.admitted, -2, axis))
+    # The places go back to `axis`, one of those before the last, which has all admitted.
+    return bounded, Indices(order, np.moveaxis(places_last.admitted, -2, axis % x.ndim))
 
 
 def _may_be_in_place(low: Reals, high: Reals, lows: Reals, highs: Reals, axis: int) -> Mask:

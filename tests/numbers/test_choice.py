@@ -100,6 +100,13 @@ def test_a_step_away_from_its_edge_has_no_error() -> None:
     assert hull(xp.sign(about([0.1, -0.1, 5], 0.2))) == [(-1, 1), (-1, 1), (1, 1)]
 
 
+def test_a_step_of_what_scatters_keeps_its_value_and_reaches_every_outcome() -> None:
+    x = replace(about([2.9], 0.2), arithmetic=replace(FLOAT32, scatters=True))
+    (low, high) = hull(xp.floor(x))[0]
+    assert xp.values_of(xp.floor(x)).tolist() == [2.0]
+    assert low <= 2 <= 3 <= high
+
+
 def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).with_rounding()
     assert hull(cast)[:2] == [(2, 3), (-3, -2)]

@@ -544,12 +544,13 @@ def _step(name: str, x: Bounded) -> Bounded:
     unsure = np.asarray(low != high) & np.isfinite(x.e) & is_finite(v)
     if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
-    error_of_sure = np.where(np.isinf(x.e), np.inf, 0.0)
-    e = np.where(unsure, magnitude_of(high - low) / 2, error_of_sure)
     q = _variance_of_steps(function, v, x)
     if not x.arithmetic.scatters:
         # What scatters does so about the value, not about the middle.
         v = np.where(unsure, (low + high) / 2, v)
+    error_of_unsure = np.maximum(magnitude_of(high - v), magnitude_of(low - v))
+    error_of_sure = np.where(np.isinf(x.e), np.inf, 0.0)
+    e = np.where(unsure, error_of_unsure, error_of_sure)
     return Bounded(v, x.dtype, x.arithmetic, Errors(e, q, x.lost))
 
 

@@ -420,13 +420,11 @@ class Bounded(Number):
         if keep_rounding:
             values = self.with_values(v, errors)
             return replace(values, min_relative_error=min_relative_error, may_share_error=False)
-        grid = self.grid if self.exact else self.arithmetic.grid
         return Bounded(
             v,
             self.dtype,
             self.arithmetic,
             errors,
-            grid=grid,
             min_relative_error=min_relative_error,
         )
 

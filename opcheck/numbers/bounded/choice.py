@@ -219,7 +219,7 @@ def isinf(x: Bounded) -> Any:
 # Selection.
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any, b: Any) -> Bounded:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
     There the value is the one that the condition's `v` chooses, with an error that reaches both; it
@@ -261,7 +261,10 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         min_relative_error = min(a.min_relative_error, b.min_relative_error)
     else:
         min_relative_error = min(a.min_total_relative_error, b.min_total_relative_error)
-    return a.within(v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error)
+    selected: Bounded = a.within(
+        v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
+    )
+    return selected
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:

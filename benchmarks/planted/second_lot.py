@@ -424,6 +424,7 @@ def top_k_places_are_int32(node: Node) -> Outputs:
         terms=("* has a value beyond *", "* has a value above *", "* has a large *"),
     ),
     partly=Names(terms=("*input is float32", "input X is float32", "the output is float32")),
+    admitted=True,
 )
 def softplus_of_large_numbers_is_infinite(node: Node) -> Outputs:
     """The exponential of a large float32 is infinite, and so is the logarithm of it and 1."""

@@ -24,7 +24,7 @@ from opcheck.engine import Node, any_order, evaluate, operator_of, operators, ro
 from opcheck.engine.graphs import graph_of
 from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reading
-from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupported, UsageError
+from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
@@ -262,9 +262,10 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 def _inferred_ranks(task: Task) -> dict[str, int]:
     """Return the ranks of outputs that ONNX infers, by name.
 
-    Outputs of open rank are left out; the result is empty if ONNX cannot state the task.
+    Outputs of open rank are left out; the result is empty if ONNX cannot state the task, or
+    DirectML's page leaves open how.
     """
-    with suppress(NotExpressible):
+    with suppress(NotSupported):
         inferred = {}
         for output, value in zip(task.outputs, model_of(task).graph.output, strict=True):
             tensor = value.type.tensor_type

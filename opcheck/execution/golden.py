@@ -28,7 +28,7 @@ from opcheck.engine import evaluate as engine_evaluate, operators
 from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
-from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
+from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected, saving, workers
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, node_test_name, tensor_bytes
@@ -502,7 +502,8 @@ _NAMED: dict[Names, Callable[[str], str]] = {"opcheck": folder_name, "onnx": nod
 def files_of(test: Test, names: Names = "opcheck") -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
-    Raises NotExpressible if ONNX cannot state the model, ValueError if no file can hold a tensor.
+    Raises NotSupported if ONNX cannot state the model, or DirectML's page leaves open how;
+    ValueError if no file can hold a tensor.
     """
     floor = max((output.floor for output in test.outputs), default=0.0)
     rtol, atol = _rtol_and_atol(test, floor)
@@ -663,7 +664,7 @@ def _write(stage: Path, names: Names, case: Case) -> tuple[gm.ManifestCase, tupl
     for test in case_tests.tests:
         try:
             fields, files = files_of(test, names)
-        except (NotExpressible, ValueError) as error:
+        except (NotSupported, ValueError) as error:
             part = gm.LEGAL_TWIN if test.legal_twin else "the case"
             is_wrong = isinstance(error, ValueError)
             left_out.append(gm.LeftOut(case.id, part, str(error), is_wrong))

@@ -11,10 +11,10 @@ from typing import cast
 from opcheck import model
 from opcheck.backends import parse
 from opcheck.compare import verdict
-from opcheck.errors import BackendUnavailable, UsageError, few, writing
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, few, writing
 from opcheck.execution.expected import question
 from opcheck.execution.workers import Questions
-from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.graph import folders, model_of
 from opcheck.grouping import Found
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 
@@ -166,7 +166,7 @@ class Recording:
                 shutil.rmtree(folder)
             try:
                 proto = model_of(task)
-            except NotExpressible:
+            except NotSupported:
                 proto = None
             folders.write_question(folder, proto, task, question.inputs)
             status = _write_answer(folder / folders.DATA_SET, task, outcome)
@@ -195,7 +195,7 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
         for to_write in filter(None, (asked, asked.twin)):
-            with suppress(NotExpressible):
+            with suppress(NotSupported):
                 place = folder / folders.folder_name(to_write.task.case)
                 folders.write_question(
                     place, model_of(to_write.task), to_write.task, to_write.inputs

@@ -669,10 +669,10 @@ class CaseEvaluation:
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Questions[verdict.Judgement]:
         """Return the judgement `refused`, or one that says that only the opset's number is refused.
 
-        Generator of a question for each later opset at which the operator's version is in force,
-        until one gives outputs: then it is an error, or a warning under the rule `should`, and its
-        reason names that opset. The outputs are not judged. A crash, a time limit or too little
-        memory on the way is added to the reason.
+        Generator of a question for each of two later opsets at most at which the operator's version
+        is in force, until one gives outputs: then it is an error, or a warning under the rule
+        `should`, and its reason names that opset. The outputs are not judged. A crash, a time limit
+        or too little memory on the way is added to the reason.
         """
         case = self.case
         # An operator is the same at every opset from its version to the next.

@@ -191,7 +191,7 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
 
     Models that ONNX cannot state, or DirectML's page leaves open, are left out. Raises UsageError
     if `folder` holds anything but questions written before, and for a case whose data cannot be
-    made; Unwritable if it cannot be emptied, OSError if a file cannot be written.
+    made; Unwritable if the folder cannot be emptied, or a file cannot be written.
     """
     begin(folder, None)
     count = 0
@@ -201,7 +201,7 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
         for to_write in filter(None, (asked, asked.twin)):
-            with suppress(NotSupported):
+            with suppress(NotSupported), writing(folder):
                 place = folder / folders.folder_name(to_write.task.case)
                 folders.write_question(
                     place, model_of(to_write.task), to_write.task, to_write.inputs

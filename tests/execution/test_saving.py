@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from opcheck.backends import Backend, attempt
 from opcheck.backends.connect import connect
-from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.errors import BackendUnavailable, Unwritable, UsageError
 from opcheck.execution.saving import Recording, write_questions
 from opcheck.execution.workers import run_here
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
@@ -326,6 +326,20 @@ def test_every_question_is_a_folder_and_every_legal_twin_too(tmp_path: Path) -> 
     for name in names:
         files = [p for p in (tmp_path / "q" / name).rglob("*") if p.is_file()]
         assert sorted(file.name for file in files) == ["input_0.pb", "model.onnx"]
+
+
+def test_a_disk_that_is_full_ends_the_writing_of_questions_with_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, *_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device", str(path))
+
+    folder = tmp_path / "q"
+    folder.mkdir()
+    cases = cases_in(tmp_path, TWO)
+    monkeypatch.setattr("opcheck.graph.folders.write_question", full)
+    error = error_of(Unwritable, write_questions, folder, cases)
+    assert error.message == f"{folder} cannot be written: No space left on device"
 
 
 def test_what_somebody_computes_in_the_folders_is_judged(tmp_path: Path) -> None:

@@ -36,18 +36,18 @@ class Scope:
 def check_run(run: Run) -> BackendInfo:
     """Return the only backend of a run, and check the run by itself.
 
-    Raises UsageError if the run is of several backends or incomplete, or if its results are not the
-    suite of its header, by number and digest; those of a shard, a part of the suite, are not
-    compared with it. Raises ValueError for a run without a backend.
+    Raises UsageError if the run is of no backend or several, or incomplete, or if its results are
+    not the suite of its header, by number and digest; those of a shard, a part of the suite, are
+    not compared with it.
     """
-    info, *others = run.header.backends
-    if others:
-        raise UsageError("its run is of several backends")
+    backends = run.header.backends
+    if len(backends) != 1:
+        raise UsageError(f"its run is of {'several backends' if backends else 'no backend'}")
     if not run.complete:
         raise UsageError("its run is incomplete")
     if not run.header.shard:
         _check_digest(run)
-    return info
+    return backends[0]
 
 
 def _check_digest(run: Run) -> None:

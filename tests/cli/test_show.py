@@ -79,7 +79,7 @@ cases:
   expect: {OutputTensor: [1, 1, 1]}
 """)
     shown = run("show", "*/ends_crossed", str(tmp_path / "open.yaml"), code=0)
-    assert "none: no number lies between" in shown.stdout
+    assert "model\n  none: " in shown.stdout
 
 
 @pytest.mark.parametrize("words", [("Relu/nothing", "cases.yaml"), ("Softmax/*",), ()])

@@ -23,6 +23,8 @@ UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
 #: The characters of the longest pattern of a reason.
 _LONGEST = 100
+#: The characters of the longest part of a cause.
+_LONGEST_CAUSE = 300
 #: The characters, but for `*`, of the shortest.
 _SHORTEST = 8
 _ELSEWHERE = "listed otherwise in another ledger, and to be mended there"
@@ -176,7 +178,6 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
     for (verdict, failure), of_way in by_way.items():
         for cause in analysis.causes(of_way):
             mistake = cause.diagnosis.mistake
-            likely = f"Likely cause: {cause.diagnosis.text}."
             by_reason = grouping.group_by(cause.results, _telling_pattern)
             for reason, records in by_reason.items():
                 yield {
@@ -185,7 +186,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "looks": mistake,
                     "reason": reason,
                     "sometimes": True if failure == "stray_crash" else None,
-                    "cause": likely if mistake else _unknown(records[0]),
+                    "cause": _why(cause, records[0], is_one_message=len(by_reason) == 1),
                     "where": places([by_id[record.case] for record in records], cases),
                 }
 
@@ -203,11 +204,34 @@ def _telling_pattern(record: Record) -> str | None:
     return pattern(record.reason) if record.failure in _TELLING else None
 
 
-def _unknown(record: Record) -> str:
-    """Return the text of an unknown cause: the case, and its reason, of at most 100 characters."""
-    text = _printable(record.reason, "�")
-    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
-    return f"Not known yet; {record.case}: {short}"
+def _why(cause: analysis.Cause, first: Record, *, is_one_message: bool) -> str:
+    """Return why results fail, as the run printed it; `first` is one of them.
+
+    That is the mistake or the condition with its counts, or else the backend's own words. A failure
+    that nothing explains has its case, its reason and the pattern of its numbers. Unless all
+    results of the cause have one message, that of the first is added.
+    """
+    diagnosis = cause.diagnosis
+    if cause.explained:
+        evidence = f": {cause.evidence}" if cause.evidence else ""
+        likely = f"Likely cause: {_brief(diagnosis.text)}{evidence}."
+        return likely if is_one_message else f"{likely} Here: {_brief(first.reason)}"
+    if first.verdict is Verdict.UNSUPPORTED:
+        whose = "opcheck cannot ask or judge it" if first.beyond else "Not implemented"
+        return f"{whose}: {_brief(first.reason)}"
+    patterns = [
+        _brief(likely.text)
+        for likely in first.diagnoses[:1]
+        # The reason has the exception.
+        if not likely.text.startswith(analysis.RAISED)
+    ]
+    return "; ".join([f"Not known yet; {first.case}: {_brief(first.reason)}", *patterns])
+
+
+def _brief(text: str) -> str:
+    """Return a text in one line, cut off after 300 characters."""
+    line = _printable(text, "�")
+    return line if len(line) <= _LONGEST_CAUSE else f"{line[:_LONGEST_CAUSE]} …"
 
 
 def _printable(text: str, instead: str) -> str:
@@ -219,8 +243,8 @@ def _printable(text: str, instead: str) -> str:
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is too short.
 
-    Paths, addresses and numbers become `*`, and so does what is cut off: a pattern has at most 100
-    characters, and at least 8 besides `*`. It need not begin or end where the reason does.
+    Paths, addresses and numbers become `*`. It has at most 100 characters, and at least 8 besides
+    `*`; a reason matches that contains it anywhere.
     """
     text = _printable(reason, "*")[: 4 * _LONGEST]
     text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", diagnose.PARTICULARS.sub("*", text))

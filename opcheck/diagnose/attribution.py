@@ -68,7 +68,7 @@ _LEAST_PART = 4
 
 @dataclass(frozen=True, eq=False)
 class DiagnosedResult:
-    """A case and its result, to be diagnosed if it is `unexplained`, as by a ledger."""
+    """A case and its result, to be diagnosed if it is `unexplained`: no ledger has its cause."""
 
     case: Case
     record: Record

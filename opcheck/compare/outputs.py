@@ -795,7 +795,9 @@ def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comp
     each other, `draw.related` returns a mask, in the shape of the output.
     """
     draw = wants[0].distribution if len(wants) > 1 else None
-    if draw is None or draw.related is None or any(one.problem for one in comparisons):
+    if draw is None or draw.related is None:
+        return comparisons
+    if any(comparison.problem for comparison in comparisons):
         return comparisons
     contradicting = draw.related(got)
     if not contradicting.any():
@@ -1028,8 +1030,8 @@ def describe(wrong: Mask) -> str:
 def _product(mask: Mask, count: int) -> str:
     """Describe the `count` true elements by a condition on each axis, "" if impossible.
 
-    It is possible if they are all that have some indices of each axis. "" too if an axis has no
-    simple condition, or more than four indices are to be listed.
+    It is possible if they are the product of sets of indices, one set for each axis. "" too if an
+    axis has no simple condition, or more than four indices are to be listed.
     """
     hits = _hits(mask)
     # Python's integers, as objects, do not overflow.

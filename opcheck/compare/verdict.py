@@ -106,7 +106,7 @@ def judge(
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
     what the operator's formula raises, such as NotSupported beyond a budget.
     """
-    refusals = [one for one in admitted if isinstance(one, Refusal)]
+    refusals = [answer for answer in admitted if isinstance(answer, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(
             rule=rule,
@@ -334,7 +334,8 @@ def _judge_outputs(
     """
     for comparisons, name in attempts:
         if not _broken(comparisons):
-            reason = "; ".join(f"{one.output}: {one.remark}" for one in comparisons if one.remark)
+            remarked = [comparison for comparison in comparisons if comparison.remark]
+            reason = "; ".join(f"{it.output}: {it.remark}" for it in remarked)
             return Judgement(Verdict.PASS, reason, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=_distance_of_attempt)
     broken = _broken(comparisons)
@@ -387,7 +388,7 @@ def _judge_refusal(
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
             comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()
-            broken = tuple(one for one in comparisons if _is_structural(one))
+            broken = tuple(filter(_is_structural, comparisons))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), broken)
@@ -649,7 +650,7 @@ class _Meeting:
             kind = failure(broken)
             which = ", which agree" if self.majority and len(others) > 1 else ""
             whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
-            what = "; ".join(what_is_wrong(one, "differ") for one in broken)
+            what = "; ".join(what_is_wrong(comparison, "differ") for comparison in broken)
             reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
         alike = [other for other in others if other not in unlike]
         if alike:

@@ -344,7 +344,9 @@ def _judge_outputs(
     if problems <= {"undecided", "precision"} and "undecided" in problems:
         return Judgement(Verdict.BAD_CASE, reason, comparisons=comparisons)
     if all(comparison.problem == "precision" for comparison in broken):
-        return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
+        return Judgement(
+            Verdict.WARN, reason, "precision", alternative=name, comparisons=comparisons
+        )
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
     return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), comparisons)
@@ -458,8 +460,8 @@ def judge_among(
 
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
     merely "differ"; if more than half of the backends agree, the others differ from these. Outcomes
-    whose verdict needs no expected answer, and answers of wrong types, are judged first and take no
-    part.
+    whose verdict needs no expected answer, and answers of wrong types or other than declared, are
+    judged by themselves and take no part.
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. The
     case's outputs give the number of tensors and their dtypes, if known. To refuse what others

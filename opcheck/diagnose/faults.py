@@ -24,7 +24,13 @@ _FaultKind: TypeAlias = Literal["output", "computed", "saturated"]
 
 
 class Fault(NamedTuple):
-    """A mistake that any operator can have, in the output's type or that of the computation."""
+    """A mistake that any operator can have, in the output's type or that of the computation.
+
+    Attributes:
+        kind: "output", all outputs are of the type; "computed", all is computed in the type;
+            "saturated", and what leaves its range becomes its largest finite number.
+        dtype: The type.
+    """
 
     kind: _FaultKind
     dtype: DType
@@ -47,7 +53,8 @@ class Fault(NamedTuple):
     def beside(self, mutant: Mutant | None = None) -> Mutant:
         """Return the fault as a mutant, combined with `mutant` unless that is None.
 
-        The combination bears the names of both, as in `mutant+computed_in_float32`.
+        Alone it answers right but for the fault. The combination bears the names of both, as in
+        `mutant+computed_in_float32`, and the former ones of `mutant` as aliases.
         """
         if mutant is None:
             text = self.text
@@ -76,9 +83,10 @@ class Fault(NamedTuple):
         return [output.astype(own.numpy) if is_real(output) else output for output in outputs]
 
     def narrowed(self, node: Node) -> Node:
-        """Return the node with its floating inputs in the fault's type; made once for each node.
+        """Return the node with its floating inputs in the fault's type; made once for small ones.
 
-        If the fault is saturation, they are clipped to the largest finite number.
+        If the fault is saturation, they are clipped to the largest finite number. Other inputs and
+        attributes stay.
         """
 
         def made() -> Node:
@@ -93,9 +101,9 @@ class Fault(NamedTuple):
         return node.variant(self.name, made)
 
     def restored(self, got: Array) -> Array:
-        """Return an output in the fault's type.
+        """Return an output in the fault's type, as it would be without saturation.
 
-        If the fault is saturation, the largest number and its negative become infinite.
+        If the fault is saturation, the type's largest number and its negative become infinite.
         """
         narrow = got.astype(self.dtype.numpy)
         if self.kind != "saturated":
@@ -119,7 +127,8 @@ def both(one: Mutant, other: Mutant) -> Mutant:
 
     If either gives other shapes or another number of outputs than the right ones, the answer is
     that of `other` alone. Of two that read the node wrongly, it is that to the node read by both. A
-    pair is derived if either is. Its names are all pairs `one+other`.
+    pair is derived if either is. Its names are all pairs `one+other`, former names too. Its answer
+    raises what theirs raise, and what `Node.right` does.
     """
 
     def spoilt(node: Node) -> Sequence[Any]:

@@ -97,6 +97,12 @@ MADE = [
         id="beyond the range",
     ),
     pytest.param(
+        "integers_computed_in_float64_unclamped",
+        node("Clip", 13, np.array(2**63 - 1), np.int64(0)),
+        [np.int64(-(2**63))],
+        id="a scalar beyond the range",
+    ),
+    pytest.param(
         "integers_through_float32",
         node("OneHot", 11, np.float32([1]), np.float32(2), np.int64([0, 2**24 + 1])),
         [[[0, 2**24]]],

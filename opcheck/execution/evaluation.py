@@ -950,7 +950,8 @@ def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
     """Return the key by which results are ordered: passes first, failures last.
 
-    Among results that fail or do not, one that is irreproducible is worse.
+    Between them are results that neither pass nor fail, such as *unsupported*. Of equal ones, one
+    whose bits differed from time to time is worse.
     """
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 

@@ -610,6 +610,7 @@ class _Search:
     """
 
     def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
+        """Begin without an answer of the backend; the attributes are those of the class."""
         self.network = network
         self.backend = backend
         self.stale = stale

@@ -708,7 +708,7 @@ def _of_itself(outcome: Outcome) -> Outcome:
 
 
 def _without_outputs(outcome: Outcome) -> str:
-    """Describe an outcome that has no outputs: a refusal by its own text, others by their reason."""
+    """Describe an outcome without outputs: a refusal by its own text, others by their reason."""
     if verdict.needs_expected(outcome):
         return f"raised {outcome}"
     return verdict.judge_without_expected("must", outcome).reason

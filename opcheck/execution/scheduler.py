@@ -148,21 +148,19 @@ class CaseJudge:
         times: How often each case is asked.
         reproducible: Answers that differ in a bit are *unstable*.
         observe: Wraps the questions to a backend, to see its answers.
+        allowance: The time that may be spent on causes.
         asks_again: Causes may be told apart by asking about other cases.
     """
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
     ledgers: Sequence[Ledger] = ()
-    #: True for failures whose causes are to be looked for.
     is_unexplained: Callable[[LiveResult | Record], bool] = _never
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
-    #: The time that may be spent on causes.
     allowance: Allowance = field(default_factory=Allowance)
-    #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
     asks_again: bool = True
 

@@ -165,7 +165,8 @@ class Evidence:
     def uniform_values(self) -> frozenset[object]:
         """The values of outputs whose elements are all equal, such as zeros."""
         arrays = [got for got in self.got or () if not isinstance(got, Foreign)]
-        return frozenset(got.flat[0].item() for got in arrays if got.size and _is_uniform(got))
+        firsts = (got.reshape(-1)[:1].tolist() for got in arrays if got.size and _is_uniform(got))
+        return frozenset(first for (first,) in firsts)
 
     def _count_wrong(self, place: int, got: Array) -> int:
         """Return how many elements of the output at a place are not the right ones."""

@@ -74,10 +74,10 @@ def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the square root of the sum of x * x along `axis`, in the type of `x`; 0 of no values.
 
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. NaN gives NaN. The squares of integers wrap around before the root, and their
-    sum does in 64 bits: int32 [65537, 2] gives the root of 131073 + 4. Raises NotSupported for
-    integers unless every root is a whole number.
+    RANGE_OF_THE_SUM. NaN gives NaN. Raises NotSupported for integers unless every root is a whole
+    number, and, while judging, where a sum of squares leaves their type.
     """
+    check_squares_fit(x, axis)
     y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
 
@@ -87,12 +87,34 @@ def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
 
     The power need not be rounded rightly, as a root is; integers take the root. NaN gives NaN.
     Where a float's root is finite and its squares are not, it is the root or infinity:
-    RANGE_OF_THE_SUM. Squares of integers wrap around before the root, and their sum does in 64
-    bits; raises NotSupported for integers unless every root is a whole number.
+    RANGE_OF_THE_SUM. Raises NotSupported for integers unless every root is a whole number, and,
+    while judging, where a sum of squares leaves their type.
     """
+    check_squares_fit(x, axis)
     total = sum_of_squares(x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
     return l2_norm_as_read(x, y)
+
+
+def check_squares_fit(x: Array, axis: Axes) -> None:
+    """Raise NotSupported, while judging, where a sum of squares of integers leaves their type.
+
+    The norm need not leave it: that of int32 [46341, 0] is 46341, and the body's Mul wraps around.
+    Floats pass: see RANGE_OF_THE_SUM.
+    """
+    if not is_integer(x) or not x.size:
+        return
+    largest = np.iinfo(x.dtype).max
+    if x.size * magnitude_of_integers(x) ** 2 <= largest:
+        return
+    squares = x.astype(object) ** 2
+    if np.any(np.sum(squares, axis=axis) > largest):
+        leave_open("nothing is said of squares that the type of integers does not hold")
+
+
+def magnitude_of_integers(x: Array) -> int:
+    """Return the largest |x| of integers, of which there is at least one."""
+    return max(int(x.max()), -int(x.min()))
 
 
 def l2_norm_as_read(x: Array, y: Array) -> Array:

@@ -26,6 +26,7 @@ def made(name: str, on: Node) -> Any:
 
 A = np.float32([[1, 2], [3, 4]])
 ROW = np.float32([[10, 20]])
+CUBE = np.float32([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
 TIES = np.float32([[1, 2, 3], [4, 5, 6]])
 
 MADE = [
@@ -72,6 +73,18 @@ MADE = [
         id="a row added to row 0, and nothing else written",
     ),
     pytest.param(
+        "stretched_along_channels",
+        node("Add", 14, CUBE, np.float32([10, 20])),
+        [[[[11, 12], [23, 24]], [[15, 16], [27, 28]]]],
+        id="a vector along axis 1",
+    ),
+    pytest.param(
+        "stretched_from_one_element",
+        node("Add", 14, A, ROW),
+        [[[11, 12], [13, 14]]],
+        id="one element for all",
+    ),
+    pytest.param(
         "integers_computed_in_float32",
         node("Div", 14, np.int32([2**24 + 1, 7]), np.int32([1, -2])),
         [[2**24, -3]],
@@ -82,6 +95,12 @@ MADE = [
         node("Clip", 13, np.int64([2**63 - 1, 5]), np.int64(0)),
         [[-(2**63), 5]],
         id="beyond the range",
+    ),
+    pytest.param(
+        "integers_computed_in_float64_unclamped",
+        node("Clip", 13, np.array(2**63 - 1), np.int64(0)),
+        [np.int64(-(2**63))],
+        id="a scalar beyond the range",
     ),
     pytest.param(
         "integers_through_float32",

@@ -364,12 +364,14 @@ def _error_of_interval(
     high = x.v + e
     if least > -np.inf:
         low = np.where((low < least) & (x.v >= least), least, low)
-    # NaN where the interval leaves the function's domain, which no square does.
-    larger = np.fmax if x.never_negative() else np.maximum
-    error = larger(magnitude_of(function(high) - v), magnitude_of(function(low) - v))
+    # NaN where the interval leaves the function's domain, which no square does below 0.
+    at_low = magnitude_of(function(low) - v)
+    if x.never_negative():
+        at_low = np.where((low < 0) & np.isnan(at_low), 0.0, at_low)
+    error = np.maximum(magnitude_of(function(high) - v), at_low)
     if turn is not None:
         at_turn = magnitude_of(function(np.full((), turn, x.v.dtype)) - v)
-        error = np.where((low <= turn) & (turn <= high), larger(error, at_turn), error)
+        error = np.where((low <= turn) & (turn <= high), np.maximum(error, at_turn), error)
     certain = (e == 0) | ~is_finite(x.v)
     error = np.where(certain, 0.0, error)
     unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)

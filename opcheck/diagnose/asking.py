@@ -36,7 +36,10 @@ _SHOWN = 2
 
 
 def most_questions(failure: Failure | None) -> int:
-    """Return how many answers may be asked for about failures of a kind; 0 to ask nothing."""
+    """Return how many answers may be asked for about failures of a kind; 0 to ask nothing.
+
+    That is 12, or 6 if each failure ends a process. None is no failure, of which nothing is asked.
+    """
     if failure in _NOT_ASKED:
         return 0
     return _MOST_OF_LOSSES if failure in LOSSES else MOST
@@ -60,7 +63,13 @@ class AskedAgain(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A changed case that may be asked, with the numbers of the failing case and its own."""
+    """A changed case that may be asked about, made of a failing one.
+
+    Attributes:
+        flip: The changed case, and the change in words.
+        base: The number of the failing case.
+        number: That of the changed one.
+    """
 
     flip: Flip
     base: int
@@ -72,14 +81,20 @@ FailsAlike: TypeAlias = Callable[[Candidate], bool | None]
 
 
 class Inquiry:
-    """What was asked about the failures of one operator, whose cases are in `facts`."""
+    """What was asked about the failures of one operator, whose cases are in `facts`.
+
+    Cases go by their numbers there; a set of them is an integer, in which bit n is case n.
+    """
 
     def __init__(self, facts: CaseFacts) -> None:
         self._facts = facts
+        #: The cases of the run, without changed ones.
         self._own = facts.cases
         #: Numbers of failing cases that may have been asked again.
         self._bases: set[int] = set()
+        #: Questions not asked yet.
         self._open: list[Candidate] = []
+        #: The decided answers, in the order of asking.
         self.answers: list[AskedAgain] = []
 
     @property
@@ -89,19 +104,23 @@ class Inquiry:
 
     @property
     def asked(self) -> int:
-        """Bits of all changed cases that were asked."""
+        """Bits of all changed cases that were asked and have a decided answer."""
         return sum(1 << answer.case for answer in self.answers)
 
     def failing(self, bases: int) -> int:
-        """Return the bits of the changed cases that fail as the one of `bases` they come from."""
+        """Return the bits of the changed cases that fail as the one they come from, of `bases`.
+
+        `bases` are bits of failing cases.
+        """
         alike = (answer for answer in self.answers if answer.fails and bases >> answer.base & 1)
         return sum(1 << answer.case for answer in alike)
 
     def unrefuted(self, bases: int) -> list[Feature]:
         """Return the features that may be why the failing cases `bases` fail; these are bits.
 
-        A feature is refuted if a changed case of `bases` that has lost it still fails, and none
-        that has lost it passes. One that no answered change took away stays.
+        A feature, such as "input x has a NaN", is refuted if a changed case of `bases` that has
+        lost it still fails, and none that has lost it passes. One that no answered change took away
+        stays. They are in the order of `facts.features`, the likeliest causes first.
         """
 
         def is_refuted(feature: Feature) -> bool:
@@ -118,10 +137,13 @@ class Inquiry:
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
         """Ask what tells possible causes of `failing` cases apart.
 
+        Each question is chosen by the answers before. It ends when no open question would tell
+        anything.
+
         Args:
             failing: Bits of the cases that fail in one way.
             others: Bits of the cases that do not fail in this way.
-            most: The most questions with a decided answer; at most 40 undecided ones come besides.
+            most: The most questions with a decided answer; 40 undecided ones end it too.
             fails_alike: Asks a question. True and False, what it returns for a decided answer, are
                 kept in `answers`, those before what it raises too.
 
@@ -147,17 +169,19 @@ class Inquiry:
     def _open_questions(self, failing: int) -> None:
         """Add the changed cases of two of the `failing` ones to those that may be asked.
 
-        They are the smallest one, and that whose facts differ most from it.
+        They are the smallest one, by its inputs' bytes, and of the 100 smallest that whose facts
+        differ most from it. Those whose changed cases were added before are left out.
         """
         facts = self._facts
-        numbers = [n for n in range(len(self._own)) if failing >> n & 1]
-        numbers.sort(key=lambda n: sum(spec.nbytes for spec in facts.cases[n].inputs))
-        numbers = numbers[:_COMPARED]
-        if not numbers:
+        by_size = [n for n in range(len(self._own)) if failing >> n & 1]
+        by_size.sort(key=lambda n: sum(spec.nbytes for spec in facts.cases[n].inputs))
+        if not by_size:
             return
-        bases = {numbers[0], max(numbers, key=lambda n: _difference(facts.features, numbers[0], n))}
+        compared = by_size[:_COMPARED]
+        smallest = compared[0]
+        bases = {smallest, max(compared, key=lambda n: _difference(facts.features, smallest, n))}
         added: list[tuple[int, Flip]] = []
-        for base in sorted(bases - self._bases, key=numbers.index):
+        for base in sorted(bases - self._bases, key=compared.index):
             added += ((base, flip) for flip in flips(facts.cases[base], self._own))
         self._bases |= bases
         numbers = facts.add([flip.case for _, flip in added])
@@ -167,9 +191,11 @@ class Inquiry:
     def _next(self, failing: int, others: int, features: Sequence[Feature]) -> Candidate | None:
         """Return the open question to ask next; None if no open question would tell anything.
 
-        It is the one that may refute the first contender, the likeliest condition of `features`;
-        else the one about which contenders disagree most. Of equal ones, that which changes the
-        fewest facts. Without contenders, it is the first that changes a fact not yet changed.
+        Contenders are conditions, of `features`, under which the `failing` cases may fail and the
+        `others` not. The question is one that takes a fact of the likeliest contender away, which
+        no answered one did; else the one about which contenders disagree most. Of equal ones, it
+        is that which changes the fewest facts. Without contenders, it is the first that changes a
+        fact not yet changed.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
         answers = [answer for answer in self.answers if failing >> answer.base & 1]
@@ -194,6 +220,7 @@ class Inquiry:
             return next(filter(self._tries_something_new, open_), None)
 
         def score(candidate: Candidate) -> tuple[float, int]:
+            """Return what is largest for the best question: what it refutes, then few changes."""
             return _split(conditions, candidate), fewness(candidate)
 
         best = max(open_, key=score, default=None)
@@ -210,7 +237,8 @@ class Inquiry:
     def cures(self, bases: int) -> tuple[str, ...]:
         """Return the first two answers, in words, by which a changed case of `bases` passes.
 
-        `bases` are bits of failing cases. Empty if none was asked, or none passes.
+        Such as "asked again without `axes`: passes". `bases` are bits of failing cases. Empty if
+        none was asked, or none passes.
         """
         passing = [
             str(answer) for answer in self.answers if not answer.fails and bases >> answer.base & 1
@@ -220,7 +248,8 @@ class Inquiry:
     def shown(self, condition: Condition) -> tuple[str, ...]:
         """Return the answers that support a condition, in words: passes first, two of each kind.
 
-        Cases pass where it does not hold any more, and fail where it still does.
+        That is about failing cases for which the condition holds: changed ones pass where it does
+        not hold any more, and fail where it still does.
         """
         everywhere = condition.everywhere
         of_condition = [answer for answer in self.answers if everywhere >> answer.base & 1]
@@ -246,10 +275,10 @@ def _holds(terms: Terms, number: int) -> bool:
 
 
 def _split(contenders: Sequence[Terms], candidate: Candidate) -> float:
-    """Return how many contenders would be refuted at least, whatever the answer is.
+    """Return the weight of the contenders that an answer would refute at least, whatever it is.
 
     A contender expects the changed case to fail if it still holds there, and to pass if not; one
-    that does not hold for the failing case counts nothing. The n-th counts 1/n.
+    that does not hold for the failing case counts nothing. The n-th, from 1, counts 1/n.
     """
     failing = 0.0
     passing = 0.0

@@ -20,6 +20,7 @@ from opcheck.execution.asking import ask_again
 from opcheck.execution.scheduler import Scheduler
 from opcheck.model import Case, Fill, Given, Rejected, TensorSpec
 from opcheck.report.formatting import Recorder
+from opcheck.suite.tensors import materialize
 from tests.diagnose.test_causes import Answer, failures, final, right
 from tests.inline import Inline
 from tests.miniatures import Fake
@@ -197,6 +198,24 @@ def test_axes_and_indices_are_counted_from_the_other_end() -> None:
     content = by_text["without negative values in indices"].inputs[1].content
     assert isinstance(content, Given)
     assert content.values.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "equal"),
+    [
+        ("int32", [-1, 0], [-1, -1]),
+        ("int4", [-1, 0], [-1, -1]),
+        ("uint64", [2**63, 1], [2**63] * 2),
+    ],
+)
+def test_changed_integers_keep_their_type(name: str, values: list[int], equal: list[int]) -> None:
+    dtype = DTYPES[name]
+    indices = TensorSpec("indices", dtype, (2,), Given(np.array(values).astype(dtype.numpy)))
+    case = replace(GATHER, inputs=(GATHER.inputs[0], indices))
+    by_text = {flip.text: materialize(flip.case.inputs[1]) for flip in flips(case, [case])}
+    assert ("without negative values in indices" in by_text) == (min(values) < 0)
+    assert {array.dtype for array in by_text.values()} == {dtype.numpy}
+    assert by_text["with equal values in indices"].astype(object).tolist() == equal
 
 
 def test_inputs_become_constants_and_axes_longer() -> None:

@@ -1,7 +1,8 @@
 """Which cases to ask a backend again with one property changed, to tell possible causes apart.
 
 What is asked follows from cases and results alone; a function of the caller's asks it. First comes
-what may refute the likeliest condition, then what conditions disagree about.
+what may refute the likeliest condition, then what conditions disagree about. If only one or two
+questions fail, other cases that pass are asked with the property whose change cured these.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import CaseFacts, Condition, Feature, Terms, contenders
-from opcheck.model import LOSSES, Case, Failure, LiveResult
+from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, Feature, Terms, contenders
+from opcheck.diagnose.transplants import transplanted
+from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
 #: Asks the backend about a case; returns None if its answer is not decided, or not to be had.
 Ask: TypeAlias = Callable[[Case], LiveResult | None]
@@ -31,6 +33,8 @@ _NOT_ASKED: tuple[Failure | None, ...] = (
 )
 #: So many of the smallest failing cases are compared to choose two to ask again.
 _COMPARED = 100
+#: So many passing cases, those most like a failing one, get the property that may be its cause.
+_TRANSPLANTS = 4
 #: The most answers that are shown for a cause, of each kind.
 _SHOWN = 2
 
@@ -49,16 +53,21 @@ class AskedAgain(NamedTuple):
     """The answer to a failing case asked again with one property changed.
 
     `base` and `case` are the numbers of the failing case and of the changed one, `fails` is True if
-    it fails in the same way, and False if it passes.
+    it fails in the same way, and False if it passes. `is_other` is True if the changed case is
+    another one, which passes, with the property of the failing one whose change cured that.
     """
 
     text: str
     base: int
     case: int
     fails: bool
+    is_other: bool = False
 
     def __str__(self) -> str:
-        return f"asked again {self.text}: {'fails too' if self.fails else 'passes'}"
+        verdict = "fails too" if self.fails else "passes"
+        if self.is_other:
+            return f"asked a passing case {self.text}: {verdict}"
+        return f"asked again {self.text}: {verdict}"
 
 
 @dataclass(frozen=True)
@@ -69,11 +78,13 @@ class Candidate:
         flip: The changed case, and the change in words.
         base: The number of the failing case.
         number: That of the changed one.
+        is_other: The changed case is a passing one, with a property of the failing one.
     """
 
     flip: Flip
     base: int
     number: int
+    is_other: bool = False
 
 
 #: Returns True if a changed case fails as the failing one does, False if it passes, None otherwise.
@@ -94,6 +105,8 @@ class Inquiry:
         self._bases: set[int] = set()
         #: Questions not asked yet.
         self._open: list[Candidate] = []
+        #: Passing cases with the property of a failing one, by the answers that cured it.
+        self._others: dict[AskedAgain, list[Candidate]] = {}
         #: The decided answers, in the order of asking.
         self.answers: list[AskedAgain] = []
 
@@ -156,15 +169,18 @@ class Inquiry:
             features = self.unrefuted(failing)
             candidate = self._next(failing, others, features)
             if candidate is None:
+                candidate = self._next_other(failing, others)
+            else:
+                self._open.remove(candidate)
+            if candidate is None:
                 return
-            self._open.remove(candidate)
             fails = fails_alike(candidate)
             if fails is None:
                 undecided += 1
                 continue
             asked += 1
-            text = candidate.flip.text
-            self.answers.append(AskedAgain(text, candidate.base, candidate.number, fails))
+            text, base, number = candidate.flip.text, candidate.base, candidate.number
+            self.answers.append(AskedAgain(text, base, number, fails, candidate.is_other))
 
     def _open_questions(self, failing: int) -> None:
         """Add the changed cases of two of the `failing` ones to those that may be asked.
@@ -187,6 +203,47 @@ class Inquiry:
         numbers = facts.add([flip.case for _, flip in added])
         for (base, flip), number in zip(added, numbers, strict=True):
             self._open.append(Candidate(flip, base, number))
+
+    def _next_other(self, failing: int, others: int) -> Candidate | None:
+        """Return a passing case to ask with the property whose change cured a failing one.
+
+        None if three different questions fail, if no change cured one, or if there are no more.
+        """
+        facts = self._facts
+        if len({facts.questions[n] for n in range(len(self._own)) if failing >> n & 1}) >= FEWEST:
+            return None
+        for answer in self.answers:
+            if answer.fails or answer.is_other or not failing >> answer.base & 1:
+                continue
+            if answer not in self._others:
+                self._others[answer] = self._transplants(answer, others)
+            if self._others[answer]:
+                return self._others[answer].pop(0)
+        return None
+
+    def _transplants(self, cure: AskedAgain, others: int) -> list[Candidate]:
+        """Return passing cases with the property of a failing one that a change took away.
+
+        They are of different questions, those first that have most in common with the failing case.
+        None is a case of the run itself. `others` are bits of the cases that pass.
+        """
+        facts = self._facts
+        failing, cured = facts.cases[cure.base], facts.cases[cure.case]
+        passing = [n for n in range(len(self._own)) if others >> n & 1]
+        passing.sort(key=lambda n: _difference(facts.features, cure.base, n))
+        known = {_contents(case) for case in self._own}
+        changed: dict[tuple[object, ...], Flip] = {}
+        for number in passing:
+            flip = transplanted(failing, cured, facts.cases[number])
+            if flip is not None and _contents(flip.case) not in known:
+                changed.setdefault((flip.case.name, flip.case.row), flip)
+            if len(changed) == _TRANSPLANTS:
+                break
+        numbers = facts.add([flip.case for flip in changed.values()])
+        return [
+            Candidate(flip, cure.base, number, is_other=True)
+            for flip, number in zip(changed.values(), numbers, strict=True)
+        ]
 
     def _next(self, failing: int, others: int, features: Sequence[Feature]) -> Candidate | None:
         """Return the open question to ask next; None if no open question would tell anything.
@@ -212,7 +269,11 @@ class Inquiry:
 
         for term in conditions[0] if conditions else ():
             if not any(_loses(term, answer.base, answer.case) for answer in answers):
-                losing = [it for it in open_ if _loses(term, it.base, it.number)]
+                losing = [
+                    candidate
+                    for candidate in open_
+                    if _loses(term, candidate.base, candidate.number)
+                ]
                 if losing:
                     return max(losing, key=fewness)
 
@@ -262,6 +323,19 @@ class Inquiry:
             for fails in (False, True)
         }
         return tuple(dict.fromkeys([*supporting[False][:_SHOWN], *supporting[True][:_SHOWN]]))
+
+
+def _contents(case: Case) -> tuple[object, ...]:
+    """Return what a case asks, but for its opset, to be compared with that of others."""
+    attrs = tuple(sorted((name, str(value)) for name, value in case.attrs.items()))
+    inputs = tuple((spec.name, spec.dtype.name, spec.shape, _values(spec)) for spec in case.inputs)
+    return attrs, inputs
+
+
+def _values(spec: TensorSpec) -> object:
+    """Return the values of an input in a form that can be compared."""
+    content = spec.content
+    return content.values.tobytes() if isinstance(content, Given) else content
 
 
 def _loses(feature: Feature, base: int, case: int) -> bool:

@@ -158,7 +158,7 @@ class Evidence:
         return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
 
     @cached_property
-    def telling(self) -> int:
+    def wrong_elements(self) -> int:
         """The number of wrong elements of outputs whose elements are not all equal.
 
         Wrong are those that are not the right ones exactly, and NaN. All elements count of an
@@ -174,7 +174,8 @@ class Evidence:
     def uniform_values(self) -> frozenset[object]:
         """The values of outputs whose elements are all equal, such as zeros."""
         arrays = [got for got in self.got or () if not isinstance(got, Foreign)]
-        return frozenset(got.flat[0].item() for got in arrays if got.size and _is_uniform(got))
+        uniform = [got for got in arrays if got.size and _is_uniform(got)]
+        return frozenset(got.reshape(-1)[:1].tolist()[0] for got in uniform)
 
     def _count_wrong(self, place: int, got: Array) -> int:
         """Return how many elements of the output at a place are not the right ones, or are NaN.

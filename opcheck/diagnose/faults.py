@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product, starmap
@@ -14,7 +14,7 @@ import numpy as np
 from opcheck.dtypes import BASIC, DType, is_real, limits, of
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
-from opcheck.engine.mutants.mutant import AnswerFunction
+from opcheck.engine.mutants.mutant import AnswerFunction, reading
 from opcheck.model import (
     Array,
 )
@@ -126,8 +126,9 @@ def both(one: Mutant, other: Mutant) -> Mutant:
     """Return two mutants as one; where both spoil an element, `other` wins.
 
     If either gives other shapes or another number of outputs than the right ones, the answer is
-    that of `other` alone. A pair is derived if either is. Its names are all pairs `one+other`,
-    former names too. Its answer raises what theirs raise, and what `Node.right` does.
+    that of `other` alone. Of two that read the node wrongly, it is that to the node read by both. A
+    pair is derived if either is. Its names are all pairs `one+other`, former names too. Its answer
+    raises what theirs raise, and what `Node.right` does.
     """
 
     def spoilt(node: Node) -> Sequence[Any]:
@@ -146,7 +147,15 @@ def both(one: Mutant, other: Mutant) -> Mutant:
     name, *aliases = ("+".join(names) for names in product(one.names, other.names))
     text = f"{one.text}, and {other.text}"
     is_derived = one.derived or other.derived
+    if one.read and other.read:
+        read = partial(_read_by_both, one.read, other.read)
+        return reading(name, text, read, aliases=tuple(aliases), derived=is_derived)
     return Mutant(name, text, spoilt, aliases=tuple(aliases), derived=is_derived)
+
+
+def _read_by_both(one: Callable[[Node], Node], other: Callable[[Node], Node], node: Node) -> Node:
+    """Return the node that is answered if a node is misread in two ways."""
+    return other(one(node))
 
 
 def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
@@ -155,7 +164,9 @@ def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
 
 
 #: Every fault, by its name.
-FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
+FAULTS = {
+    fault.name: fault for fault in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))
+}
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:

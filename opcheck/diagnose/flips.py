@@ -54,9 +54,7 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
     Nothing is yielded for an invalid model, a whole one or one from a file, for inputs beyond
     1 MiB, and where a backend states the answer.
     """
-    is_node = case.model is None and case.op != GRAPH
-    is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
-    if not (is_node and is_small and case.expect.is_stated) or case.expect.rejection:
+    if not may_be_changed(case):
         return
     alike = [other for other in others if other.op == case.op]
     changes = chain(
@@ -70,6 +68,13 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
     for number, (text, fields) in enumerate(changes):
         fields = {"expect": Computed(), "tolerance": None, **fields}
         yield Flip(text, replace(case, id=f"{case.id}~{number}", **fields))
+
+
+def may_be_changed(case: Case) -> bool:
+    """Return False for what `flips` leaves alone."""
+    is_node = case.model is None and case.op != GRAPH
+    is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
+    return is_node and is_small and case.expect.is_stated and not case.expect.rejection
 
 
 def _of_attributes(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
@@ -89,22 +94,22 @@ def _of_attributes(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
             yield f"without `{name}`", {"attrs": rest}
         if name not in case.attrs:
             values = _stated_values(case, name, attribute.default)
-        elif _is_plain(value):
+        elif is_plain(value):
             values = _other_values(case, name, value)
         else:
             continue
         seen = _seen_values(case, name, alike)
         for other in dict.fromkeys([*values, *seen]):
             if other != value:
-                yield f"with `{name}` {_in_words(other)}", {"attrs": {**case.attrs, name: other}}
+                yield f"with `{name}` {in_words(other)}", {"attrs": {**case.attrs, name: other}}
 
 
-def _is_plain(value: object) -> TypeGuard[int | float | str | tuple[Any, ...]]:
+def is_plain(value: object) -> TypeGuard[int | float | str | tuple[Any, ...]]:
     """Return True for a number, a text or a list of them."""
     return isinstance(value, int | float | str | tuple)
 
 
-def _in_words(value: AttrValue) -> str:
+def in_words(value: AttrValue) -> str:
     """Return a value as text, a list, which is a tuple here, in square brackets."""
     return str([*value]) if isinstance(value, tuple) else str(value)
 
@@ -139,7 +144,7 @@ def _stated_values(case: Case, name: str, default: object) -> Iterator[AttrValue
     A list for the spatial axes, without a default, has 1 or 0 for each; `kernel_shape` is that of
     the second input.
     """
-    if _is_plain(default):
+    if is_plain(default):
         yield default
     length = _list_length(case, name)
     if name in _NEUTRAL and default is None and length:
@@ -173,8 +178,8 @@ def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue
         return not isinstance(other, tuple) or length in (None, len(other))
 
     seen = (other.attrs.get(name) for other in alike)
-    counts = Counter(it for it in seen if _is_plain(it) and it != value and fits(it))
-    return [it for it, _ in counts.most_common(_SEEN)]
+    counts = Counter(other for other in seen if is_plain(other) and other != value and fits(other))
+    return [other for other, _ in counts.most_common(_SEEN)]
 
 
 def _of_optional_inputs(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
@@ -348,5 +353,5 @@ def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
         if values.shape != spec.shape or not values.size:
             return None
         content = Given(values.take(np.arange(length) % spec.shape[axis], axis))
-    put: tuple[Put, ...] = tuple(one for one in spec.put if one.at[axis] < length)
-    return replace(spec, shape=shape, content=content, put=put)
+    puts: tuple[Put, ...] = tuple(put for put in spec.put if put.at[axis] < length)
+    return replace(spec, shape=shape, content=content, put=puts)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import combinations, starmap
 from typing import NamedTuple, TypeAlias
 
@@ -16,7 +16,7 @@ from opcheck.diagnose.faults import FAULTS, Fault, both, mutant_named
 from opcheck.diagnose.likeness import contradicts, fits_fault, refuses, reproduces
 from opcheck.diagnose.patterns import resemblance
 from opcheck.dtypes import DType
-from opcheck.engine import dtype_of, leading
+from opcheck.engine import Node, dtype_of, leading
 from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.model import (
     Case,
@@ -39,6 +39,9 @@ _KEPT = 2000
 #: The fewest wrong elements that confirm a derived mutant: of several failures, and of one.
 _FEWEST_ELEMENTS = 6
 _FEWEST_ELEMENTS_OF_ONE = 8
+#: How the name of a mutant ends that ignores an attribute or an input; two are a pair.
+_IGNORED = "_ignored"
+_PAIR = 2
 #: The largest inputs on which mutants are tried, in bytes.
 LARGEST = 1 << 20
 #: The largest inputs of a case that is kept, in bytes.
@@ -85,7 +88,7 @@ class _Testimony:
     def add(self, evidence: Evidence) -> None:
         """Count a failure that the mutant gives."""
         self.failures += 1
-        self.elements += evidence.telling
+        self.elements += evidence.wrong_elements
         self.values |= evidence.uniform_values
 
     @property
@@ -98,7 +101,8 @@ class _Testimony:
 class NamesOfMistakes(set[str]):
     """The names that a diagnosis of an operator may have.
 
-    Those with a number, of a fitted constant, are in it too, but are not listed.
+    Those with a number, of a fitted constant, and those of three mutants or more are in it too, but
+    are not listed.
     """
 
     def __init__(self, op: OpVersion, names: Iterable[str]) -> None:
@@ -109,7 +113,14 @@ class NamesOfMistakes(set[str]):
         """Return True for a name that is listed, or that a fitted constant may have."""
         if super().__contains__(name):
             return True
-        return isinstance(name, str) and bool(self) and fitted.named(self._op, name) is not None
+        if not isinstance(name, str) or not self:
+            return False
+        parts = name.split("+")
+        if len(parts) > _PAIR and all(
+            super(NamesOfMistakes, self).__contains__(it) for it in parts
+        ):
+            return True
+        return fitted.named(self._op, name) is not None
 
 
 def names_of(op: OpVersion) -> NamesOfMistakes:
@@ -199,11 +210,34 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
         is_needed = not names or view.fault.dtype.name == "float32"
         if view.explains and view.fault.name not in names and is_needed:
             fitting.append(view.fault.beside())
+    if not fitting:
+        fitting = trials.fitting(_ignoring_several(evidence.node, tried), evidence)
     if not fitting and tried:
         fitting = _fitted_to_answer(evidence, trials)
     if not fitting:
         fitting = _fitting_with_faults(views, tried, trials, evidence.distant)
     return [*{mutant.name: mutant for mutant in fitting}.values()]
+
+
+def _ignoring_several(node: Node, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
+    """Yield what ignores two attributes or inputs of a node, or all of three attributes or more.
+
+    They are made of those `mutants` that ignore one of them. None is yielded for an invalid node.
+    """
+    if not node.is_legal:
+        return
+    ignoring = [
+        mutant
+        for mutant in mutants
+        if mutant.read and mutant.name.endswith(_IGNORED) and mutant.read(node) is not node
+    ]
+    several: list[Sequence[Mutant]] = [*combinations(ignoring, _PAIR)]
+    names = {f"{name}{_IGNORED}" for name in node.attrs}
+    of_attributes = [mutant for mutant in ignoring if mutant.name in names]
+    if len(of_attributes) > _PAIR:
+        several.append(of_attributes)
+    for ignored in several:
+        yield replace(reduce(both, ignored), derived=True)
 
 
 def _fitted_to_answer(evidence: Evidence, trials: _Trials) -> list[Mutant]:

@@ -193,6 +193,14 @@ def test_of_two_mistakes_that_spoil_an_element_the_second_wins() -> None:
     assert [len(both(*two).answer(given)) for two in ((one, more), (more, one))] == [2, 1]
 
 
+def test_a_node_that_two_mistakes_misread_is_misread_twice() -> None:
+    given = node(OpVersion("", "HardSigmoid", 22), [1, 2, 4], {"alpha": 0.125, "beta": 0.25})
+    ignored = {one.name: one for one in mutants_of(given.op) if one.name.endswith("_ignored")}
+    together = both(ignored["alpha_ignored"], ignored["beta_ignored"])
+    assert together.name == "alpha_ignored+beta_ignored"
+    assert np.allclose(together.answer(given)[0], [0.7, 0.9, 1])
+
+
 def test_two_mistakes_are_made_at_once_on_texts() -> None:
     given = node(OpVersion("", "Identity", 13), ["a", "b", "c"], {}, object)
     one = mutant(lambda _: [np.array(["x", "x", "c"], object)])

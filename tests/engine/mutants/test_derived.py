@@ -26,6 +26,7 @@ def made(name: str, on: Node) -> Any:
 
 A = np.float32([[1, 2], [3, 4]])
 ROW = np.float32([[10, 20]])
+CUBE = np.float32([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
 TIES = np.float32([[1, 2, 3], [4, 5, 6]])
 
 MADE = [
@@ -70,6 +71,18 @@ MADE = [
         node("Add", 14, A, ROW),
         [[[11, 22], [0, 0]]],
         id="a row added to row 0, and nothing else written",
+    ),
+    pytest.param(
+        "stretched_along_channels",
+        node("Add", 14, CUBE, np.float32([10, 20])),
+        [[[[11, 12], [23, 24]], [[15, 16], [27, 28]]]],
+        id="a vector along axis 1",
+    ),
+    pytest.param(
+        "stretched_from_one_element",
+        node("Add", 14, A, ROW),
+        [[[11, 12], [13, 14]]],
+        id="one element for all",
     ),
     pytest.param(
         "integers_computed_in_float32",

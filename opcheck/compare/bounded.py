@@ -76,12 +76,14 @@ class ByElement(NamedTuple):
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
     """Judge `got`, in `dtype` and the shape of `want.values`, by the tiers of its bound.
 
-    A tier is an arithmetic that an implementation may use. They are tried in order, until all
-    elements that the first one finds wrong fit one. A `ranged` tier, which also allows a result out
-    of the arithmetic's range, decides only if one of these was lost so; else the first tier does,
-    and nothing is wrong. `declared` are the names of 16-bit types in which the backend says it
-    computes: their tiers bring no remark. `want` has a bound, and float64 values. `got` may have
-    any byte order.
+    A tier is an arithmetic that an implementation may use; a poorer one has a remark. They are
+    tried in order, until all elements that the first one finds wrong fit one, which decides. If it
+    has a remark, the findings stay those of the first, else nothing is wrong. If none fits, that
+    with the fewest wrong elements decides. A `ranged` tier, which also allows a result out of the
+    arithmetic's range, brings its remark only if such an element was lost so; else the first tier
+    decides, and nothing is wrong. `declared` are the names of 16-bit types in which the backend
+    says it computes: their tiers have no remark. `want` has a bound, and float64 values. `got` may
+    have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -123,9 +125,8 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
             continue
         by_tier = judge(want, got, dtype, tier)
         if not ((by_tier.shares > 1) & wrong).any():
-            # A range decides only if wrong elements were lost to it.
-            is_lost = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
-            if tier.remark and is_lost:
+            explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
+            if tier.remark and explains:
                 return decision(
                     tier, of_first, shown=first, fits=True, rows_disagree=first_disagrees
                 )
@@ -666,8 +667,8 @@ def _explanation_in_model(
     """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
     `off` is the scatter by the expected arithmetic, which is too far. `ratios` are the scatter by
-    the types in `_CUTS`, by their unit roundoff; below 10 explains it, and the words name the type
-    with the finest such. `part` masks the elements that count, None for all. Nothing explains a few
+    the types in `_CUTS`, by their unit roundoff; below 10, a type explains it, and the words name
+    the finest such type. `part` masks the elements that count, None for all. Nothing explains a few
     elements that stand alone, or errors of an eighth of the output's size.
     """
     if (off.has_lone_errors and off.rms_of_others <= SCATTER) or off.ratio <= SCATTER:
@@ -716,10 +717,11 @@ def root_mean_square(x: Floats) -> float:
 def off_by(y: Floats, x: Floats) -> float:
     """Return the deviations of `x` relative to the size of `y`, both root mean squares.
 
-    `x` and `y` have one shape. That is the ratio over all elements; or, if that is more than an
-    eighth and larger, the deviation relative to its own size of the element that an eighth of all
-    exceed. 0 for equal arrays, NaN and equal infinities included; infinite if one has an infinity
-    or NaN where the other has not, or if all of `y` is 0 and `x` is not.
+    `x` and `y` have one shape. If an eighth of the elements are off by more than an eighth of their
+    own size, the result is at least the 7/8 quantile of such relative deviations; an element's own
+    size is the root mean square of those that are not much larger. 0 for equal arrays, NaN and
+    equal infinities included; infinite if one has an infinity or NaN where the other has not, or if
+    all of `y` is 0 and `x` is not.
     """
     with np.errstate(all="ignore"):
         error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
@@ -943,9 +945,10 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     below = _with_limit(off, own, part, limit=up, sign=1)
     scale = np.zeros(down.shape)
     # The search for λ is Newton's on a convex function that consists of straight pieces. From the
-    # left it climbs, and ends after as many steps as it meets pieces.
+    # left it climbs, and ends after as many steps as it meets pieces. At its end, the largest lower
+    # end of the common error t is no larger than the least upper one, and is the t that fits.
     for _ in range(_MAX_NEWTON_STEPS):
-        most, high, room_above = _extreme(above, scale, -1)
+        common, high, room_above = _extreme(above, scale, -1)
         _, low, room_below = _extreme(below, scale, 1)
         room = room_above + room_below
         step = np.where(room > 0, (high - low) / np.where(room > 0, room, 1), 0)
@@ -956,9 +959,9 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     wrong = scale[:, 0] > 1
     if wrong.any():
         middle = np.nanmedian(np.where(part, off, np.nan)[wrong], axis=1, keepdims=True)
-        most[wrong] = np.clip(middle, -down[wrong], up[wrong])
+        common[wrong] = np.clip(middle, -down[wrong], up[wrong])
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.abs(off - most) / own
+        each = np.abs(off - common) / own
     # The rounding of a large common error shows in small shares.
     each = np.where(wrong[:, None], each, np.minimum(each, scale))
     return scale, np.where(part & (own > 0), each, 0.0)

@@ -282,7 +282,11 @@ class Inquiry:
 
         for term in conditions[0] if conditions else ():
             if not any(_loses(term, answer.base, answer.case) for answer in answers):
-                losing = [it for it in open_ if _loses(term, it.base, it.number)]
+                losing = [
+                    candidate
+                    for candidate in open_
+                    if _loses(term, candidate.base, candidate.number)
+                ]
                 if losing:
                     return max(losing, key=fewness)
 

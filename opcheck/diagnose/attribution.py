@@ -693,12 +693,14 @@ class _OperatorFailures:
             self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
 
     def _choose_causes_of_smaller_ones(self) -> None:
-        """Choose for failures beyond 1 MiB the cause that most smaller ones of their kind have.
+        """Choose for failures on inputs beyond 1 MiB the cause that most of smaller ones have.
 
-        Smaller ones are of the same version, type and kind of failure, or else of any type. Mutants
-        are not tried on so large inputs, so that the cause is only probable, which its text says.
+        That is in `chosen`, for those without a cause. Smaller ones are of the same version, type
+        and kind of failure, or else of any type. Mutants are not tried on so large inputs, so that
+        the cause is only probable, which its text says.
         """
-        too_large = [it for it in self._without_cause(self.failing) if _nbytes(it) > LARGEST]
+        without_cause = self._without_cause(self.failing)
+        too_large = [result for result in without_cause if _nbytes(result) > LARGEST]
         by_cause: dict[Diagnosis, list[DiagnosedResult]] = defaultdict(list)
         for result in too_large:
             cause = self._cause_of_smaller_ones(result)
@@ -721,9 +723,11 @@ class _OperatorFailures:
             and result.record.failure == large.record.failure
             and _nbytes(result) <= LARGEST
         ]
-        of_its_type = [it for it in alike if cell_of(it.case) == cell_of(large.case)]
+        cell = cell_of(large.case)
+        of_its_type = [result for result in alike if cell_of(result.case) == cell]
         for group in (of_its_type, alike):
-            causes = Counter(self.chosen[it.case.id] for it in group if it.case.id in self.chosen)
+            with_cause = [result.case.id for result in group if result.case.id in self.chosen]
+            causes = Counter(self.chosen[case] for case in with_cause)
             for cause, count in causes.most_common(1):
                 if 2 * count > len(group):
                     return cause

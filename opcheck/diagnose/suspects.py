@@ -89,7 +89,7 @@ class _Testimony:
     def add(self, evidence: Evidence) -> None:
         """Count a failure that the mutant gives."""
         self.failures += 1
-        self.elements += evidence.telling
+        self.elements += evidence.wrong_elements
         self.values |= evidence.uniform_values
 
     @property

@@ -207,7 +207,7 @@ class Contender:
         self.loops = 1 if plan.flushed else loops_for(min(times))
 
     def sample(self, number: int, flushed: int) -> None:
-        """Take the sample of the round of this `number`, and add up its seconds in `spent`.
+        """Take the sample of the round of this `number`, and add its seconds to `spent`.
 
         `flushed` bytes are touched before each call. Raises WorkerLost if the process is gone.
         """
@@ -588,6 +588,7 @@ class Benchmark:
     oracles: Mapping[str, Pool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Set up the cases; their data are kept if all inputs take at most 1 GiB."""
         is_kept = sum(spec.nbytes for case in self.cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in self.cases:

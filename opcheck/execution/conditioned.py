@@ -181,6 +181,7 @@ class _Suite:
     def __init__(
         self, family: Family, dtype: str, situations_of_cases: Mapping[Case, Sequence[str]]
     ) -> None:
+        """Take the cases of a cell and their situations, as `by_family` has them, in order."""
         self.family = family
         self.dtype = dtype
         self.cases = [

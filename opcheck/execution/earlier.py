@@ -55,6 +55,7 @@ class EarlierCases:
     """
 
     def __init__(self, pool: Pool, cases: Sequence[Case], check: Callable[[], None]) -> None:
+        """Begin without cases that cause failures of others."""
         self._pool = pool
         self._cases = cases
         self._check = check
@@ -82,7 +83,7 @@ class EarlierCases:
         (culprit,) = causing
         passing = [first, *self._passing_afresh(failures[1:_MOST])]
         count = len(passing)
-        # The others share a process.
+        # Only the first was alone in its process: the others share one.
         asked_alone = f"asked alone in a fresh process: {first.case.id} passes"
         return {
             failed.case.id: Diagnosis(

@@ -622,7 +622,7 @@ class CaseEvaluation:
         if isinstance(fresh, model.NotRun):
             return None
         if not isinstance(fresh, model.Produced):
-            return verdict.judge_without_expected("must", fresh).reason
+            return _without_outputs(fresh)
         is_right = self.is_right_on_other_data(backend, fresh.outputs)
         if outcome.again and not is_right:
             return None
@@ -647,8 +647,7 @@ class CaseEvaluation:
                 differs=differs or "",
             )
         elif not isinstance(fresh, model.NotRun):
-            reason = verdict.judge_without_expected("must", fresh).reason
-            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {reason}")
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {_without_outputs(fresh)}")
         judgement = verdict.judge(
             self.case.rule,
             [Answer(wants) for wants in self.answers_to_other_data or ((),)],
@@ -706,6 +705,13 @@ def _of_itself(outcome: Outcome) -> Outcome:
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome
+
+
+def _without_outputs(outcome: Outcome) -> str:
+    """Describe an outcome without outputs: a refusal by its own text, others by their reason."""
+    if verdict.needs_expected(outcome):
+        return f"raised {outcome}"
+    return verdict.judge_without_expected("must", outcome).reason
 
 
 def _may_refuse(outcome: Outcome) -> bool:
@@ -950,7 +956,8 @@ def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
     """Return the key by which results are ordered: passes first, failures last.
 
-    Among results that fail or do not, one that is irreproducible is worse.
+    Between them are results that neither pass nor fail, such as *unsupported*. Of equal ones, one
+    whose bits differed from time to time is worse.
     """
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 

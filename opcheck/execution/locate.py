@@ -81,13 +81,11 @@ class Network:
         question = self.evaluation.question
         self.fed: Values = question.task.feed(question.inputs)
         self.branches = 0
-        #: Why the engine could not compute nodes, by place.
         self.failed: dict[int, str] = {}
         data: bytes | None = case.model or b""
         while data is not None:
             self.whole = WholeModel(data, question.task.inputs)
             self.body: Body = onnx_defs.model_body(data)
-            #: The nodes, in order.
             self.parts = tuple(
                 Part(place, name, node.op, node.outputs)
                 for place, (name, node) in enumerate(
@@ -610,6 +608,7 @@ class _Search:
     """
 
     def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
+        """Begin without an answer of the backend; the attributes are those of the class."""
         self.network = network
         self.backend = backend
         self.stale = stale

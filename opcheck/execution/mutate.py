@@ -96,6 +96,7 @@ class CaseKills:
     """
 
     def __init__(self, case: Case, dtype: str) -> None:
+        """Begin without a verdict; nothing is computed yet."""
         self.case = case
         self.dtype = dtype
         self.evaluation = evaluation.CaseEvaluation(case)
@@ -131,11 +132,7 @@ class CaseKills:
             return workers.run_here(questions, partial(backends.attempt, backend)).result.verdict
         right = right_of(self.evaluation.node)
         answer = mutant.made_on(self.evaluation.node)
-        if same_outputs(answer, right) and not (
-            isinstance(answer, InvalidNode)
-            and self._twin
-            and not same_outputs(self._of_twin(mutant, self._twin), right_of(self._twin))
-        ):
+        if same_outputs(answer, right) and not self._shows_in_twin(mutant, answer):
             return Verdict.PASS
         # Mutants often give the same wrong answer; refusals are judged with the twin's.
         key = None if isinstance(answer, InvalidNode) else digest(answer)
@@ -143,6 +140,15 @@ class CaseKills:
         if key:
             self._verdicts[key] = verdict
         return verdict
+
+    def _shows_in_twin(self, mutant: Mutant, answer: OutputsOrRefusal) -> bool:
+        """Return True if a mutant whose `answer` is a refusal is wrong about the legal twin.
+
+        Wrong is another answer than the engine's. False for outputs, and without a twin.
+        """
+        if not isinstance(answer, InvalidNode) or self._twin is None:
+            return False
+        return not same_outputs(self._of_twin(mutant, self._twin), right_of(self._twin))
 
     def _judge(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
         """Judge a mutant by its `answer` to the case, and by that to its legal twin.

@@ -36,7 +36,7 @@ def _write_answer(
     match outcome:
         case model.Declined(reason):
             return "unsupported", reason
-        case model.Raised(stage="prepare" | "run"):
+        case model.Raised(stage="prepare" | "run", unusable=False):
             return "error", folders.refusal_text(outcome)
         case model.NotRun(reason):
             return "not_run", reason

@@ -148,25 +148,24 @@ class CaseJudge:
         times: How often each case is asked.
         reproducible: Answers that differ in a bit are *unstable*.
         observe: Wraps the questions to a backend, to see its answers.
+        allowance: The time that may be spent on causes.
         asks_again: Causes may be told apart by asking about other cases.
     """
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
     ledgers: Sequence[Ledger] = ()
-    #: True for failures whose causes are to be looked for.
     is_unexplained: Callable[[LiveResult | Record], bool] = _never
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
-    #: The time that may be spent on causes.
     allowance: Allowance = field(default_factory=Allowance)
-    #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
     asks_again: bool = True
 
     def __post_init__(self) -> None:
+        """Begin without an open case."""
         #: Places of the cases begun so far.
         self._begun: list[int] = []
         #: How many of them each backend was asked about.
@@ -366,6 +365,7 @@ class Scheduler(CaseJudge):
     """
 
     def __post_init__(self) -> None:
+        """Begin at the first case; `suspects` are mutants that may explain failures."""
         super().__post_init__()
         #: Number of cases whose results were all yielded.
         self.emitted = 0
@@ -552,11 +552,16 @@ class JudgePool:
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]
     ) -> None:
+        """Close the pools of `run` in this process, and fork the processes, which begin to judge.
+
+        Each has its own copies of the pools. Processes take cases by a counter that all share, and
+        send answers through a pipe of their own.
+        """
         self._run = run
         self._record = record
         self._folder = folder
         self._pools = cast("list[Pool]", [*run.backends, *run.oracles.values()])
-        # The processes must not keep these connections open.
+        # Before the fork: the processes must not keep these connections open.
         for pool in self._pools:
             pool.close()
         self._parent = os.getpid()

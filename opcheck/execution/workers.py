@@ -248,6 +248,7 @@ class InProcess:
     connections: "Sequence[Connection[Any, Any]]" = ()
 
     def __init__(self, backend: base.Backend) -> None:
+        """Begin without a question."""
         self._backend = backend
         self.info = backend.info
         self._done: deque[tuple[int, Reply]] = deque()

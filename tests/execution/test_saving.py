@@ -9,6 +9,7 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
 from opcheck.backends import Backend, attempt
+from opcheck.backends.base import UnusableAnswer
 from opcheck.backends.connect import connect
 from opcheck.errors import BackendUnavailable, Unwritable, UsageError
 from opcheck.execution.saving import Recording, write_questions
@@ -70,6 +71,7 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
         (Raised("run", "BadAxis", "7", True), "error.txt"),
         (Raised("prepare", "KeyError", "", False), "error.txt"),
         (Raised("third run", "E", "x", True), "not_run.txt"),
+        (Raised("run", "UnusableAnswer", "no tensors", False, unusable=True), "not_run.txt"),
         (q.Crashed("killed by SIGSEGV"), "not_run.txt"),
         (q.TimedOut(30.0), "not_run.txt"),
         (q.OutOfMemory("2 GiB"), "not_run.txt"),
@@ -168,6 +170,26 @@ def test_what_cannot_be_saved_is_never_a_pass_later(tmp_path: Path, answer: Any)
     later = list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))
     assert {result.verdict for result in live} == {Verdict.FAIL}
     assert {result.verdict for result in later} == {Verdict.NOT_RUN}
+
+
+def test_an_unusable_answer_is_no_refusal_later(tmp_path: Path) -> None:
+    # The text admits a refusal of a negative axis, without a legal twin.
+    cases = cases_in(
+        tmp_path,
+        """
+        op: Slice
+        opset: 1
+        dtype: float32
+        cases:
+        - name: negative_axis
+          attrs: {axes: [-1], starts: [0], ends: [1]}
+          inputs: {data: [1, 2, 3]}
+        """,
+    )
+    unusable = refusing(UnusableAnswer("no tensors"), "run")
+    [live] = recorded(tmp_path / "out", unusable, cases)
+    [later] = judged(cases, [connect(f"saved:{tmp_path / 'out'}")])
+    assert (live.verdict, later.verdict) == (Verdict.ERROR, Verdict.NOT_RUN)
 
 
 def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:

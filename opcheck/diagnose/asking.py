@@ -3,6 +3,11 @@
 What is asked follows from cases and results alone; a function of the caller's asks it. First comes
 what may refute the likeliest condition, then what conditions disagree about. If only one or two
 questions fail, other cases that pass are asked with the property whose change cured these.
+
+A *flip* is a case with one property changed; its *base* is the failing case that it is made of.
+Cases go by their numbers in `CaseFacts`; a set of them is an integer, whose bit n is case n. A
+*feature* is a fact with the cases for which it holds. An answer is *decided* if the changed case
+passes or fails as its base does.
 """
 
 from collections.abc import Callable, Sequence

@@ -309,6 +309,11 @@ class Cause(NamedTuple):
         return str(replace(self.diagnosis, counts=_counts(self.results)))
 
     @property
+    def evidence(self) -> str:
+        """The counts of all failures in words, "" where there are none."""
+        return replace(self.diagnosis, counts=_counts(self.results)).evidence
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """What the backend answered when it was asked about the cause, a sentence each."""
         if self.folded:

@@ -1,4 +1,9 @@
-"""Update a user's ledger after a run, so that the next run has no unexpected result."""
+"""Update a user's ledger after a run, so that the next run has no unexpected result.
+
+A ledger lists results that a backend is known to have, in *entries*, each with *places*: conditions
+on cases by field. An entry and a place go by their indices in the file, from 0. A result is *red*
+if it makes a run fail.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,6 +23,8 @@ UNDECIDED = (Verdict.NOT_RUN, Verdict.BAD_CASE)
 _PASSES = Verdict.UNEXPECTED_PASS
 #: The characters of the longest pattern of a reason.
 _LONGEST = 100
+#: The characters of the longest part of a cause.
+_LONGEST_CAUSE = 300
 #: The characters, but for `*`, of the shortest.
 _SHORTEST = 8
 _ELSEWHERE = "listed otherwise in another ledger, and to be mended there"
@@ -37,18 +44,20 @@ def update_ledger(
 ) -> tuple[Revision, list[str]]:
     """Return what to change in a ledger after a run, and messages that say what is changed or left.
 
+    There is at least one message. Nothing is written here.
+
     Args:
         ledger: The ledger, None if there is none yet.
         records: The results of its backend.
-        cases: All cases there are.
+        cases: All cases there are, those of the records among them.
         red: The ids of the cases that are red.
         version: The backend's version; entries about others stay as they are.
-        add: List what fails; else, as in CI, it is only counted.
+        add: List what fails, and what is unsupported; else, as in CI, it is only counted.
         prune: Remove what passes, and places that no case is at; else what passes is only counted.
     """
     of_backend = list(records)
     to_list = [record for record in of_backend if _is_to_be_listed(record, red)]
-    # Listed twice, a case would be in vain in one of the ledgers.
+    # A case may be listed in one ledger only.
     failing = [record for record in to_list if _may_be_listed(ledger, record)]
     passing = {
         record.case for record in of_backend if record.verdict is _PASSES and _is_in(ledger, record)
@@ -97,9 +106,10 @@ def _counted(*, failing: int, passing: int, elsewhere: int, add: bool, prune: bo
 def _messages_of_dead_places(
     ledger: UserLedger, replaced: Iterable[tuple[int, int]], cases: Sequence[Case]
 ) -> list[str]:
-    """Return a message that names the lines of a ledger with an item that no case matches, or none.
+    """Return a message that names the lines of a ledger's places that no case is at, or none.
 
-    Only the places `replaced`, by the numbers of entry and place, are looked at.
+    A place counts if an item of one of its fields matches none of `cases`. Only the places
+    `replaced`, by the numbers of entry and place, are looked at.
     """
     lines = dict.fromkeys(
         ledger.line_of(number, spot)
@@ -114,7 +124,11 @@ def _messages_of_dead_places(
 
 
 def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
-    """Return True if a result would be red under a ledger that does not list it."""
+    """Return True if a result would be red under a ledger that does not list it.
+
+    It is if it is red, and no pass that a ledger did not expect, or if the backend does not support
+    the case.
+    """
     unsupported = record.verdict is Verdict.UNSUPPORTED and not record.inexpressible
     return (record.case in red and record.verdict is not _PASSES) or unsupported
 
@@ -122,7 +136,7 @@ def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
 def _may_be_listed(ledger: UserLedger | None, record: Record) -> bool:
     """Return True unless another of the user's ledgers than `ledger` lists the case.
 
-    `ledger` is None if there is none yet.
+    `ledger` is None if there is none yet. Shipped ledgers, which have no lines here, do not count.
     """
     if record.known is None or not record.known.line:
         return True
@@ -155,14 +169,15 @@ def _replaced(
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Yield an entry for each way to fail, cause that it looks like, and pattern of the reason.
 
-    An entry has the fields of `known.LedgerEntry`, None for those that are left out.
+    An entry has the fields of `known.LedgerEntry`, None for those that are left out, and places
+    that fit the cases of these results, but no other of `cases`. Raises KeyError for a result whose
+    case is not among these.
     """
     by_way = grouping.group_by(failing, _way_to_fail)
     by_id = {case.id: case for case in cases}
     for (verdict, failure), of_way in by_way.items():
         for cause in analysis.causes(of_way):
             mistake = cause.diagnosis.mistake
-            likely = f"Likely cause: {cause.diagnosis.text}."
             by_reason = grouping.group_by(cause.results, _telling_pattern)
             for reason, records in by_reason.items():
                 yield {
@@ -171,7 +186,7 @@ def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[
                     "looks": mistake,
                     "reason": reason,
                     "sometimes": True if failure == "stray_crash" else None,
-                    "cause": likely if mistake else _unknown(records[0]),
+                    "cause": _why(cause, records[0], is_one_message=len(by_reason) == 1),
                     "where": places([by_id[record.case] for record in records], cases),
                 }
 
@@ -182,15 +197,41 @@ def _way_to_fail(record: Record) -> tuple[Verdict, Failure | None]:
 
 
 def _telling_pattern(record: Record) -> str | None:
-    """Return the pattern of a reason in the backend's own words, None for opcheck's words."""
+    """Return the pattern of a reason in the backend's own words, None for opcheck's words.
+
+    None, too, for words that are too few for a pattern.
+    """
     return pattern(record.reason) if record.failure in _TELLING else None
 
 
-def _unknown(record: Record) -> str:
-    """Return the text of an unknown cause: the case, and its reason, shortened."""
-    text = _printable(record.reason, "�")
-    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
-    return f"Not known yet; {record.case}: {short}"
+def _why(cause: analysis.Cause, first: Record, *, is_one_message: bool) -> str:
+    """Return why results fail, as the run printed it; `first` is one of them.
+
+    That is the mistake or the condition with its counts, or else the backend's own words. A failure
+    that nothing explains has its case, its reason and the pattern of its numbers. Unless all
+    results of the cause have one message, that of the first is added.
+    """
+    diagnosis = cause.diagnosis
+    if cause.explained:
+        evidence = f": {cause.evidence}" if cause.evidence else ""
+        likely = f"Likely cause: {_brief(diagnosis.text)}{evidence}."
+        return likely if is_one_message else f"{likely} Here: {_brief(first.reason)}"
+    if first.verdict is Verdict.UNSUPPORTED:
+        whose = "opcheck cannot ask or judge it" if first.beyond else "Not implemented"
+        return f"{whose}: {_brief(first.reason)}"
+    patterns = [
+        _brief(likely.text)
+        for likely in first.diagnoses[:1]
+        # The reason has the exception.
+        if not likely.text.startswith(analysis.RAISED)
+    ]
+    return "; ".join([f"Not known yet; {first.case}: {_brief(first.reason)}", *patterns])
+
+
+def _brief(text: str) -> str:
+    """Return a text in one line, cut off after 300 characters."""
+    line = _printable(text, "�")
+    return line if len(line) <= _LONGEST_CAUSE else f"{line[:_LONGEST_CAUSE]} …"
 
 
 def _printable(text: str, instead: str) -> str:
@@ -202,7 +243,8 @@ def _printable(text: str, instead: str) -> str:
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is too short.
 
-    It has at most 100 characters, and at least 8 besides `*`.
+    Paths, addresses and numbers become `*`. It has at most 100 characters, and at least 8 besides
+    `*`; a reason matches that contains it anywhere.
     """
     text = _printable(reason, "*")[: 4 * _LONGEST]
     text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", diagnose.PARTICULARS.sub("*", text))

@@ -1,4 +1,9 @@
-"""What level core must show, and which cases show it: see `opcheck.suite.levels`."""
+"""What level core must show, and which cases show it: see `opcheck.suite.levels`.
+
+A demand is something that core must show, such as that a mutant, a wrong implementation, is killed.
+Functions here yield pairs of a demand and the ids of the cases, of any level, that show it. A
+*cell* is an operator version on one dtype.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,12 +31,15 @@ def demands(
     in_situations: Iterable[tuple[MutantId, str, Sequence[str]]],
     ledgers: Iterable[Ledger],
 ) -> Iterator[Shown]:
-    """Yield everything that core must show, with the cases that show it.
+    """Yield everything that core must show, with the ids of the cases that show it.
+
+    What no case shows is left out.
 
     Args:
         cases: All cases of some operators, of every level.
         sightings: What they see of every mutant.
-        in_situations: Mutants that are wrong in one situation, and the cases that kill them.
+        in_situations: Mutants that are wrong in one situation, that situation, and the ids of the
+            cases that kill them there.
         ledgers: Known defects of engines.
     """
     yield from _mutants(cases, sightings)
@@ -49,10 +57,11 @@ def demands(
 
 
 def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[Shown]:
-    """Yield each mutant with the cases that kill it; without any, with those that notice it.
+    """Yield each mutant with the ids of the cases that kill it, that is fail it as a backend.
 
-    A mutant that no case even notices is left out. One of any type must be seen in the dtype that
-    it counts for, if it can be: that is what float32's newest version is asked about alone.
+    Without any, the demand is a "warning", with the cases that notice it. A mutant that no case
+    even notices is left out. One of any type must be seen in the dtype that it counts for, if it
+    can be: float32's newest version is asked alone.
     """
     dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:
@@ -66,7 +75,7 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
 
 
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each sentence that cases of a version test, with these cases."""
+    """Yield each sentence of the specification that cases of a version test, with these cases."""
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
         for label in (case.name, f"{case.name}#{case.row}"):
@@ -79,7 +88,11 @@ def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each situation that cases are in, with these cases."""
+    """Yield each situation that cases of an operator's newest version are in, with these cases.
+
+    A situation, such as a shape or a sign, is one that kernels may treat apart; it is one of a
+    family.
+    """
     newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
     for name, op in newest.items():
         for family, situations_of_cases in situations.by_family(name, cases):
@@ -92,13 +105,17 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:
-    """Yield each known defect of an engine in each version, with the cases that show it."""
+    """Yield each known defect of an engine in each version, with the cases that show it.
+
+    A demand names the engine and the defect's id. Defects of no operator, such as stray crashes,
+    are left out.
+    """
     by_version = group_by(cases, attrgetter("op"))
     for ledger in ledgers:
         engine = ledger.fields.backend[0]
         for line in ledger.fields.known:
             for op, of_version in by_version.items():
-                # Other operators cannot match, and a stray crash matches anything.
+                # An operator that no place names cannot match; a stray crash has no place.
                 if not any(place.may_be_about(op.name, None) for place in line.where):
                     continue
                 ids = [case.id for case in of_version if line.is_about(case)]
@@ -184,8 +201,8 @@ def _no_numbers_of(spec: TensorSpec) -> list[str]:
 def _names(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each name of a case in core, with its cases of the newest version that has it in core.
 
-    These are cases of every level. If one of them is of float32 and in core, those of other types
-    are left out. A name states a behavior, for which there may be no mutant.
+    These are cases of every level. If core has it in float32 there, those of other types are left
+    out. A name states a behavior, for which there may be no mutant.
     """
     by_name = group_by(cases, lambda case: (case.op.domain, case.op.name, case.name))
     for (_, _, name), of_name in by_name.items():

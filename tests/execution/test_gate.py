@@ -185,6 +185,59 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("ledgers")
 
 
+def entries(*results: LiveResult) -> list[dict[str, object]]:
+    """The entries of the first ledger of a run with these failures."""
+    records = [recorded(result) for result in results]
+    ids = {record.case for record in records}
+    return [*update_ledger(None, records, CASES, ids, "1.5", add=True, prune=False)[0].added]
+
+
+def test_an_entry_has_the_condition_that_the_run_printed_with_its_counts():
+    text = "gives wrong values where input X is float16"
+    condition = (Diagnosis(None, text, counts=(6, 6, 0, 9)),)
+    failures = [
+        LiveResult(one, "acme", Verdict.FAIL, "wrong", "values", diagnoses=condition)
+        for one in CASES[:3]
+    ]
+    (entry,) = entries(*failures)
+    assert entry["cause"] == f"Likely cause: {text}: 6 of 6, and none of 9 others."
+
+
+def test_an_entry_of_a_condition_of_several_messages_has_its_own():
+    text = "your backend raised ValueError: no (or another of 2 messages), in every case"
+    condition = (Diagnosis(None, text, counts=(2, 2, 0, 0)),)
+    messages = ["ValueError: no such axis", "TypeError: no such type"]
+    failures = [
+        LiveResult(one, "acme", Verdict.ERROR, message, "raised", diagnoses=condition)
+        for one, message in zip(CASES, messages, strict=False)
+    ]
+    causes = [entry["cause"] for entry in entries(*failures)]
+    assert causes == [f"Likely cause: {text}: 2 of 2. Here: {message}" for message in messages]
+
+
+@pytest.mark.parametrize(
+    ("beyond", "cause"),
+    [
+        (False, "Not implemented: no float16 kernel"),
+        (True, "opcheck cannot ask or judge it: no float16 kernel"),
+    ],
+)
+def test_an_entry_of_what_is_unsupported_has_the_words_of_who_lacks_it(beyond, cause):
+    reason = "no float16 kernel"
+    (entry,) = entries(LiveResult(CASES[0], "acme", Verdict.UNSUPPORTED, reason, beyond=beyond))
+    assert entry["cause"] == cause
+
+
+def test_an_entry_of_what_nothing_explains_has_its_case_reason_and_pattern():
+    pattern_of_one = (Diagnosis(None, "like the right values + 1"),)
+    failure = LiveResult(
+        CASES[0], "acme", Verdict.FAIL, "1 of 6 wrong", "values", diagnoses=pattern_of_one
+    )
+    (entry,) = entries(failure)
+    expected = f"Not known yet; {CASES[0].id}: 1 of 6 wrong; like the right values + 1"
+    assert entry["cause"] == expected
+
+
 @given(RUNS)
 def test_a_first_ledger_makes_the_same_run_green(folder, run):
     ledger, _ = written(folder, run)

@@ -231,6 +231,11 @@ class _OperatorFailures:
         searched: Callable[[], None],
         ask: Ask | None = None,
     ) -> None:
+        """Find the mutants that give each failure's answer, and those that no pass contradicts.
+
+        Notes in `suspects` which models were accepted on the way to a result, before. Calls
+        `searched` once for each failure. Raises KeyboardInterrupt if the user interrupts it.
+        """
         self.suspects = suspects
         self.searched = searched
         self._ask = ask

@@ -8,6 +8,7 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -95,54 +96,50 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     of_first = Findings(got.size, steps=0 if dtype.kind == "float" else None)
     _note(of_first, want, got, by_first, dtype)
 
-    def decision(
-        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, rows_disagree: bool
-    ) -> Decision:
-        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
+    def shares_by(tier: Tier) -> Callable[[], list[tuple[Places, Floats]]]:
+        """Return what judges all by a tier once more: shares are needed for a picture alone."""
+        return lambda: [(np.arange(got.size), judge(want, got, dtype, tier).shares)]
 
-        def shares() -> list[tuple[Places, Floats]]:
-            """Judge by the tier `shown` again: shares are needed for a picture alone."""
-            return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
-
-        return Decision(
-            tier=tier,
-            fits=fits,
-            findings=findings,
-            rows_disagree=rows_disagree,
-            shares=shares,
-            unjudged=by_first.unjudged,
-        )
-
-    if not wrong.any():
-        return decision(first, of_first, shown=first, fits=True, rows_disagree=False)
-    best_tier = first
-    best = of_first
-    best_disagrees = first_disagrees = bool(by_first.disagrees.any())
+    decision = Decision(
+        tier=first,
+        fits=not wrong.any(),
+        findings=of_first,
+        rows_disagree=bool(by_first.disagrees.any()),
+        shares=shares_by(first),
+        unjudged=by_first.unjudged,
+    )
+    if decision.fits:
+        return decision
+    nearest = decision
     for tier in others:
         wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
-        if (wrong_alone & wrong).any() and np.count_nonzero(wrong_alone) >= best.count:
-            # The tier neither fits nor is nearer: next to their groups, as many are wrong or more.
+        is_worse = np.count_nonzero(wrong_alone) >= nearest.findings.count
+        if (wrong_alone & wrong).any() and is_worse:
+            # Next to their groups, which takes long to judge, as many are wrong or more.
             continue
         by_tier = judge(want, got, dtype, tier)
         if not ((by_tier.shares > 1) & wrong).any():
             explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
             if tier.remark and explains:
-                return decision(
-                    tier, of_first, shown=first, fits=True, rows_disagree=first_disagrees
-                )
-            nothing_wrong = Findings(
-                got.size, steps=of_first.steps, unjudged=of_first.unjudged, used=1.0
+                return decision._replace(tier=tier, fits=True)
+            return decision._replace(
+                tier=first if tier.ranged else tier,
+                fits=True,
+                findings=replace(of_first, used=1.0, wrong=None, worst=[]),
+                rows_disagree=False,
+                shares=shares_by(tier),
             )
-            deciding = first if tier.ranged else tier
-            return decision(deciding, nothing_wrong, shown=tier, fits=True, rows_disagree=False)
         of_tier = Findings(got.size, steps=of_first.steps)
         _note(of_tier, want, got, by_tier, dtype)
         of_tier.unjudged = of_first.unjudged
-        if of_tier.count < best.count:
-            best_tier = tier
-            best = of_tier
-            best_disagrees = bool(by_tier.disagrees.any())
-    return decision(best_tier, best, shown=best_tier, fits=False, rows_disagree=best_disagrees)
+        if of_tier.count < nearest.findings.count:
+            nearest = decision._replace(
+                tier=tier,
+                findings=of_tier,
+                rows_disagree=bool(by_tier.disagrees.any()),
+                shares=shares_by(tier),
+            )
+    return nearest
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
@@ -336,12 +333,14 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         vague = _vague_by_overflow(y, slack, room, tier)
         if vague.any():
             fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
     # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
+    # Without an allowed error, the distance is still in parts of the last rounding.
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
     # NaN and values out of range have no finite error.
@@ -489,9 +488,11 @@ def _next_to_their_group(
 
     down = of_each_row(shared.down)
     up = of_each_row(shared.up)
-    grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
-    tolerance = absolute / np.abs(divisor) * grown + _ROUNDING_OF_QUOTIENT * np.abs(off)
+    # The common factor, of a size that the row shows, multiplies an element's own error too.
+    factor = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    tolerance = absolute / np.abs(divisor) * factor + _ROUNDING_OF_QUOTIENT * np.abs(off)
     tolerance = np.where(takes_part, tolerance, np.inf)
+    # That factor, from 1 / (1 + down) to 1 + up, less 1 is the common error.
     _, shares_by_row = row_shares(off, tolerance, 1 - 1 / (1 + down), up)
     shares = np.empty(y.size)
     shares[index.reshape(-1)] = shares_by_row.reshape(-1)
@@ -609,10 +610,12 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         return Scattering(least.ratio, remark=remark)
     arithmetic = want.expected.tiers()[0].name
     message = f"{_scatter_in_words(least.ratio)} as far as {arithmetic} arithmetic explains"
+    # The scatter next to what inputs rounded to each narrower type would bring.
     ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
         reason, explained = _explanation_in_model(want, got, part, least, ratios)
         return Scattering(least.ratio, f"{message}, {reason}", explained)
+    # The type that explains it best has the ratio nearest to 1.
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"

@@ -147,6 +147,19 @@ class Inquiry:
 
         return [feature for feature in self._facts.features if not is_refuted(feature)]
 
+    def confirmed(self, bases: int) -> list[Feature]:
+        """Return the features without which a changed case of `bases` passes; these are bits."""
+        cures = [
+            answer
+            for answer in self.answers
+            if not answer.fails and not answer.is_other and bases >> answer.base & 1
+        ]
+        return [
+            feature
+            for feature in self._facts.features
+            if any(_loses(feature, answer.base, answer.case) for answer in cures)
+        ]
+
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
         """Ask what tells possible causes of `failing` cases apart.
 

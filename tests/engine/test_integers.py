@@ -51,7 +51,7 @@ def test_each_element_of_two_operands_wraps_around_or_saturates(name, a, b, wrap
 )
 def test_sums_and_products_of_many_are_open_outside_of_their_type(op, inputs, attrs):
     name, since = op.split("-")
-    with judging(), pytest.raises(NotSupported, match="integers that the type does not hold"):
+    with judging(), pytest.raises(NotSupported):
         evaluate(OpVersion("", name, int(since)), inputs, attrs)
 
 

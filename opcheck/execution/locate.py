@@ -35,6 +35,7 @@ from opcheck.model.located import Depth, JudgedNode, Located, Part
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.tensors import case_file, made_up
 
+#: Tensors by name; what a backend gave in place of one may be anything.
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.
 _ROOM = 256 << 20

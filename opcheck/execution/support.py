@@ -55,8 +55,8 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 def named_in(text: str) -> list[str]:
     """Return the operators that a text of floors names, as they are written.
 
-    Empty if one part means all operators, or is malformed. Raises UsageError if no part is a floor,
-    such as `Softmax@13+:float32`.
+    A floor is as `Softmax@13+:float32`. Empty if one of them is about all operators (`*`), or is
+    malformed. Raises UsageError if all are.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):

@@ -167,7 +167,7 @@ def _other_data(
     answer = None
     is_legal = parameters_are_kept
     if not parameters_are_kept:
-        answer = _answer(task, other)
+        answer = _plain_outputs(task, other)
         is_legal = answer is not None
     if not is_legal:
         other = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
@@ -205,8 +205,8 @@ def _data_of_model(
     if not all(map(dtypes.identical, inputs, other)):
         return other
     moved = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
-    answer = _answer(task, inputs)
-    of_moved = _answer(task, moved)
+    answer = _plain_outputs(task, inputs)
+    of_moved = _plain_outputs(task, moved)
     if not answer or not of_moved:
         return other
     same_shapes = [*map(np.shape, answer)] == [*map(np.shape, of_moved)]
@@ -221,10 +221,10 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
     """
     if operator_of(case.op) is None or case.expect.written:
         return None
-    return _answer(task, inputs)
+    return _plain_outputs(task, inputs)
 
 
-def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
+def _plain_outputs(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
     """Return the engine's outputs in plain arithmetic, None for an illegal or unsupported node.
 
     Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
@@ -604,7 +604,7 @@ def _refusal(
     if case.rule != "open" and operator_of(case.op) is not None:
         # In judging, what the text leaves open is unsupported: there a case may decide.
         with operators.judging():
-            accepted = _answer(asked.task, asked.inputs) is not None
+            accepted = _plain_outputs(asked.task, asked.inputs) is not None
         if accepted:
             raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
     wants: tuple[Want, ...] = ()

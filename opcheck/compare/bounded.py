@@ -8,6 +8,7 @@ The tiers of a bound are tried in order; the first that all elements fit decides
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -76,12 +77,14 @@ class ByElement(NamedTuple):
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
     """Judge `got`, in `dtype` and the shape of `want.values`, by the tiers of its bound.
 
-    A tier is an arithmetic that an implementation may use. They are tried in order, until all
-    elements that the first one finds wrong fit one. A `ranged` tier, which also allows a result out
-    of the arithmetic's range, decides only if one of these was lost so; else the first tier does,
-    and nothing is wrong. `declared` are the names of 16-bit types in which the backend says it
-    computes: their tiers bring no remark. `want` has a bound, and float64 values. `got` may have
-    any byte order.
+    A tier is an arithmetic that an implementation may use; a poorer one has a remark. They are
+    tried in order, until all elements that the first one finds wrong fit one, which decides. If it
+    has a remark, the findings stay those of the first, else nothing is wrong. If none fits, that
+    with the fewest wrong elements decides. A `ranged` tier, which also allows a result out of the
+    arithmetic's range, brings its remark only if such an element was lost so; else the first tier
+    decides, and nothing is wrong. `declared` are the names of 16-bit types in which the backend
+    says it computes: their tiers have no remark. `want` has a bound, and float64 values. `got` may
+    have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -93,55 +96,50 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     of_first = Findings(got.size, steps=0 if dtype.kind == "float" else None)
     _note(of_first, want, got, by_first, dtype)
 
-    def decision(
-        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, rows_disagree: bool
-    ) -> Decision:
-        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
+    def shares_by(tier: Tier) -> Callable[[], list[tuple[Places, Floats]]]:
+        """Return what judges all by a tier once more: shares are needed for a picture alone."""
+        return lambda: [(np.arange(got.size), judge(want, got, dtype, tier).shares)]
 
-        def shares() -> list[tuple[Places, Floats]]:
-            """Judge by the tier `shown` again: shares are needed for a picture alone."""
-            return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
-
-        return Decision(
-            tier=tier,
-            fits=fits,
-            findings=findings,
-            rows_disagree=rows_disagree,
-            shares=shares,
-            unjudged=by_first.unjudged,
-        )
-
-    if not wrong.any():
-        return decision(first, of_first, shown=first, fits=True, rows_disagree=False)
-    best_tier = first
-    best = of_first
-    best_disagrees = first_disagrees = bool(by_first.disagrees.any())
+    decision = Decision(
+        tier=first,
+        fits=not wrong.any(),
+        findings=of_first,
+        rows_disagree=bool(by_first.disagrees.any()),
+        shares=shares_by(first),
+        unjudged=by_first.unjudged,
+    )
+    if decision.fits:
+        return decision
+    nearest = decision
     for tier in others:
         wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
-        if (wrong_alone & wrong).any() and np.count_nonzero(wrong_alone) >= best.count:
-            # The tier neither fits nor is nearer: next to their groups, as many are wrong or more.
+        is_worse = np.count_nonzero(wrong_alone) >= nearest.findings.count
+        if (wrong_alone & wrong).any() and is_worse:
+            # Next to their groups, which takes long to judge, as many are wrong or more.
             continue
         by_tier = judge(want, got, dtype, tier)
         if not ((by_tier.shares > 1) & wrong).any():
-            # A range decides only if wrong elements were lost to it.
-            is_lost = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
-            if tier.remark and is_lost:
-                return decision(
-                    tier, of_first, shown=first, fits=True, rows_disagree=first_disagrees
-                )
-            nothing_wrong = Findings(
-                got.size, steps=of_first.steps, unjudged=of_first.unjudged, used=1.0
+            explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
+            if tier.remark and explains:
+                return decision._replace(tier=tier, fits=True)
+            return decision._replace(
+                tier=first if tier.ranged else tier,
+                fits=True,
+                findings=replace(of_first, used=1.0, wrong=None, worst=[]),
+                rows_disagree=False,
+                shares=shares_by(tier),
             )
-            deciding = first if tier.ranged else tier
-            return decision(deciding, nothing_wrong, shown=tier, fits=True, rows_disagree=False)
         of_tier = Findings(got.size, steps=of_first.steps)
         _note(of_tier, want, got, by_tier, dtype)
         of_tier.unjudged = of_first.unjudged
-        if of_tier.count < best.count:
-            best_tier = tier
-            best = of_tier
-            best_disagrees = bool(by_tier.disagrees.any())
-    return decision(best_tier, best, shown=best_tier, fits=False, rows_disagree=best_disagrees)
+        if of_tier.count < nearest.findings.count:
+            nearest = decision._replace(
+                tier=tier,
+                findings=of_tier,
+                rows_disagree=bool(by_tier.disagrees.any()),
+                shares=shares_by(tier),
+            )
+    return nearest
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
@@ -335,12 +333,14 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         vague = _vague_by_overflow(y, slack, room, tier)
         if vague.any():
             fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
     # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
+    # Without an allowed error, the distance is still in parts of the last rounding.
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
     # NaN and values out of range have no finite error.
@@ -488,9 +488,11 @@ def _next_to_their_group(
 
     down = of_each_row(shared.down)
     up = of_each_row(shared.up)
-    grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
-    tolerance = absolute / np.abs(divisor) * grown + _ROUNDING_OF_QUOTIENT * np.abs(off)
+    # The common factor, of a size that the row shows, multiplies an element's own error too.
+    factor = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    tolerance = absolute / np.abs(divisor) * factor + _ROUNDING_OF_QUOTIENT * np.abs(off)
     tolerance = np.where(takes_part, tolerance, np.inf)
+    # That factor, from 1 / (1 + down) to 1 + up, less 1 is the common error.
     _, shares_by_row = row_shares(off, tolerance, 1 - 1 / (1 + down), up)
     shares = np.empty(y.size)
     shares[index.reshape(-1)] = shares_by_row.reshape(-1)
@@ -608,10 +610,12 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         return Scattering(least.ratio, remark=remark)
     arithmetic = want.expected.tiers()[0].name
     message = f"{_scatter_in_words(least.ratio)} as far as {arithmetic} arithmetic explains"
+    # The scatter next to what inputs rounded to each narrower type would bring.
     ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
         reason, explained = _explanation_in_model(want, got, part, least, ratios)
         return Scattering(least.ratio, f"{message}, {reason}", explained)
+    # The type that explains it best has the ratio nearest to 1.
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"
@@ -666,8 +670,8 @@ def _explanation_in_model(
     """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
     `off` is the scatter by the expected arithmetic, which is too far. `ratios` are the scatter by
-    the types in `_CUTS`, by their unit roundoff; below 10 explains it, and the words name the type
-    with the finest such. `part` masks the elements that count, None for all. Nothing explains a few
+    the types in `_CUTS`, by their unit roundoff; below 10, a type explains it, and the words name
+    the finest such type. `part` masks the elements that count, None for all. Nothing explains a few
     elements that stand alone, or errors of an eighth of the output's size.
     """
     if (off.has_lone_errors and off.rms_of_others <= SCATTER) or off.ratio <= SCATTER:
@@ -716,10 +720,11 @@ def root_mean_square(x: Floats) -> float:
 def off_by(y: Floats, x: Floats) -> float:
     """Return the deviations of `x` relative to the size of `y`, both root mean squares.
 
-    `x` and `y` have one shape. That is the ratio over all elements; or, if that is more than an
-    eighth and larger, the deviation relative to its own size of the element that an eighth of all
-    exceed. 0 for equal arrays, NaN and equal infinities included; infinite if one has an infinity
-    or NaN where the other has not, or if all of `y` is 0 and `x` is not.
+    `x` and `y` have one shape. If an eighth of the elements are off by more than an eighth of their
+    own size, the result is at least the 7/8 quantile of such relative deviations; an element's own
+    size is the root mean square of those that are not much larger. 0 for equal arrays, NaN and
+    equal infinities included; infinite if one has an infinity or NaN where the other has not, or if
+    all of `y` is 0 and `x` is not.
     """
     with np.errstate(all="ignore"):
         error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
@@ -943,9 +948,10 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     below = _with_limit(off, own, part, limit=up, sign=1)
     scale = np.zeros(down.shape)
     # The search for λ is Newton's on a convex function that consists of straight pieces. From the
-    # left it climbs, and ends after as many steps as it meets pieces.
+    # left it climbs, and ends after as many steps as it meets pieces. At its end, the largest lower
+    # end of the common error t is no larger than the least upper one, and is the t that fits.
     for _ in range(_MAX_NEWTON_STEPS):
-        most, high, room_above = _extreme(above, scale, -1)
+        common, high, room_above = _extreme(above, scale, -1)
         _, low, room_below = _extreme(below, scale, 1)
         room = room_above + room_below
         step = np.where(room > 0, (high - low) / np.where(room > 0, room, 1), 0)
@@ -956,9 +962,9 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     wrong = scale[:, 0] > 1
     if wrong.any():
         middle = np.nanmedian(np.where(part, off, np.nan)[wrong], axis=1, keepdims=True)
-        most[wrong] = np.clip(middle, -down[wrong], up[wrong])
+        common[wrong] = np.clip(middle, -down[wrong], up[wrong])
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.abs(off - most) / own
+        each = np.abs(off - common) / own
     # The rounding of a large common error shows in small shares.
     each = np.where(wrong[:, None], each, np.minimum(each, scale))
     return scale, np.where(part & (own > 0), each, 0.0)

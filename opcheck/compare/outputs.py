@@ -795,7 +795,9 @@ def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comp
     each other, `draw.related` returns a mask, in the shape of the output.
     """
     draw = wants[0].distribution if len(wants) > 1 else None
-    if draw is None or draw.related is None or any(one.problem for one in comparisons):
+    if draw is None or draw.related is None:
+        return comparisons
+    if any(comparison.problem for comparison in comparisons):
         return comparisons
     contradicting = draw.related(got)
     if not contradicting.any():
@@ -848,10 +850,10 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
 def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = None) -> bool:
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it.
 
-    After False they may be right: it is False for empty outputs, sequences, those in any order or
-    with several readings, those of unknown dtype and those in another byte order. With a
-    `tolerance` other than None, only outputs that equal the right ones bit by bit are True. Raises
-    what the operator's formula raises where it is evaluated for the first time.
+    After False they may be right: it is False for empty outputs, sequences, those in any order,
+    with several readings or drawn at random, those of unknown dtype and those in another byte
+    order. With a `tolerance` other than None, only outputs that equal the right ones bit by bit are
+    True. Raises what the operator's formula raises where it is evaluated for the first time.
     """
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 
@@ -860,12 +862,14 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
     """Return True if an output equals the wanted one bit by bit, or fits the least of its bound.
 
     The bound is left out if there is a `tolerance`, which is not used otherwise. False for empty
-    outputs, what is no tensor, those in any order or with several readings, those of unknown dtype
-    and those in another byte order.
+    outputs, what is not a tensor, those in any order, with several readings or drawn at random,
+    those of unknown dtype and those in another byte order. Raises what the operator's formula
+    raises where it is evaluated for the first time.
     """
     if isinstance(got, Foreign) or want.form != "tensor" or want.any_order is not None:
         return False
-    if want.others:
+    # The values of a distribution are its medians: nobody draws all of them.
+    if want.others or want.distribution is not None:
         return False
     dtype = want.dtype
     if dtype is None or got.dtype != dtype.numpy or got.shape != want.values.shape:
@@ -1028,8 +1032,8 @@ def describe(wrong: Mask) -> str:
 def _product(mask: Mask, count: int) -> str:
     """Describe the `count` true elements by a condition on each axis, "" if impossible.
 
-    It is possible if they are all that have some indices of each axis. "" too if an axis has no
-    simple condition, or more than four indices are to be listed.
+    It is possible if they are the product of sets of indices, one set for each axis. "" too if an
+    axis has no simple condition, or more than four indices are to be listed.
     """
     hits = _hits(mask)
     # Python's integers, as objects, do not overflow.

@@ -106,7 +106,7 @@ def judge(
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
     what the operator's formula raises, such as NotSupported beyond a budget.
     """
-    refusals = [one for one in admitted if isinstance(one, Refusal)]
+    refusals = [answer for answer in admitted if isinstance(answer, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(
             rule=rule,
@@ -334,7 +334,8 @@ def _judge_outputs(
     """
     for comparisons, name in attempts:
         if not _broken(comparisons):
-            reason = "; ".join(f"{one.output}: {one.remark}" for one in comparisons if one.remark)
+            remarked = [comparison for comparison in comparisons if comparison.remark]
+            reason = "; ".join(f"{it.output}: {it.remark}" for it in remarked)
             return Judgement(Verdict.PASS, reason, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=_distance_of_attempt)
     broken = _broken(comparisons)
@@ -343,7 +344,9 @@ def _judge_outputs(
     if problems <= {"undecided", "precision"} and "undecided" in problems:
         return Judgement(Verdict.BAD_CASE, reason, comparisons=comparisons)
     if all(comparison.problem == "precision" for comparison in broken):
-        return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
+        return Judgement(
+            Verdict.WARN, reason, "precision", alternative=name, comparisons=comparisons
+        )
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
     return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), comparisons)
@@ -387,7 +390,7 @@ def _judge_refusal(
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
             comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()
-            broken = tuple(one for one in comparisons if _is_structural(one))
+            broken = tuple(filter(_is_structural, comparisons))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), broken)
@@ -457,8 +460,8 @@ def judge_among(
 
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
     merely "differ"; if more than half of the backends agree, the others differ from these. Outcomes
-    whose verdict needs no expected answer, and answers of wrong types, are judged first and take no
-    part.
+    whose verdict needs no expected answer, and answers of wrong types or other than declared, are
+    judged by themselves and take no part.
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. The
     case's outputs give the number of tensors and their dtypes, if known. To refuse what others
@@ -649,7 +652,7 @@ class _Meeting:
             kind = failure(broken)
             which = ", which agree" if self.majority and len(others) > 1 else ""
             whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
-            what = "; ".join(what_is_wrong(one, "differ") for one in broken)
+            what = "; ".join(what_is_wrong(comparison, "differ") for comparison in broken)
             reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
         alike = [other for other in others if other not in unlike]
         if alike:

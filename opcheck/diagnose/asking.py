@@ -147,6 +147,19 @@ class Inquiry:
 
         return [feature for feature in self._facts.features if not is_refuted(feature)]
 
+    def confirmed(self, bases: int) -> list[Feature]:
+        """Return the features without which a changed case of `bases` passes; these are bits."""
+        cures = [
+            answer
+            for answer in self.answers
+            if not answer.fails and not answer.is_other and bases >> answer.base & 1
+        ]
+        return [
+            feature
+            for feature in self._facts.features
+            if any(_loses(feature, answer.base, answer.case) for answer in cures)
+        ]
+
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
         """Ask what tells possible causes of `failing` cases apart.
 
@@ -269,7 +282,11 @@ class Inquiry:
 
         for term in conditions[0] if conditions else ():
             if not any(_loses(term, answer.base, answer.case) for answer in answers):
-                losing = [it for it in open_ if _loses(term, it.base, it.number)]
+                losing = [
+                    candidate
+                    for candidate in open_
+                    if _loses(term, candidate.base, candidate.number)
+                ]
                 if losing:
                     return max(losing, key=fewness)
 

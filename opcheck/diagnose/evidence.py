@@ -158,7 +158,7 @@ class Evidence:
         return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
 
     @cached_property
-    def telling(self) -> int:
+    def wrong_elements(self) -> int:
         """The number of wrong elements of outputs whose elements are not all equal.
 
         Wrong are those that are not the right ones exactly, and NaN. All elements count of an

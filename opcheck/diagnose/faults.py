@@ -164,7 +164,9 @@ def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
 
 
 #: Every fault, by its name.
-FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
+FAULTS = {
+    fault.name: fault for fault in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))
+}
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:

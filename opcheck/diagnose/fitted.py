@@ -80,7 +80,7 @@ def _attributes(op: OpVersion, kind: AttrType) -> list[str]:
     if schema is None:
         return []
     attributes = schema.attributes.values()
-    return [it.name for it in attributes if it.type == kind and not it.required]
+    return [attr.name for attr in attributes if attr.type == kind and not attr.required]
 
 
 def taking(op: OpVersion, name: str, value: float) -> Iterator[Mutant]:
@@ -143,7 +143,8 @@ def named(op: OpVersion, name: str) -> Mutant | None:
         except ValueError:
             return None
         if attribute in floating_attributes(op):
-            return next((one for one in taking(op, attribute, value) if one.name == name), None)
+            mutants = {mutant.name: mutant for mutant in taking(op, attribute, value)}
+            return mutants.get(name)
     return None
 
 

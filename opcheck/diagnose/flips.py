@@ -178,8 +178,8 @@ def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue
         return not isinstance(other, tuple) or length in (None, len(other))
 
     seen = (other.attrs.get(name) for other in alike)
-    counts = Counter(it for it in seen if is_plain(it) and it != value and fits(it))
-    return [it for it, _ in counts.most_common(_SEEN)]
+    counts = Counter(other for other in seen if is_plain(other) and other != value and fits(other))
+    return [other for other, _ in counts.most_common(_SEEN)]
 
 
 def _of_optional_inputs(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
@@ -353,5 +353,5 @@ def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
         if values.shape != spec.shape or not values.size:
             return None
         content = Given(values.take(np.arange(length) % spec.shape[axis], axis))
-    put: tuple[Put, ...] = tuple(one for one in spec.put if one.at[axis] < length)
-    return replace(spec, shape=shape, content=content, put=put)
+    puts: tuple[Put, ...] = tuple(put for put in spec.put if put.at[axis] < length)
+    return replace(spec, shape=shape, content=content, put=puts)

@@ -4,8 +4,8 @@ A rule holds for failing cases and for no others. Sets of cases are integers: bi
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
-from opcheck.model import Case
+from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
-#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
-#: and opset, if kernels do not branch on its facts.
+#: The fewest failures that a rule needs, and the fewest different questions, whatever their type
+#: and opset.
 FEWEST = 3
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
@@ -73,17 +74,18 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
-    for number, case in enumerate(cases):
-        facts = [
-            *_of_model(case, attrs),
-            *_of_inputs(case),
-            *_of_pairs(case),
-            *_of_values(case),
-            *_of_kernel(case),
-            *_of_outputs(case),
-        ]
-        for text, rank, size in facts:
-            sizes[text, rank][number] = size
+    # What a node is comes before what its tensors are, in whatever case it is met first.
+    for facts_of in (
+        partial(_of_model, attrs),
+        _of_inputs,
+        _of_pairs,
+        _of_values,
+        _of_kernel,
+        _of_outputs,
+    ):
+        for number, case in enumerate(cases):
+            for text, rank, size in facts_of(case):
+                sizes[text, rank][number] = size
     conditions = [
         condition
         for (text, rank), by_case in sizes.items()
@@ -134,21 +136,29 @@ def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[
         yield f"{text} is {level:,} or more", ranks[level], above
 
 
-def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
+def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     """Yield facts about the node: why it is invalid, its version, its attributes and inputs.
 
-    Which of `attrs`, the names of all cases' attributes, and of its own inputs a case has, and
-    which it leaves out, are facts. A fact has words, a rank by how likely it is a cause, and a size
-    or None.
+    Which of `attrs`, the names of all cases' attributes, and of its version's inputs a case has,
+    and which it leaves out, are facts. A fact has words, a rank by how likely it is a cause, and a
+    size or None.
     """
     reason = invalid(case)
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
     is_given = {f"`{name}`": name in case.attrs for name in attrs}
+    is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
-    for part, given in is_given.items():
-        yield f"{part} is given" if given else f"{part} is left out", PLAIN, None
+    for part, is_there in is_given.items():
+        yield f"{part} is given" if is_there else f"{part} is left out", PLAIN, None
+
+
+def _optional_inputs(op: OpVersion) -> list[int]:
+    """Return the places of the inputs that a version lets a node leave out; none without schema."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    inputs = schema.inputs if schema else ()
+    return [place for place, one in enumerate(inputs) if one.option == "optional"]
 
 
 def _of_inputs(case: Case) -> Iterator[_Fact]:
@@ -447,16 +457,18 @@ def rule(
     *,
     few: bool = True,
     asked: int = 0,
+    confirmed: Collection[Feature] = (),
 ) -> Condition | None:
     """Return the condition that holds for the most `failing` cases and none of the `others`.
 
     Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts of
     `features` are tried, in all versions and in each; each fact more must explain a quarter more.
-    `questions` has a key for each case: those with equal ones differ in type or opset only. A rule
-    must rest on several, not to arise by chance; one of facts that kernels branch on need not if
-    `few` is True. Without `others`, the condition has no fact. None if fewer than three failing
-    cases meet any, or if each may arise by chance. Cases that were `asked` besides the run are
-    evidence, but are not counted.
+    `questions` has a key for each case: those with equal ones differ in type or opset only, and
+    count once. A rule must rest on three, and on several more, not to arise by chance. One of facts
+    that kernels branch on need not rest on more if `few` is True, and on fewer if all of them are
+    `confirmed`: a failing case passes without them. Without `others`, the condition has no fact.
+    None if fewer than three failing cases meet any, or if each may arise by chance. Cases that were
+    `asked` besides the run are evidence, but are not counted.
     """
     own = failing & ~asked
     candidates: list[Terms] = []
@@ -472,6 +484,7 @@ def rule(
                 questions=questions,
                 few=few,
                 asked=asked,
+                confirmed=confirmed,
             )
             if terms is not None:
                 candidates.append((*terms, *version))
@@ -600,13 +613,14 @@ def _best_terms(
     questions: Sequence[Hashable],
     few: bool,
     asked: int,
+    confirmed: Collection[Feature],
 ) -> Terms | None:
     """Return the facts, one or two, that explain the most of `failing` and none of the `others`.
 
     The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
     it, which decide only between equal ones. Facts are tried that hold for three failing cases or
-    more. None if each rule of them may arise by chance, next to so few `questions`; one of facts
-    that kernels branch on does not if `few` is True.
+    more. None if each rule of them may arise by chance, next to so few `questions`; one of three
+    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -616,12 +630,19 @@ def _best_terms(
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
     for terms in _consistent(tried, failing, others, asked):
-        # Facts that kernels branch on need few cases.
+        # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
-            return terms
+            explained = _count(_holds(terms, failing), questions)
+            if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
+                return terms
         if not _may_be_chance(terms, failing, others, len(tried), questions):
             return terms
     return None
+
+
+def _is_one_of(term: Feature, features: Iterable[Feature]) -> bool:
+    """Return True for a feature that holds for the same cases as one of `features`."""
+    return any(term.holds == feature.holds for feature in features)
 
 
 def _holds(terms: Terms, cases: int) -> int:

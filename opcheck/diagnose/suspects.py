@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -88,7 +89,7 @@ class _Testimony:
     def add(self, evidence: Evidence) -> None:
         """Count a failure that the mutant gives."""
         self.failures += 1
-        self.elements += evidence.telling
+        self.elements += evidence.wrong_elements
         self.values |= evidence.uniform_values
 
     @property
@@ -568,6 +569,19 @@ class Suspects:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
+
+    def is_of_nothing(self, case: Case) -> bool:
+        """Return True for a case with an empty input or answer if no right output has an element.
+
+        False if its answer is not known, or is not the only right one.
+        """
+        if all(math.prod(spec.shape) for spec in (*case.inputs, *case.expect.written)):
+            return False
+        evidence = self._evidence_of_pass(case)
+        if evidence is None:
+            return False
+        outputs = [want for wants in evidence.admitted for want in wants]
+        return bool(outputs) and not any(want.items or want.values.size for want in outputs)
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
         """Return mutants that reproduce a kept failure, by name: `known` ones, their pairs, or any.

@@ -195,6 +195,67 @@ def test_one_property_with_a_few_exceptions_is_preferred_to_a_limit_without(
     assert cause.counts == (6, 7, 0, 12)
 
 
+def elu(number: int, length: int, **attrs: Any) -> Case:
+    """An Elu of so many negative numbers; those of equal numbers are versions of one question."""
+    version = {"op": model.OpVersion("", "Elu", 6), "opset": 6 + number % 3}
+    spec = TensorSpec("X", FLOAT32, (length,), Fill("uniform", (-2, -1)))
+    fields = {**version, "attrs": attrs, "inputs": (spec,), "slots": ("X",)}
+    return replace(POOL, id=f"Elu/{length}#{number}", name=f"{length}", outputs=(OUTPUT,), **fields)
+
+
+OUTPUT = model.OutputSpec("Y", FLOAT32)
+
+
+def unlike_any_mistake(node: Node) -> Any:
+    return [np.cos(9 * node.given[0])]
+
+
+def named(records: Sequence[model.Record]) -> list[str]:
+    """The texts of the causes, each once."""
+    return sorted({record.diagnoses[0].text for record in records if record.diagnoses})
+
+
+def test_a_pass_of_an_empty_tensor_is_no_evidence_of_right_values(wording: Wording) -> None:
+    cases = [elu(0, length) for length in (0, 1, 2, 3, 4)]
+    wrong, _ = run(cases, unlike_any_mistake, asks_again=False)
+    assert len(wrong) == 4
+    assert named(wrong) == wording
+
+
+def test_a_pattern_says_more_than_that_all_are_wrong(wording: Wording) -> None:
+    cases = [elu(0, length) for length in (0, 4, 5, 6)]
+    wrong, _ = run(cases, lambda node: [out - np.float32(0.34) for out in right(node)])
+    assert named(wrong) == wording
+
+
+def test_versions_of_one_question_are_one_piece_of_evidence_of_a_mistake() -> None:
+    def wrong_of_five(node: Node) -> Any:
+        outputs = right(node)
+        if node.given[0].size == 5:
+            return [np.zeros_like(out) for out in outputs]
+        return unlike_any_mistake(node)
+
+    lengths = (5, 6, 7, 8, 9, 10)
+    cases = [elu(version, length) for length in lengths for version in range(3)]
+    wrong, _ = run(cases, wrong_of_five, asks_again=False)
+    assert len(wrong) == 18
+    assert not any(record.diagnoses and record.diagnoses[0].mistake for record in wrong)
+
+
+def test_a_property_is_named_beside_a_mistake_that_passes_contradict(wording: Wording) -> None:
+    def zeros_of_alpha(node: Node) -> Any:
+        is_wrong = "alpha" in node.attrs and node.given[0].size != 7
+        return [out * (0 if is_wrong else 1) for out in right(node)]
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 10)),
+        *(elu(1, length) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, zeros_of_alpha)
+    assert len(wrong) == 4
+    assert named(wrong) == wording
+
+
 def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
     case = pool(0, strides=(1,), pads=(0, 1))
     assert texts(case, pool(1, ceil_mode=1)) == wording

@@ -289,6 +289,15 @@ def test_a_difference_may_leave_a_function_s_domain_and_a_sum_of_squares_may_not
         assert on_bounds(of_squares, [np.full((1, 3), 1.1)]).with_rounding().lost is None
 
 
+@pytest.mark.parametrize("function", [xp.asin, xp.acos, xp.acosh, xp.atanh])
+def test_what_is_never_negative_may_leave_a_domain_that_ends_at_1(function: Any) -> None:
+    with np.errstate(all="ignore"):
+        third = on_bounds(lambda x: x / 3.0, [np.ones(1)])
+        assert (third * 3.0).nonnegative
+        assert function(third * 3.0).with_rounding().lost.all()
+        assert function(third * 3.0 - 0.0).with_rounding().lost.all()
+
+
 def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> None:
     with np.errstate(all="ignore"):
         assert on_bounds(lambda x: xp.pow(x, 1e18), [np.array([0.5])]).with_rounding().e < 1e-300

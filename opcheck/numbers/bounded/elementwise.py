@@ -239,7 +239,7 @@ def _vanishing_operand(a: Bounded, b: Bounded) -> Bounded | None:
 
     It vanishes where it is smaller than a roundoff of that number, as e^x in 1 + e^x. None if it
     does so nowhere, or if neither operand is a single exact number that the arithmetic's type
-    holds.
+    holds. If both are, `a` counts as the number.
     """
     number, other = (b, a)
     if a.size == 1 and a.exact:

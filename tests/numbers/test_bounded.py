@@ -276,6 +276,15 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
     assert 0.9 < common.down.item() < 1.2
 
 
+@pytest.mark.parametrize("values", range(len(VALUES())))
+@pytest.mark.parametrize("name", ["bfloat16", "float8e5m2", "float16", "float64"])
+def test_numbers_that_are_known_are_a_plain_array_of_their_type(name: str, values: int) -> None:
+    array = np.array([1.0, -0.5, 3.0], DTYPES[name].numpy)
+    known = xp.if_known(bounded(array, replace(narrow(DTYPES[name]), values=values)))
+    assert isinstance(known, np.ndarray)
+    assert (known.dtype, known.tolist()) == (array.dtype, array.tolist())
+
+
 @pytest.mark.parametrize("function", [xp.log, xp.sqrt, lambda x: xp.pow(x, 0.5)])
 def test_a_difference_may_leave_a_function_s_domain_and_a_sum_of_squares_may_not(function):
     x = np.array([[1.0, 1e-9, -1.0]])

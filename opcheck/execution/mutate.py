@@ -48,8 +48,10 @@ from opcheck.reading import (
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+#: The backend that a mutant's answer counts as; it is asked once.
 CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)
 
+#: A mutant of single answers, or one whose runs disturb each other.
 AnyMutant: TypeAlias = Mutant | StatefulMutant
 #: Yields what a function yields for each batch, elsewhere than in this process, in no order.
 Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], Iterator[Any]]

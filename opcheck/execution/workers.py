@@ -425,6 +425,7 @@ def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome])
         return cast(Found, end.value)
 
 
+#: The packages whose versions a stored run records.
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

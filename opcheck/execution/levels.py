@@ -75,7 +75,10 @@ def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[S
 
 
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each sentence of the specification that cases of a version test, with these cases."""
+    """Yield each sentence of the specification that cases of a version test, with these cases.
+
+    A sentence names its cases by their name, or name and row, which may be several by id.
+    """
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
         for label in (case.name, f"{case.name}#{case.row}"):

@@ -4,7 +4,17 @@ With an exact value y and an error r that the bound allows, every number that so
 [y − r, y + r] rounds to is right. If elements have an error in common, such as the sum of their
 row, `row_shares` also tests that they agree about it. The rules in `elements` hold here too.
 
-The tiers of a bound are tried in order; the first that all elements fit decides.
+The tiers of a bound are tried in order; the first that all elements fit decides. These words are
+used of them:
+
+- A *tier* is an arithmetic with a formulation, a way to write the operator. A tier of a poorer
+  arithmetic has a *remark*, the text of a warning. A *ranged* tier allows results out of range.
+- A *room* is the error that a tier allows each element: `own`, and one `shared` with a group.
+- An element is *lost* if an intermediate result may have left the range of the arithmetic, and
+  *unknown* if its value is beyond what can be computed.
+- The *floor* is the size below which engines may flush numbers to 0.
+- *Scatter* is the size of errors next to the *deviation* that independent roundings would have.
+- Of a *whole* model bounds may grow beyond use; what they leave open, scatter decides.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,11 @@
 """Outputs of a node or a model against expected ones: number, type, dtype, shape and values.
 
 Nothing is broadcast or converted. `elements` judges values by a stated tolerance, `bounded` by an
-operator's error bound.
+operator's error bound, whose words are explained there. A `Want` is what is expected of an output;
+its `others` are the same by other readings of what the text leaves open. A `Comparison` is the
+result: it has a `problem`, such as "values" or "precision" (right in a poorer arithmetic), or None.
+A *share* is an element's error as a part of the allowed one. A formula raises NotSupported where
+to compute its bound would take too much.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,10 @@
 """Attribute the failures of a backend to causes, once all its results are there.
 
 A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
-facts that their cases share and others do not, which `rules` finds.
+facts that their cases share and others do not, which `rules` finds: a condition, of one or two
+facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
+message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
+*subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
 """
 
 import re

@@ -1,4 +1,9 @@
-"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics."""
+"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics.
+
+Outputs go by their *place*, their number among a node's outputs. Several answers may be *admitted*,
+or none where the model must be refused. A *fault* is a mistake that any operator can have, such as
+to compute in a narrower type.
+"""
 
 from __future__ import annotations
 

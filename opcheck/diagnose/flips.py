@@ -298,7 +298,7 @@ def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array
 
 
 def _of_lengths(case: Case) -> Iterator[_Change]:
-    """Yield changes of the length of one axis, in one input and in all that have it alike.
+    """Yield changes of the length of one axis in one input; of the first, also in all alike.
 
     Each of the first four axes of an input becomes longer, about twice and 8 times, and, from 4 on,
     half as long. A length that an input cannot get is left out: see `_with_length`.

@@ -1,4 +1,9 @@
-"""Compare the answers of a mutant and of a backend to one node, up to rounding."""
+"""Compare the answers of a mutant and of a backend to one node, up to rounding.
+
+A *mutant* is an implementation that is wrong in one way. It explains a failure if it gives the same
+wrong answer, in any arithmetic that means the same; a pass contradicts it if it would have failed
+there. *Evidence* is the backend's answer, or refusal, with the right ones.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """Facts that distinguish cases, and rules: conditions on facts under which cases fail.
 
-A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
+A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n. A
+*feature* is a fact, such as "the input has a NaN", with the cases for which it holds; *terms* are
+one or two features that must all hold. Cases of equal *questions* differ in type or opset alone: a
+rule that rests on one or two questions may be chance. Cases that were *asked* besides the run are
+variants of failing ones that the backend was asked about; they are evidence, but not counted.
 """
 
 from collections import defaultdict

@@ -257,6 +257,8 @@ def test_a_row_divided_by_its_sum_shares_the_sum_s_error() -> None:
         assert own < 30 * 2.0**-24
         index = common.rows(out.shape)(np.arange(200).reshape(2, 100))
         assert sorted(map(sorted, index.tolist())) == [[*range(100)], [*range(100, 200)]]
+    # Magnitudes of elements of both signs are off in both directions.
+    assert rooms(lambda x: xp.exp(xp.abs(x - xp.sum(x, axis=1, keepdims=True))), x)[1] is None
     # What is not spread over a row is nobody's in common.
     assert rooms(lambda x: x / (x + 1), x)[1] is None
     assert rooms(lambda x: xp.sum(x, axis=1) * 2, x)[1] is None

@@ -126,8 +126,9 @@ def logical_xor(a: Any, b: Any) -> Any:
 def less(a: Any, b: Any) -> Any:
     """Return a < b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.less, a, b)
 
@@ -135,8 +136,9 @@ def less(a: Any, b: Any) -> Any:
 def less_equal(a: Any, b: Any) -> Any:
     """Return a ≤ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.less_equal, a, b)
 
@@ -144,8 +146,9 @@ def less_equal(a: Any, b: Any) -> Any:
 def greater(a: Any, b: Any) -> Any:
     """Return a > b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.greater, a, b)
 
@@ -153,8 +156,9 @@ def greater(a: Any, b: Any) -> Any:
 def greater_equal(a: Any, b: Any) -> Any:
     """Return a ≥ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.greater_equal, a, b)
 
@@ -162,8 +166,9 @@ def greater_equal(a: Any, b: Any) -> Any:
 def equal(a: Any, b: Any) -> Any:
     """Return a = b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.equal, a, b)
 
@@ -171,8 +176,9 @@ def equal(a: Any, b: Any) -> Any:
 def not_equal(a: Any, b: Any) -> Any:
     """Return a ≠ b, True for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Lost integers are unsure, as `_compare` says. Plain booleans if all are sure. One operand may be
-    a plain number or array. Raises ValueError for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.not_equal, a, b)
 
@@ -711,9 +717,9 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
 
     NaN counts as the largest number, and of equal elements the one with the lower index comes
     first. The indices are plain if errors leave one order only; otherwise they are `Indices`, with
-    all that may be there. The error in each place reaches the k-th of all least and the k-th of all
-    greatest elements. Lost elements count by their values, and are not lost any more. A `k` of 0 or
-    less gives no element.
+    all that may be there. The error in each place reaches what is there if all elements are as
+    small, or all as large, as their errors allow. Lost elements count by their values, and are not
+    lost any more. A `k` of 0 or less gives no element.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """

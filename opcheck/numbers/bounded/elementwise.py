@@ -589,9 +589,13 @@ def negative(x: Bounded) -> Bounded:
 def abs(x: Bounded) -> Bounded:
     """Return |x|, which rounds nothing and leaves no element negative.
 
-    The errors and the last rounding stay.
+    The errors and the last rounding stay, but an absolute error is not in common any more.
     """
-    return x.with_values(np.abs(x.v), x._errors, nonnegative=True)
+    v = np.abs(x.v)
+    if not x.may_share_error:
+        return x.with_values(v, x._errors, nonnegative=True)
+    # Where the sign was changed, the error has the other direction.
+    return x.with_values(v, lambda: replace(x.errors, shift=None), nonnegative=True)
 
 
 # Allowances that a formula states.

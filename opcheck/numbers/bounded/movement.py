@@ -262,8 +262,8 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     Booleans are x ≠ 0, a `Truth` if some are unsure. What follows in a floating type is computed as
     expected of a tensor of that type, in float32 for 16 bits, or if it `computes`, in the type
     itself; see `_arithmetic_after_cast` for arithmetic that is narrower already. A value that an
-    integer type cannot hold, NaN included, is lost: any may come, as no specification defines it.
-    What such an integer is cast to is lost too.
+    integer type cannot hold, by its error or as NaN, is lost: any may come, as no specification
+    defines it. What such an integer is cast to is lost too.
 
     Of a `Truth`, true is 1; what is unsure is 0 or 1: `Indices` in an integer type, and numbers
     with an error of 1 in a floating one.
@@ -317,14 +317,15 @@ def _to_boolean(x: Bounded) -> Any:
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
     """Return `x` without its fraction, as numbers of the integer type `dtype`.
 
-    What is beyond the type's range, or NaN, is lost, whether its error reaches beyond or not: of a
-    lost element any integer may come. What was lost before stays so. The values stay floats, and
-    may be no integer next to a step: see `_step`.
+    What is or may be beyond the type's range, or NaN, is lost: any integer may come of it. What was
+    lost before stays so. The values stay floats, and may be no integer next to a step: see `_step`.
     """
     low, high = dtypes.limits(dtype)
     whole = trunc(x)
     value = whole.v.astype(np.float64)
-    outside = ~((value >= low) & (value <= high))
+    e = 0.0 if whole.e is None else whole.e
+    # The largest number of 64 bits is none of float64; one more is a power of two.
+    outside = ~((value - e >= low) & (value + e < high + 1))
     lost = union(whole.lost, outside if outside.any() else None)
     return Bounded(whole.v, dtype.numpy, x.arithmetic, Errors(whole.e, lost=lost))
 

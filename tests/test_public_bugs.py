@@ -1,7 +1,9 @@
 """`benchmarks/public_bugs.py`: planted bugs, and whether their causes are named rightly."""
 
 from itertools import chain
+from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import public_bugs
@@ -10,6 +12,7 @@ from benchmarks.planted.drawn import HELD_OUT, REPORTS, WORKING
 from benchmarks.planted.every import LISTS, bug_named
 from benchmarks.public_bugs import Finding, Grade, Named
 from opcheck.analysis import RAISED, Cause
+from opcheck.engine import Node
 from opcheck.engine.mutants import causes_of
 from opcheck.errors import Exit
 from opcheck.model import Diagnosis, OpVersion
@@ -126,7 +129,36 @@ def test_the_lot_is_as_it_was_drawn() -> None:
     assert "batch_normalization_by_running_averages" in WORKING
 
 
-def test_the_held_out_half_has_to_be_asked_for(
+def test_the_second_lot_is_of_reports_that_no_other_list_has() -> None:
+    second = LISTS["second"]
+    assert len(second) == 30
+    assert all(bug.reports for bug in second.values())
+    others = chain.from_iterable(bugs.values() for name, bugs in LISTS.items() if name != "second")
+    of_others = {report for bug in others for report in bug.reports}
+    assert not any(of_others & {*bug.reports} for bug in second.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "attrs", "right", "wrong"),
+    [
+        ("selu_of_negative_alpha", [np.float32(1)], {"alpha": -2.0, "gamma": -3.0}, -3, 7.30969),
+        ("sub_of_uint8_saturates", [np.uint8(3), np.uint8(5)], {}, 254, 0),
+        ("relu_of_integers_through_float32", [np.int32(2**31 - 1)], {}, 2**31 - 1, -(2**31)),
+    ],
+)
+def test_planted_bugs_answer_as_their_reports_say(
+    name: str, inputs: list[Any], attrs: dict[str, float], right: float, wrong: float
+) -> None:
+    planted = bug_named(name)
+    (operator,) = planted.operators
+    node = Node(
+        OpVersion("", operator, max(versions("", operator))), (*map(np.array, inputs),), attrs
+    )
+    assert node.right[0] == pytest.approx(right)
+    assert planted.answer(node)[0] == pytest.approx(wrong)
+
+
+def test_lists_that_are_not_to_be_read_have_to_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ran: list[str] = []

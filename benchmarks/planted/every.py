@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping
 
-from benchmarks.planted import Bug, first_places, first_values, first_windows, held_out, working
+from benchmarks.planted import (
+    Bug,
+    first_places,
+    first_values,
+    first_windows,
+    held_out,
+    second_lot,
+    working,
+)
 
 #: The bugs of each list, by name.
 LISTS: Mapping[str, Mapping[str, Bug]] = {
@@ -13,6 +21,7 @@ LISTS: Mapping[str, Mapping[str, Bug]] = {
     },
     "working": working.BUGS.bugs,
     "held_out": held_out.BUGS.bugs,
+    "second": second_lot.BUGS.bugs,
 }
 
 

@@ -4,10 +4,21 @@ With an exact value y and an error r that the bound allows, every number that so
 [y − r, y + r] rounds to is right. If elements have an error in common, such as the sum of their
 row, `row_shares` also tests that they agree about it. The rules in `elements` hold here too.
 
-The tiers of a bound are tried in order; the first that all elements fit decides.
+The tiers of a bound are tried in order; the first that all elements fit decides. These words are
+used of them:
+
+- A *tier* is an arithmetic with a formulation, a way to write the operator. A tier of a poorer
+  arithmetic has a *remark*, the text of a warning. A *ranged* tier allows results out of range.
+- A *room* is the error that a tier allows each element: `own`, and one `shared` with a group.
+- An element is *lost* if an intermediate result may have left the range of the arithmetic, and
+  *unknown* if its value is beyond what can be computed.
+- The *floor* is the size below which engines may flush numbers to 0.
+- *Scatter* is the size of errors next to the *deviation* that independent roundings would have.
+- Of a *whole* model bounds may grow beyond use; what they leave open, scatter decides.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,12 +47,17 @@ _MAX_NEWTON_STEPS = 30
 
 
 class Decision(NamedTuple):
-    """The tier that decides, and the findings.
+    """The judgment of an output by the tiers of its bound.
 
-    `findings` and `shares()`, of all elements by places, are of the first tier if the deciding one
-    has a remark, or if none `fits`, of the one with the fewest wrong elements. `rows_disagree`: an
-    element is right by itself, and wrong next to its row. `unjudged` masks elements that the first
-    tier cannot judge.
+    Attributes:
+        tier: The tier that decides: the first that all elements fit; if none does, the one with the
+            fewest wrong elements. It has a remark if the arithmetic that it allows is a poorer one.
+        fits: All elements fit a tier.
+        findings: Wrong elements. There are none if they fit a tier without a remark; they are those
+            by the first tier if the deciding one has a remark; else those by the deciding one.
+        rows_disagree: Of these, an element is right by itself, and wrong next to its row.
+        shares: Returns all places with the shares by which they are wrong.
+        unjudged: A mask of the elements that the first tier cannot judge.
     """
 
     tier: Tier
@@ -57,7 +73,7 @@ class ByElement(NamedTuple):
 
     Attributes:
         shares: Its error as a part of the allowed one; above 1 is wrong.
-        allowed: The error that it is allowed.
+        allowed: The absolute error that it is allowed; it may be infinite.
         disagrees: It is right by itself, and wrong next to its row.
         unjudged: Its allowed error is too large, or unknown, for a judgment.
     """
@@ -71,11 +87,14 @@ class ByElement(NamedTuple):
 def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> Decision:
     """Judge `got`, in `dtype` and the shape of `want.values`, by the tiers of its bound.
 
-    A tier is an arithmetic that an implementation may use. They are tried in order, until all
-    elements that the first one finds wrong fit one. If that has a remark, the findings stay those
-    of the first; if none fits, they are those of the tier with the fewest wrong elements.
-    `declared` are the names of 16-bit types in which the backend says it computes: their tiers
-    bring no remark. `want` has a bound, and float64 values. `got` may have any byte order.
+    A tier is an arithmetic that an implementation may use; a poorer one has a remark. They are
+    tried in order, until all elements that the first one finds wrong fit one, which decides. If it
+    has a remark, the findings stay those of the first, else nothing is wrong. If none fits, that
+    with the fewest wrong elements decides. A `ranged` tier, which also allows a result out of the
+    arithmetic's range, brings its remark only if such an element was lost so; else the first tier
+    decides, and nothing is wrong. `declared` are the names of 16-bit types in which the backend
+    says it computes: their tiers have no remark. `want` has a bound, and float64 values. `got` may
+    have any byte order.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -87,63 +106,60 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     of_first = Findings(got.size, steps=0 if dtype.kind == "float" else None)
     _note(of_first, want, got, by_first, dtype)
 
-    def decision(
-        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, rows_disagree: bool
-    ) -> Decision:
-        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
+    def shares_by(tier: Tier) -> Callable[[], list[tuple[Places, Floats]]]:
+        """Return what judges all by a tier once more: shares are needed for a picture alone."""
+        return lambda: [(np.arange(got.size), judge(want, got, dtype, tier).shares)]
 
-        def shares() -> list[tuple[Places, Floats]]:
-            """Judge by the tier `shown` again: shares are needed for a picture alone."""
-            return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
-
-        return Decision(
-            tier=tier,
-            fits=fits,
-            findings=findings,
-            rows_disagree=rows_disagree,
-            shares=shares,
-            unjudged=by_first.unjudged,
-        )
-
-    if not wrong.any():
-        return decision(first, of_first, shown=first, fits=True, rows_disagree=False)
-    best_tier = first
-    best = of_first
-    best_disagrees = first_disagrees = bool(by_first.disagrees.any())
+    decision = Decision(
+        tier=first,
+        fits=not wrong.any(),
+        findings=of_first,
+        rows_disagree=bool(by_first.disagrees.any()),
+        shares=shares_by(first),
+        unjudged=by_first.unjudged,
+    )
+    if decision.fits:
+        return decision
+    nearest = decision
     for tier in others:
         wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
-        if (wrong_alone & wrong).any() and np.count_nonzero(wrong_alone) >= best.count:
-            # No group makes an element right: they need not be compared, which takes long.
+        is_worse = np.count_nonzero(wrong_alone) >= nearest.findings.count
+        if (wrong_alone & wrong).any() and is_worse:
+            # Next to their groups, which takes long to judge, as many are wrong or more.
             continue
         by_tier = judge(want, got, dtype, tier)
         if not ((by_tier.shares > 1) & wrong).any():
-            # A range decides only if wrong elements were lost to it.
-            is_lost = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
-            if tier.remark and is_lost:
-                return decision(
-                    tier, of_first, shown=first, fits=True, rows_disagree=first_disagrees
-                )
-            nothing_wrong = Findings(
-                got.size, steps=of_first.steps, unjudged=of_first.unjudged, used=1.0
+            explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
+            if tier.remark and explains:
+                return decision._replace(tier=tier, fits=True)
+            return decision._replace(
+                tier=first if tier.ranged else tier,
+                fits=True,
+                findings=replace(of_first, used=1.0, wrong=None, worst=[]),
+                rows_disagree=False,
+                shares=shares_by(tier),
             )
-            deciding = first if tier.ranged else tier
-            return decision(deciding, nothing_wrong, shown=tier, fits=True, rows_disagree=False)
         of_tier = Findings(got.size, steps=of_first.steps)
         _note(of_tier, want, got, by_tier, dtype)
         of_tier.unjudged = of_first.unjudged
-        if of_tier.count < best.count:
-            best_tier = tier
-            best = of_tier
-            best_disagrees = bool(by_tier.disagrees.any())
-    return decision(best_tier, best, shown=best_tier, fits=False, rows_disagree=best_disagrees)
+        if of_tier.count < nearest.findings.count:
+            nearest = decision._replace(
+                tier=tier,
+                findings=of_tier,
+                rows_disagree=bool(by_tier.disagrees.any()),
+                shares=shares_by(tier),
+            )
+    return nearest
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
     """Return True if `got` is right by the least error that the bound allows, known at once.
 
-    `got` is in `dtype`, the shape of `want.values` and native byte order. The bound itself, which
-    takes much longer, is not computed. After False, `got` may be right: so for values that were
-    rounded, for integers and booleans, and where an element is NaN.
+    That is a relative error that the first tier allows every element. The bound itself, which takes
+    much longer, is not computed. `got` is in `dtype`, the shape of `want.values` and native byte
+    order. After False, `got` may be right: so for values that were rounded, for integers and
+    booleans, and where an element is NaN. Raises what the operator's formula raises where it is
+    evaluated for the first time.
     """
     bound = want.expected
     if want.rounded is not None or dtype.kind != "float":
@@ -161,10 +177,13 @@ def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
 def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tuple[str, Floats]:
     """Excuse elements that are `wrong` by a stated tolerance, by the floor and the range rules.
 
-    Returns the remark of the tier that excuses most of them, "" without a bound, and a share of
-    each element: its error as a part of `want.floor`, up to which any error is right; 0 if a result
-    out of the arithmetic's range explains it; infinite if nothing does, as for a zero of the wrong
-    sign. `want` has float64 values; `got` any byte order; `wrong` and the shares have their shape.
+    Returns the remark of the tier that excuses most of them (of several the first), "" without a
+    bound, and a share of each element: its error as a part of `want.floor`, up to which any error
+    is right; 0 if a result out of the arithmetic's range explains it, or if the value is an
+    infinity or NaN that is unknown; infinite if nothing does, as for a zero of the wrong sign.
+    With a bound, the floor excuses no element that the tier allows no error or that is outside of
+    the operator's range. `want` has float64 values; `got` any byte order; `wrong` and the shares
+    have their shape.
 
     Raises what the formula raises where a tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -199,11 +218,13 @@ def pardon(want: Want, got: Array, declared: Collection[str], wrong: Mask) -> tu
 def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dtype: DType) -> None:
     """Add the elements of an output, judged by one tier of its bound, to its `findings`, in place.
 
-    These get the numbers of wrong and of unjudged elements, and the largest ULP distance of floats.
+    These get the wrong elements and the number of unjudged ones, and unless their `steps` is None,
+    the largest ULP distance. `got`, in the shape of the values, is in native byte order.
     """
     y = want.values
 
     def places() -> Places:
+        """Return the places of all elements."""
         return np.arange(y.size)
 
     def allowed(i: int) -> str:
@@ -229,11 +250,11 @@ def _note(findings: Findings, want: Want, got: Array, by_element: ByElement, dty
 def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = False) -> ByElement:
     """Judge every element by one tier, and if not `alone` next to its group.
 
-    Returns each element's share of its allowed error, where above 1 is wrong, and that error; `got`
-    and both have the shape of `want.values`. Elements of a group, such as a row, share an error:
-    they must agree about it. Integers and booleans have the share 0 or an infinite one; only of a
-    whole model they are unjudged, where several are right. NaN is right for NaN, an infinity for
-    the same one, and anything for an infinity or NaN that is unknown.
+    Elements of a group, such as a row, share an error: they must agree about it. Integers and
+    booleans have the share 0 or an infinite one; only of a whole model they are unjudged, where
+    several are right. Of floats, NaN is right for NaN, an infinity for the same one, and anything
+    for an infinity or NaN that is unknown. `got` has the shape of `want.values` and native byte
+    order; `want` has a bound.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -257,19 +278,20 @@ def judge(want: Want, got: Array, dtype: DType, tier: Tier, *, alone: bool = Fal
 def _errors(want: Want, got: Array) -> Floats:
     """Return got − y of each element in float64, with the part of y that its float64 leaves out.
 
-    NaN of equal infinities and of NaN.
+    NaN of equal infinities and of NaN. NumPy may warn about these: callers ignore it.
     """
     error = np.subtract(got, want.values, dtype=np.float64)
     return error if want.rest is None else error - want.rest
 
 
 def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
-    """Mask elements whose allowed error, `slack`, is half of them or more, or unknown.
+    """Mask elements whose allowed error, `slack`, is half of their size or more, or unknown.
 
     `slack` is without the error that elements of a group share, which is added here. Infinities and
     NaN are judged, unless unknown, and so are elements no larger than twice the floor, below which
-    numbers may become 0. In a whole model, the size of an element is the root mean square of
-    elements of about its size, and it is its allowed error that is compared with twice the floor.
+    numbers may become 0. In a whole model, the size of an element is at least the root mean square
+    of all that are not much larger, and it is its allowed error that is compared with twice the
+    floor.
     """
     y = want.values
     size = np.abs(y)
@@ -287,14 +309,14 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 
 
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
-    """Judge floats by one tier, and if not `alone` next to their group.
+    """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
-    Returns each element's share of its allowed error, where above 1 is wrong, and that error; both
-    and `got` have the shape of `want.values`. Right is a number to which some value within the
-    allowed error rounds, NaN for NaN, the same infinity, and anything for an infinity or NaN that
-    is unknown. So an infinity is right for a finite value if a value within a *finite* allowed
-    error rounds to it, unless the tier has a remark. NaN and other infinities are right for a
+    Right is a number to which some value within the allowed error rounds, NaN for NaN, the same
+    infinity, and anything for an infinity or NaN that is unknown. So an infinity is right for a
+    finite value if a value within a *finite* allowed error rounds to it (of a whole model, one no
+    larger than the value), unless the tier has a remark. NaN and other infinities are right for a
     finite value only if the element is lost: an intermediate result may have left the range.
+    Numbers outside of the operator's range are wrong. `got` is as `judge` takes it.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -321,12 +343,14 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         vague = _vague_by_overflow(y, slack, room, tier)
         if vague.any():
             fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
     # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
+    # Without an allowed error, the distance is still in parts of the last rounding.
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
     # NaN and values out of range have no finite error.
@@ -340,10 +364,10 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
 
 
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
-    """Mask elements no further below and above their values than `slacks`, as `dtype` rounds it.
+    """Mask elements to which a value within the allowed errors rounds, in the floating `dtype`.
 
-    `slacks` are the allowed errors below and above. A tie may be broken either way only within the
-    allowed error. False for NaN.
+    `slacks` are those below and above the wanted values. Ties are rounded to even: an element on
+    the other side needs an error. False for NaN in either.
     """
     rest = 0.0 if want.rest is None else want.rest
     below, above = slacks
@@ -356,7 +380,8 @@ def _fits_without_limits(want: Want, got: Array, dtype: DType, tier: Tier) -> Ma
     """Mask elements that the tier's roundings alone explain, without overflow and flushing.
 
     In some orders of a long product partial ones overflow in float16; an implementation that keeps
-    to another order is no worse than that arithmetic.
+    to another order is no worse than that arithmetic. Raises as `judge`, as it evaluates one more
+    tier.
     """
     room = want.expected.room(tier.without_limits())
     return _is_between(want, got, dtype, _slacks(want.values, room.own, room))
@@ -379,7 +404,7 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
 
     They are lost in the tier and came as 0, infinite or NaN, if the tier is `ranged`; as infinite
     or NaN, if an expected or declared arithmetic flushes; in other tiers there are none. `actual`
-    is in float64. What lies outside of the operator's own range is not explained.
+    is in float64. A number outside of the operator's own range is not explained. Raises as `judge`.
     """
     beyond = elements.outside(actual, want.low, want.high) & ~np.isnan(actual)
     if tier.ranged:
@@ -394,25 +419,28 @@ def _out_of_range(want: Want, actual: Floats, room: Room, tier: Tier) -> Mask:
 def _slacks(y: Floats, own: Floats, room: Room) -> tuple[Floats, Floats]:
     """Return the allowed errors below and above each value, shared ones included.
 
-    `own` are those without. They may be infinite.
+    `own` are those without. The shared one is a factor from 1 / (1 + down) to 1 + up of the value
+    with its own error. Errors are not negative, and may be infinite.
     """
     if room.shared is None:
         return own, own
     size = np.abs(y)
     down = room.shared.down * _SECOND_ORDER
     up = room.shared.up * _SECOND_ORDER
-    # An element's own error may be infinite without one in common.
-    more = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
-    less = np.where(own <= size, own + size * (1 - 1 / (1 + down)), more)
-    below = np.where(y < 0, more, less)
-    above = np.where(y < 0, less, more)
+    # Of an infinite own error and no shared one, the product would be NaN.
+    away_from_0 = own + np.where((size + own > 0) & (up > 0), (size + own) * up, 0.0)
+    # What an own error takes beyond 0 the factor takes away from it, too.
+    towards_0 = np.where(own <= size, own + size * (1 - 1 / (1 + down)), away_from_0)
+    below = np.where(y < 0, away_from_0, towards_0)
+    above = np.where(y < 0, towards_0, away_from_0)
     return below, above
 
 
 def _several_integers(y: Floats, room: Room) -> Mask:
-    """Mask integers and booleans for which more than one number is right, but for lost ones.
+    """Mask integers and booleans for which more than one number is right, within their error.
 
-    `room.admitted` may list them, along a last axis.
+    `room.admitted` may list what is right, along a last axis. That an element is lost, so that any
+    value is right, does not count.
     """
     several = np.floor(y + room.own) > np.ceil(y - room.own)
     if room.admitted is not None:
@@ -445,7 +473,9 @@ def _next_to_their_group(
 ) -> Floats:
     """Return each element's share of its own error next to the common one; 0 for those left out.
 
-    All arrays, and the result, have the shape of the output. `right_alone` masks the elements that
+    `error` is got − y, `own` the error that each is allowed in common with no other, and
+    `last_place` that of its last rounding; these arrays, and the result, have the shape of the
+    output. `shared` is the error that a group has in common. `right_alone` masks the elements that
     are right by themselves. Left out are all others, those so small that they may become 0 or
     allowed half of their size, and all if groups differ in size.
     """
@@ -468,9 +498,11 @@ def _next_to_their_group(
 
     down = of_each_row(shared.down)
     up = of_each_row(shared.up)
-    grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
-    tolerance = absolute / np.abs(divisor) * grown + _ROUNDING_OF_QUOTIENT * np.abs(off)
+    # The common factor, of a size that the row shows, multiplies an element's own error too.
+    factor = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    tolerance = absolute / np.abs(divisor) * factor + _ROUNDING_OF_QUOTIENT * np.abs(off)
     tolerance = np.where(takes_part, tolerance, np.inf)
+    # That factor, from 1 / (1 + down) to 1 + up, less 1 is the common error.
     _, shares_by_row = row_shares(off, tolerance, 1 - 1 / (1 + down), up)
     shares = np.empty(y.size)
     shares[index.reshape(-1)] = shares_by_row.reshape(-1)
@@ -480,9 +512,10 @@ def _next_to_their_group(
 def ends(want: Want, written: Array) -> tuple[Array, Array]:
     """Return the lowest and the highest right value of each element, in the output's dtype.
 
-    They are those of the expected arithmetic, within the operator's range. `written` is the value
-    rounded; if it is infinite or NaN, so are both ends. An integer that may be any number has the
-    ends of its type. Raises what the formula raises where its bound is computed for the first time.
+    They are those of the expected arithmetic, within the operator's range. `written` are the values
+    rounded, in the output's shape; if one is infinite or NaN, so are both ends. An integer that may
+    be any number has the ends of its type. `want` has a bound. Raises what the formula raises where
+    that is computed for the first time.
     """
     bound = want.expected
     finite = np.isfinite(elements.wide(written))
@@ -541,15 +574,15 @@ _LARGER = 1024
 
 
 class Scattering(NamedTuple):
-    """How far errors on random data scatter.
+    """How far errors of an output scatter.
 
     Attributes:
         ratio: The scatter in parts of what the expected arithmetic explains.
         message: Why the scatter is too far; "" if it is not.
-        explained: True if some narrower arithmetic explains it. Always True without a message, and
-            for what is not a model.
-        remark: What was left out of a model, if that explains the scatter, else "". With a remark
-            there is no message.
+        explained: False if no narrower arithmetic explains why a model's errors scatter too far;
+            True without a message, and for what is not a model.
+        remark: What was left out of a model, if that explains why errors scatter too far, else "".
+            With a remark there is no message.
     """
 
     ratio: float
@@ -561,16 +594,16 @@ class Scattering(NamedTuple):
 def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering | None:
     """Return how errors on random data scatter, by the sound formulation that explains them best.
 
-    A formulation is a way to write the operator that an implementation may follow. The result has
-    no message if one explains the errors, nor if leaving out a model's casts does, which is its
-    remark then. Otherwise the message has how many times as far they scatter, and what factors look
-    rounded to; for a whole model, a reason. That the data are random is not checked.
+    A formulation is a way to write the operator that an implementation may follow; the first one
+    that explains the errors ends the search. The result has no message then, nor if leaving out a
+    model's casts explains them, which is its remark then. Otherwise the message has how many times
+    as far they scatter, and what factors look rounded to; for a whole model, a reason. That the
+    data are random is not checked.
 
-    Args: want: The expected output, which has a bound. got: The output, in the shape of
-    `want.values`; infinities and NaN do not count. part: A mask of the output's shape, if only some
-    elements count.
-
-    Returns: None if no formulation has a deviation to compare with, or if too few elements count.
+    `want` has a bound. `got` has the shape of `want.values`; infinities and NaN do not count, but
+    those that a model should not have scatter infinitely far. `part` masks the elements that count,
+    None for all. None if no formulation has a deviation to compare with, or for too few elements:
+    fewer than 100 that count, or in a whole model none.
 
     A formulation that raises NotSupported is left out; other errors of a formula are raised.
     """
@@ -587,10 +620,12 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         return Scattering(least.ratio, remark=remark)
     arithmetic = want.expected.tiers()[0].name
     message = f"{_scatter_in_words(least.ratio)} as far as {arithmetic} arithmetic explains"
+    # The scatter next to what inputs rounded to each narrower type would bring.
     ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
         reason, explained = _explanation_in_model(want, got, part, least, ratios)
         return Scattering(least.ratio, f"{message}, {reason}", explained)
+    # The type that explains it best has the ratio nearest to 1.
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"
@@ -600,10 +635,10 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
 def scattering_as_declared(want: Want, got: Array, tier: Tier) -> Scattering | None:
     """Return how errors on random data scatter, by the arithmetic of a tier that is declared.
 
-    The message says how many times as far they do, if that is more than DECLARED_SCATTER. The
-    arguments are those of `scattering`. None if the tier has no deviation to compare with, or for
-    fewer than 100 elements that count. A formula that raises NotSupported has none; its other
-    errors are raised.
+    The message says how many times as far they do, if that is more than DECLARED_SCATTER, else "".
+    `want`, which is not of a whole model, and `got` are as for `scattering`. None if the tier has
+    no deviation to compare with, or for fewer than 100 elements that count. A formula that raises
+    NotSupported has none; its other errors are raised.
     """
     with np.errstate(all="ignore"):
         error = _errors(want, elements.wide(got))
@@ -644,9 +679,10 @@ def _explanation_in_model(
 ) -> tuple[str, bool]:
     """Return words for the scatter of a model's output, and True if a narrower type explains it.
 
-    `off` is the scatter by the expected arithmetic, `ratios` are those by the types in `_CUTS`;
-    `part` masks the elements that count, None for all. Nothing explains a few elements that stand
-    alone, or errors of an eighth of the output's size.
+    `off` is the scatter by the expected arithmetic, which is too far. `ratios` are the scatter by
+    the types in `_CUTS`, by their unit roundoff; below 10, a type explains it, and the words name
+    the finest such type. `part` masks the elements that count, None for all. Nothing explains a few
+    elements that stand alone, or errors of an eighth of the output's size.
     """
     if (off.has_lone_errors and off.rms_of_others <= SCATTER) or off.ratio <= SCATTER:
         return f"{off.worst:,.3g} times in few elements: no narrower type explains that", False
@@ -657,7 +693,7 @@ def _explanation_in_model(
     deviation = off_by(want.values[counts], actual[counts])
     if deviation >= _MOST_OF_MODELS:
         return f"and are {deviation:.2g} of its size: more than a narrower type explains", False
-    # A part of a model may be computed so, and the rest not.
+    # A ratio may be far below 1: a part of a model may be computed so, and the rest not.
     explaining = [cut for cut in _CUTS if ratios[cut] < _EXPLAINED_OF_MODELS]
     if not explaining:
         return "and no narrower type explains that", False
@@ -668,9 +704,11 @@ def _explanation_in_model(
 def scatters_independently(want: Want) -> bool:
     """Return True if on the data of `want` honest orders of computing scatter as the theory says.
 
-    The theory takes roundings for independent, which those of equal or periodic terms are not.
-    False too if that takes too long, or if an order gives NaN. Raises what the node's formula
-    raises, but for NotSupported.
+    Those are the plain answer, sums one by one in both directions, and functions that are off to
+    either side, by `other_orders`. The theory takes roundings for independent, which those of equal
+    or periodic terms are not. False too if a formula raises NotSupported, as beyond a budget, or if
+    an order gives a scatter of NaN. An order with too few elements counts as scattering well.
+    Raises what else the node's formula raises.
     """
     bound = want.expected
     try:
@@ -692,9 +730,11 @@ def root_mean_square(x: Floats) -> float:
 def off_by(y: Floats, x: Floats) -> float:
     """Return the deviations of `x` relative to the size of `y`, both root mean squares.
 
-    `x` and `y` have one shape. All elements count, or the worst eighth of them, if these are off by
-    much of their own size. 0 for equal arrays, NaN and equal infinities included; infinite if one
-    has an infinity or NaN where the other has not, or if `y` is zeros.
+    `x` and `y` have one shape. If an eighth of the elements are off by more than an eighth of their
+    own size, the result is at least the 7/8 quantile of such relative deviations; an element's own
+    size is the root mean square of those that are not much larger. 0 for equal arrays, NaN and
+    equal infinities included; infinite if one has an infinity or NaN where the other has not, or if
+    all of `y` is 0 and `x` is not.
     """
     with np.errstate(all="ignore"):
         error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
@@ -711,10 +751,10 @@ def off_by(y: Floats, x: Floats) -> float:
 
 
 class _Off(NamedTuple):
-    """Errors of an output over their expected deviations.
+    """Errors of an output, each over the deviation that one sound formulation expects.
 
     Attributes:
-        rms: Their root mean square over all elements that count.
+        rms: Their root mean square over all elements that count; infinite for lost values.
         worst: The largest, of a whole model; 0 for other outputs.
         size: The number of elements that count, of a whole model; 0 for other outputs.
         far: An element of a model is off by half its size, which the deviations do not explain.
@@ -732,7 +772,11 @@ class _Off(NamedTuple):
 
     @property
     def explains(self) -> bool:
-        """True if a right answer may be as far off."""
+        """True if a right answer may be as far off.
+
+        Of a model, no element is then off by half its size beyond what is expected, and no lone one
+        by more than SCATTER deviations.
+        """
         is_near = not self.far and not (self.has_lone_errors and self.worst > SCATTER)
         return self.ratio <= SCATTER and is_near
 
@@ -758,22 +802,23 @@ def scatter(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) 
     tenth of the worst element's, and infinite if it lost a number. Of several sound formulations
     the nearest counts.
 
-    None for fewer than 100 elements that count, unless `want` is of a whole model, and without a
-    theory of the errors. Whether the data are random, as the theory assumes, is the caller's to
-    know. `cut` is the unit roundoff of numbers to which inputs were rounded, 0 for none; `part`
-    masks the elements that count, None for all. A formulation that raises NotSupported is left out;
-    other errors of a formula are raised.
+    None for fewer than 100 elements that count, of a whole model for none, and without a theory of
+    the errors. Whether the data are random, as the theory assumes, is the caller's to know. `cut`
+    is the unit roundoff of numbers to which inputs were rounded, 0 for none; `part` masks the
+    elements that count, None for all. `want` has a bound. A formulation that raises NotSupported is
+    left out; other errors of a formula are raised.
     """
     ratios = [off.ratio for off in _scatters(want, got, cut, part)]
     return min(ratios, default=None)
 
 
 def _scatters(want: Want, got: Array, cut: float = 0.0, part: Mask | None = None) -> Iterator[_Off]:
-    """Yield the scatter by each sound formulation, as long as there are enough elements.
+    """Yield the scatter by each sound formulation, if there are enough elements.
 
-    100 must count, except of a whole model, where one is enough. The ratio is 1, and the only one,
-    if the last rounding alone explains the errors. `cut` is the unit roundoff of numbers to which
-    inputs were rounded, 0 for none; `part` masks the elements that count, None for all.
+    100 must count, except of a whole model, where one is enough. Infinities, NaN and elements so
+    small that they may be flushed do not count, in whole models only expected infinities and NaN.
+    The ratio is 1, and the only one, if the last rounding alone explains the errors and there is no
+    `cut`. `want`, `got`, `cut`, `part` and what is raised are as in `scatter`.
     """
     bound = want.expected
     y = want.values
@@ -803,9 +848,9 @@ def _ratios(
 ) -> Iterator[float]:
     """Yield for each formulation the root mean square of errors over their expected deviations.
 
-    `deviations` has the distance of each formulation from the expected values, and its deviation,
-    in the shape of `error`. A formulation with a deviation in fewer than 100 of the elements that
-    the mask `counts` has is left out.
+    `error` is got − y. `deviations` has the distance of each formulation from the expected values,
+    and its deviation, in the shape of `error`. Elements count that the mask `counts` has and whose
+    deviation is not 0; a formulation with fewer than 100 is left out.
     """
     for shift, deviation in deviations:
         rounded = counts & (deviation > 0)
@@ -816,7 +861,8 @@ def _ratios(
 def may_scatter_far(want: Want) -> Mask:
     """Mask elements of a model that may be off by half their size and still scatter as expected.
 
-    All of them if there is no theory of errors.
+    That is by every sound formulation; all are masked if there is no theory of errors. `want` has a
+    bound. A formulation that raises NotSupported is left out; other errors of a formula are raised.
     """
     may_be_far = np.ones(want.values.shape, np.bool_)
     with np.errstate(all="ignore"):
@@ -829,27 +875,31 @@ def may_scatter_far(want: Want) -> Mask:
 def _sizes(y: Floats) -> Floats:
     """Return for each element the root mean square of those at most `_LARGER` times as large.
 
-    Larger elements do not count. The smallest eighth, zeros, infinities and NaN have the size of
-    the others, and 0 if there are none.
+    Zeros, infinities and NaN do not count in it. The smallest eighth of the others, and zeros,
+    infinities and NaN, have the size of the smallest beyond that eighth; all have 0 if no other
+    number is there. The result has the shape of `y`.
     """
     size = np.where(np.isfinite(y), np.abs(y), 0.0)
-    order = np.sort(size[size > 0])
-    if not order.size:
+    ascending = np.sort(size[size > 0])
+    if not ascending.size:
         return size
-    least = np.maximum(size, order[order.size // _EIGHTH])
-    ends = np.searchsorted(order, _LARGER * least, side="right")
-    return np.asarray(np.sqrt(np.cumsum(order**2)[ends - 1] / ends))
+    least = np.maximum(size, ascending[ascending.size // _EIGHTH])
+    counts = np.searchsorted(ascending, _LARGER * least, side="right")
+    sums_of_squares = np.cumsum(ascending**2)
+    return np.asarray(np.sqrt(sums_of_squares[counts - 1] / counts))
 
 
 def _scatters_of_model(
     want: Want, error: Floats, deviations: Iterator[tuple[Floats, Floats]], part: Mask | None
 ) -> Iterator[_Off]:
-    """Yield the scatter of a model's output by each formulation; infinite for lost values.
+    """Yield the scatter of a model's output by each formulation; infinite, once, for lost values.
 
     `error` is got − y; `deviations` has the distance of each formulation from the expected values,
     and its deviation; `part` masks the elements that count, None for all. A value is lost if it is
-    not finite, but both the expected one and the engine's plain one are. Infinities and NaN of the
-    expected output do not count.
+    not finite, but both the expected one and the engine's plain one are; if the plain one is not
+    either, the element does not count, and neither does an expected infinity or NaN. Nothing is
+    yielded if none counts. A deviation is at least what rounding the element's size once may bring,
+    and 16 times the floor. Raises what evaluating the plain model raises if a value is not finite.
     """
     bound = want.expected
     y = want.values
@@ -908,9 +958,10 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     below = _with_limit(off, own, part, limit=up, sign=1)
     scale = np.zeros(down.shape)
     # The search for λ is Newton's on a convex function that consists of straight pieces. From the
-    # left it climbs, and ends after as many steps as it meets pieces.
+    # left it climbs, and ends after as many steps as it meets pieces. At its end, the largest lower
+    # end of the common error t is no larger than the least upper one, and is the t that fits.
     for _ in range(_MAX_NEWTON_STEPS):
-        most, high, room_above = _extreme(above, scale, -1)
+        common, high, room_above = _extreme(above, scale, -1)
         _, low, room_below = _extreme(below, scale, 1)
         room = room_above + room_below
         step = np.where(room > 0, (high - low) / np.where(room > 0, room, 1), 0)
@@ -921,9 +972,9 @@ def row_shares(off: Floats, own: Floats, down: Floats, up: Floats) -> tuple[Floa
     wrong = scale[:, 0] > 1
     if wrong.any():
         middle = np.nanmedian(np.where(part, off, np.nan)[wrong], axis=1, keepdims=True)
-        most[wrong] = np.clip(middle, -down[wrong], up[wrong])
+        common[wrong] = np.clip(middle, -down[wrong], up[wrong])
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.abs(off - most) / own
+        each = np.abs(off - common) / own
     # The rounding of a large common error shows in small shares.
     each = np.where(wrong[:, None], each, np.minimum(each, scale))
     return scale, np.where(part & (own > 0), each, 0.0)

@@ -34,7 +34,9 @@ UNORDERED = 2**64 - 1
 #: Elements processed together; a few temporaries of this size fit into a core's cache.
 CHUNK = 1 << 16
 Floats = NDArray[np.float64]
+#: True for each element that is meant.
 Mask = NDArray[np.bool_]
+#: Indices of elements in a flat array, in C order.
 Places = NDArray[np.intp]
 #: The most wrong elements of one output that are kept to be shown.
 WORST = 8
@@ -53,11 +55,13 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
         raise ValueError(f"no ULP distance between {a.dtype} and {b.dtype}")
     if a.shape != b.shape:
         raise ValueError(f"no ULP distance between shapes {a.shape} and {b.shape}")
-    one, endless = _places(native(a))
-    other, _ = _places(native(b))
-    steps = np.subtract(np.maximum(one, other), np.minimum(one, other)).view(f"u{a.itemsize}")
-    nan_a = np.abs(one) > endless
-    nan_b = np.abs(other) > endless
+    place_a, endless = _places(native(a))
+    place_b, _ = _places(native(b))
+    further = np.maximum(place_a, place_b)
+    # The difference may be too large for a signed integer, and is right as an unsigned one.
+    steps = np.subtract(further, np.minimum(place_a, place_b)).view(f"u{a.itemsize}")
+    nan_a = np.abs(place_a) > endless
+    nan_b = np.abs(place_b) > endless
     either = nan_a | nan_b
     if not either.any():
         return np.asarray(steps, np.uint64)
@@ -65,10 +69,11 @@ def distance(a: Array, b: Array) -> NDArray[np.uint64]:
 
 
 def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
-    """Yield pieces of CHUNK elements of arrays of one shape, after the flat index of the first.
+    """Yield the next CHUNK elements of each of the arrays, after the flat index of the first.
 
-    Pieces are one-dimensional, in index order and in the machine's byte order; the last one may be
-    shorter. Those of contiguous arrays are views. Nothing is yielded of empty arrays.
+    All have one shape; there is at least one. Pieces are one-dimensional, in index order and in the
+    machine's byte order; the last may be shorter. Those of contiguous arrays in this order are
+    views. Nothing is yielded of empty arrays.
     """
     # Slices of a contiguous array are views; those of `flat` copy no more than the piece.
     flats = [array.reshape(-1) if array.flags.c_contiguous else array.flat for array in arrays]
@@ -80,12 +85,18 @@ def chunks(*arrays: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
 def stepped(array: Array, steps: int) -> Array:
     """Return `array`, of a floating dtype, so many ULP upwards, at most to infinity; NaN stays NaN.
 
-    `steps` below 0 go downwards. It has the machine's byte order, and the result its shape and
+    `steps` below 0 go downwards, at most to −infinity. From an infinity, one step leads to the
+    largest number. `array` has the machine's byte order; the result is a copy in its shape and
     dtype. −0 counts as 0, so that 0 steps lead to +0.
     """
     place, endless = _places(array)
+    if abs(steps) > endless:
+        # Places have no room for a step of more than from 0 to infinity; two reach everything.
+        half = endless if steps > 0 else -endless
+        rest = max(-endless, min(steps - half, endless))
+        return stepped(stepped(array, half), rest)
     least = np.iinfo(place.dtype).min
-    count = min(abs(steps), endless)
+    count = abs(steps)
     if steps > 0:
         moved = np.where(place > endless - count, endless, place + count)
     else:
@@ -97,8 +108,9 @@ def stepped(array: Array, steps: int) -> Array:
 def same(a: Array, b: Array) -> Mask:
     """Mask the elements of two arrays of one dtype that are equal; they broadcast.
 
-    NaN equals NaN of either sign, and so do complex numbers with NaN in any part. In floating
-    dtypes of 16 bits or more the signs of zeros count.
+    NaN equals NaN of either sign, and complex numbers with NaN in any part equal each other. +0 and
+    −0 are equal but in floating dtypes of 16 bits or more. Raises ValueError for shapes that do not
+    broadcast.
     """
     equal = a == b
     dtype = of(a)
@@ -116,7 +128,8 @@ def _places(array: Array) -> tuple[NDArray[np.signedinteger[Any]], int]:
     """Return the place of each number in their order, 0 and −0 at 0, and that of infinity.
 
     `array` is floating and in the machine's byte order; places are integers of its width, in its
-    shape. That of NaN is beyond infinity's, or below that of −infinity.
+    shape. That of NaN is beyond infinity's, or below that of −infinity. A negative number has
+    the place of its absolute value, negated.
     """
     bits = array.view(f"i{array.itemsize}")
     endless = int(np.array(np.inf).astype(array.dtype).view(bits.dtype))
@@ -126,7 +139,7 @@ def _places(array: Array) -> tuple[NDArray[np.signedinteger[Any]], int]:
 def check(tolerance: Tolerance) -> None:
     """Raise ValueError for a tolerance that is negative, infinite, NaN, too large or of both kinds.
 
-    The largest is 2⁶⁴ − 2 ULP.
+    The largest is 2⁶⁴ − 2 ULP. One of no kind is right: it allows no error.
     """
     ulp = tolerance.ulp
     rtol = tolerance.rtol
@@ -143,23 +156,31 @@ def check(tolerance: Tolerance) -> None:
 class Want:
     """The expected value of one output.
 
-    `dtype` None admits any dtype that can hold the values. `values`, in the output's shape, are
-    exact, or for floating dtypes float64 and unrounded or already in the output's dtype. The
-    operator's range is [low, high], with None for no limit. Errors up to its `floor` are right
-    under any tolerance that is not strict.
-
-    `bound` is the error bound of correct implementations, None for an exact answer. With one, the
-    exact value is `values` + `rest`; `rounded` is the dtype, if any, that values were rounded to.
-
-    For values `of_random_data` the scatter of errors is judged too; for other values `of_own_data`,
-    the case's, it is where the assumption behind it holds. Of a `whole` model it alone judges where
-    the bound has grown beyond use. Of `random` values only dtype and shape are judged, of those of
-    a `distribution` that too, and `values` are its medians. A sequence has `items` and no values,
-    an optional output without a value ("nothing") neither. All outputs of a node may be permuted
-    along the axis `any_order`, as the last output states it.
-
-    Each element may follow one of the `others` instead, by their names: the same output under other
-    readings of what the text leaves open for each element.
+    Attributes:
+        name: The output's name.
+        dtype: The dtype that is required; None admits any that can hold the values.
+        values: The values, in the output's shape. They are exact; for a floating dtype, float64 and
+            unrounded, or already in that dtype.
+        low: The lower end of the operator's range, None for no limit.
+        high: The upper end, None for no limit.
+        bound: The error bound of correct implementations; None for an exact answer.
+        rest: With a bound, what float64 has no room for: the exact value is `values` + `rest`. None
+            for nothing.
+        rounded: The dtype to which `values` were rounded before they became float64; None for none.
+        random: Only dtype and shape are judged.
+        distribution: That of numbers drawn at random, which is judged too; `values` are its
+            medians. None for other numbers.
+        of_random_data: The inputs were drawn at random, so that the scatter of errors is judged.
+        of_own_data: The inputs are the case's own: scatter is judged if its theory holds for them.
+        whole: It is an output of a whole model, where scatter alone judges what the bound, grown
+            beyond use, leaves unjudged.
+        form: A sequence has `items` and no values; an optional without a value ("nothing"), none.
+        items: The tensors of a sequence.
+        floor: Errors up to this are right under any tolerance that is not strict.
+        any_order: All outputs of a node may be permuted together along this axis of the last one,
+            or as its "rows"; None if their order is given.
+        others: The same output under other readings of what the text leaves open for each element,
+            each after its name. An element may follow any of them.
     """
 
     name: str
@@ -191,8 +212,14 @@ class Want:
 class Findings:
     """Wrong elements of an output, collected piece by piece.
 
-    `used`: largest share. `steps`: largest ULP distance, None for dtypes without ULP. `unjudged`:
-    how many.
+    Attributes:
+        size: The number of elements of the output.
+        used: The largest share.
+        steps: The largest ULP distance; None for dtypes without ULP.
+        unjudged: The number of elements that cannot be judged.
+        wrong: A flat mask of the wrong elements; None if there are none.
+        worst: Some wrong elements, the worst first: the share, negated, the place, and the allowed
+            error in words.
     """
 
     size: int
@@ -200,14 +227,14 @@ class Findings:
     steps: int | None = 0
     unjudged: int = 0
     wrong: Mask | None = None
-    #: The share, negated, the place, and the allowed error, in words: the worst comes first.
     worst: list[tuple[float, int, str]] = field(default_factory=list)
 
     def add(self, at: Callable[[], Places], shares: Floats, allowed: Callable[[int], str]) -> None:
-        """Add elements with their shares, of one shape; those above 1 are wrong.
+        """Add elements with their shares, of any shape; those above 1 are wrong.
 
-        `at()` returns their places, `allowed(i)` the error allowed to `shares.flat[i]`, in words.
-        Both are called only if an element is wrong.
+        `at()` returns their places in the output, in the order of `shares`, and `allowed(i)` the
+        error allowed to `shares.flat[i]`, in words; both are called only if an element is wrong. Of
+        all wrong elements, the `WORST` with the largest shares are kept.
         """
         shares = shares.reshape(-1)
         self.used = max(self.used, float(shares.max(initial=0)))
@@ -389,7 +416,7 @@ class ElementTolerance(NamedTuple):
     def _allowed_error(self, wanted: Floats) -> Floats:
         """Return the absolute error that rtol and atol allow, infinite where float64 ends.
 
-        NaN of NaN.
+        NaN of NaN, and of infinities if rtol is 0.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(self.tolerance.atol + self.tolerance.rtol * np.abs(wanted))
@@ -415,10 +442,10 @@ def wide(values: Array) -> Floats:
 
 
 def once_rounded(values: Array, dtype: DType) -> Array:
-    """Return `values` in `dtype`, rounded once if needed; themselves if they are of it.
+    """Return real `values` in `dtype`, rounded once if needed; any if they are of it, as they are.
 
-    Too large ones become infinite. Raises ValueError for a value that an integer or boolean `dtype`
-    lacks.
+    Values too large for a floating `dtype` become infinite. Raises ValueError for a value that an
+    integer or boolean `dtype` lacks.
     """
     return values if values.dtype == dtype.numpy else round_to(wide(values), dtype)
 
@@ -429,10 +456,13 @@ def ratio(error: Floats, allowed: Floats, fits: Mask) -> Floats:
     Infinite where nothing is allowed or the error is infinite, but 1 for those that fit, and just
     above 1 for 0/0.
     """
-    ratio = np.full(error.shape, np.inf)
+    quotient = np.full(error.shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        np.divide(error, allowed, out=ratio, where=np.isfinite(error))
-    return np.asarray(np.where(fits, np.fmin(ratio, 1.0), np.fmax(ratio, math.nextafter(1.0, 2.0))))
+        np.divide(error, allowed, out=quotient, where=np.isfinite(error))
+    # Of 0/0, which is NaN, `fmin` and `fmax` return the limit.
+    of_right = np.fmin(quotient, 1.0)
+    of_wrong = np.fmax(quotient, math.nextafter(1.0, 2.0))
+    return np.asarray(np.where(fits, of_right, of_wrong))
 
 
 def _other_zero(reference: Array, got: Array) -> Mask:
@@ -459,11 +489,11 @@ class JudgedDraws(NamedTuple):
     """The judgment of numbers drawn at random; arrays have the shape of the output.
 
     Attributes:
-        low: The lower end of what may be drawn for each element.
-        high: The upper end.
+        low: The lower end of what may be drawn for each element, for floats 4 ULP below.
+        high: The upper end, for floats 4 ULP above.
         impossible: The elements that cannot have been drawn.
         used: How unlikely all together are; above 1, too unlikely to be right.
-        text: What is odd about them, in words; "" if nothing was compared.
+        text: What is least likely about them, in words; "" if nothing was compared.
     """
 
     low: Array
@@ -474,17 +504,20 @@ class JudgedDraws(NamedTuple):
 
 
 def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
-    """Judge numbers drawn at random, of the dtype and shape that `draw` has, by its distribution.
+    """Judge numbers drawn at random by their distribution, `draw`, whose shape and dtype they have.
 
-    By the quantiles of the distribution, each element falls into one of 256 bins that are as
-    likely. Where few values can be drawn, as 0 and 1, one value fills several bins, and the element
-    is put into any of them. Of n elements a part of more or less than p then lies in the first bins
-    with a probability of at most exp(−n·D), where D is the relative entropy of the part and p
-    (Chernoff's inequality). `used` is above 1 where that is below 1e-10 of a right answer.
+    An element outside of its range by more than 4 ULP, or NaN, is impossible; so is, of a
+    distribution of two values, any other one. Of a constant distribution, and of no elements,
+    nothing else is judged.
 
-    `got` is in the machine's byte order. An element outside of the range by more than 4 ULP, or
-    NaN, is impossible; so is, of a distribution of two values, any other one. Of a constant
-    distribution, and of no elements, nothing else is judged.
+    By the quantiles of its distribution, each element falls into one of 256 bins that are as
+    likely. Judged are how many elements are in the first bins, of all and of those of one
+    distribution, and how many pairs are on one side of the middle. Of n elements a part of more or
+    less than p is in the first bins with a probability of at most exp(−n·D), where D is the
+    relative entropy of the part and p (Chernoff's inequality). `used` is above 1 where that is
+    below 1e-10 of a right answer.
+
+    Raises what the operator's formula raises on these inputs.
     """
     first_end = draw.quantiles(0.0)
     last_end = draw.quantiles(math.nextafter(1.0, 0.0))
@@ -498,41 +531,86 @@ def judged_draws(draw: Drawn, got: Array, dtype: DType) -> JudgedDraws:
         most = stepped(high, _BEYOND)
     impossible = ~((least <= got) & (got <= most))
     if draw.related and dtype.kind == "float":
-        # Numbers computed from two others are rounded; 0 is 0.
-        for end in (low, high):
-            near = (stepped(end, -_BEYOND) <= got) & (got <= stepped(end, _BEYOND))
-            got = np.where(near & (end != 0), end, got)
-        # Of elements of either sign, all that are dropped are in the first bins.
+        got = _moved_to_near_ends(got, low, high)
+        # Elements of either sign are judged by their size: all that are dropped are in first bins.
         low, high = np.sort(np.abs([low, high]), axis=0)
         got = np.abs(got)
         size = np.abs
     if (low == high).all():
         return JudgedDraws(least, most, impossible)
-    before = np.zeros(got.shape, np.int64)
+    binned = _put_into_bins(got, low, high, lambda share: size(draw.quantiles(share)))
+    impossible |= binned.is_of_two_values & (got != low) & (got != high)
+    used, text = max(_deviations(binned))
+    return JudgedDraws(least, most, impossible, used, text)
+
+
+def _moved_to_near_ends(got: Array, low: Array, high: Array) -> Array:
+    """Return `got` with the end in place of floats within 4 ULP of it, for an end other than 0.
+
+    Numbers that are computed from two others, of which one is drawn, are rounded; 0 is exact.
+    """
+    for end in (low, high):
+        is_near = (stepped(end, -_BEYOND) <= got) & (got <= stepped(end, _BEYOND))
+        got = np.where(is_near & (end != 0), end, got)
+    return got
+
+
+class _Binned(NamedTuple):
+    """Elements drawn at random, put into bins that are as likely; arrays have the output's shape.
+
+    Attributes:
+        bins: The bin of each, 0 to 255.
+        unsure: Those whose value fills several bins, and which were put into one of them.
+        is_of_two_values: Those that can have no value but the ends of their distribution.
+        profile: A number that elements of one distribution have in common.
+    """
+
+    bins: NDArray[np.int64]
+    unsure: Mask
+    is_of_two_values: Mask
+    profile: Floats
+
+
+def _put_into_bins(
+    got: Array, low: Array, high: Array, quantiles: Callable[[float], Array]
+) -> _Binned:
+    """Put each element of `got` into one of 256 bins, which its distribution makes as likely.
+
+    `quantiles(share)` returns for each element the number below which this share of what may be
+    drawn lies; `low` and `high` are the ends. All have the shape of `got`.
+    """
+    first = np.zeros(got.shape, np.int64)
     last = np.zeros(got.shape, np.int64)
-    of_two = np.ones(got.shape, np.bool_)
+    is_of_two_values = np.ones(got.shape, np.bool_)
     profile = np.zeros(got.shape)
     for level in _LEVELS:
-        quantile = size(draw.quantiles(level))
-        before += quantile < got
+        quantile = quantiles(level)
+        first += quantile < got
         last += quantile <= got
-        of_two &= (quantile == low) | (quantile == high)
+        is_of_two_values &= (quantile == low) | (quantile == high)
         # Not the same of two distributions, but by a rare chance.
         profile += quantile * math.sqrt(level)
-    impossible |= of_two & (got != low) & (got != high)
     # Where a value fills several bins, this decides, in each run alike.
     within = np.random.Generator(np.random.Philox(key=_KEY)).random(got.shape)
-    bins = (before + within * (last - before + 1)).astype(np.int64).reshape(-1)
-    unsure = (last > before).reshape(-1)
-    deviations = [_uneven(bins, unsure, "all")]
-    profiles, sizes = np.unique(profile, return_counts=True)
+    bins = (first + within * (last - first + 1)).astype(np.int64)
+    return _Binned(bins, last > first, is_of_two_values, profile)
+
+
+def _deviations(binned: _Binned) -> Iterator[tuple[float, str]]:
+    """Yield how far off the bins of elements and pairs are, and words for it; above 1 is wrong.
+
+    First of all elements, then of those of each distribution if there are several, the 64 most
+    frequent ones, and last of pairs. There is at least one element.
+    """
+    bins = binned.bins.reshape(-1)
+    unsure = binned.unsure.reshape(-1)
+    yield _uneven(bins, unsure, "all")
+    profiles, sizes = np.unique(binned.profile, return_counts=True)
     if profiles.size > 1:
         for most_frequent in profiles[np.argsort(-sizes)[:_MOST_PROFILES]]:
-            alike = profile.reshape(-1) == most_frequent
-            deviations.append(_uneven(bins[alike], unsure[alike], "those of one distribution"))
-    deviations += _pairs(bins >= _BINS // 2, got.shape)
-    used, text = max(deviations)
-    return JudgedDraws(least, most, impossible, used, text)
+            alike = binned.profile.reshape(-1) == most_frequent
+            yield _uneven(bins[alike], unsure[alike], "those of one distribution")
+    yield from _pairs(bins >= _BINS // 2, binned.bins.shape)
 
 
 def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
@@ -553,11 +631,12 @@ def _uneven(bins: Array, unsure: Mask, whose: str) -> tuple[float, str]:
 
 
 def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
-    """Yield for three distances the share, and words, of the pairs on the same side of the middle.
+    """Yield how unlikely the number of pairs on one side of the middle is, and words for it.
 
-    The elements of a pair are as likely on the same side as not; a share above 1 is too unlikely.
-    `upper` masks the elements, in C order of `shape`, above the middle. Pairs lie 1, a row and half
-    of all elements apart; a distance as large as the whole, or 0, is left out.
+    That is done for each of three distances between the elements of a pair: 1, a row and half of
+    all elements; one of 0, or as large as the whole, is left out. A pair is as likely on one side
+    as not; above 1 is too unlikely. `upper` is the flat mask of elements above the middle, in C
+    order of `shape`.
     """
     for lag in {1, shape[-1] if shape else 1, upper.size // 2}:
         if 0 < lag < upper.size:
@@ -569,8 +648,8 @@ def _pairs(upper: Mask, shape: tuple[int, ...]) -> Iterator[tuple[float, str]]:
 def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
     """Return the deviations of parts from `likely` ones, as shares of those allowed.
 
-    Above 1 is wrong. `parts` are of `count` elements. Of all `questions` that are asked, one
-    accuses a right answer with a probability of `ERROR_RATE` at most.
+    Above 1 is wrong. `parts`, from 0 to 1, are of `count` elements. With so many `questions`, the
+    probability that any of them accuses a right answer is at most `ERROR_RATE`.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         within = parts * np.log(parts / likely)

@@ -1,7 +1,11 @@
 """Outputs of a node or a model against expected ones: number, type, dtype, shape and values.
 
 Nothing is broadcast or converted. `elements` judges values by a stated tolerance, `bounded` by an
-operator's error bound.
+operator's error bound, whose words are explained there. A `Want` is what is expected of an output;
+its `others` are the same by other readings of what the text leaves open. A `Comparison` is the
+result: it has a `problem`, such as "values" or "precision" (right in a poorer arithmetic), or None.
+A *share* is an element's error as a part of the allowed one. A formula raises NotSupported where
+to compute its bound would take too much.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -78,13 +82,13 @@ def compare(
 ) -> Comparison:
     """Judge one output by `tolerance`, or if that is None by its own bound, or else exactly.
 
-    `got` may have any memory layout and byte order. If `like`, an input, has the output's shape,
-    each wrong element is shown with the input's. `declared` are the names of 16-bit types in which
-    the backend says it computes; they bring no warning. `used` of the result is at most 1 for a
-    pass, infinite if type, dtype or shape is wrong. What is not a tensor, a dtype that is none of
-    ONNX's or cannot hold the wanted values, and a shape that broadcasts only, are problems of the
-    result, not exceptions. An empty output of the right dtype and shape is right, and so is any of
-    a `random` one.
+    `got` may have any memory layout and byte order. Each element may follow another reading of the
+    text (`want.others`). If `like`, an input, has the output's shape, each wrong element is shown
+    with the input's. `declared` are the names of 16-bit types in which the backend says it
+    computes; they bring no warning. `used` of the result is at most 1 for a pass, infinite if type,
+    dtype or shape is wrong. What is not a tensor, a dtype that is none of ONNX's or cannot hold the
+    wanted values, and a shape that broadcasts only, are problems of the result, not exceptions. An
+    empty output of the right dtype and shape is right, and so is any of a `random` one.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
@@ -120,7 +124,8 @@ def _in_whole_numbers(want: Want) -> Want:
     """Return an integer output with the whole numbers that its computed values stand for.
 
     Where several integers are right, a bound has their middle, which a tolerance cannot be about if
-    it lies between two integers. The other readings follow too; other outputs stay as they are.
+    it lies between two integers: it becomes the nearest integer, ties to even. The same is done to
+    its `others`, the other readings. Other outputs stay as they are.
     """
     others = tuple((name, _in_whole_numbers(other)) for name, other in want.others)
     if not _stands_for_integers(want):
@@ -137,8 +142,8 @@ def _stands_for_integers(want: Want) -> bool:
 def _pardoned_integers(want: Want, dtype: DType) -> Floats | None:
     """Return 0 for integers for which any number is right and infinity for others, flat.
 
-    Such are those that their type cannot hold. None if there are none, and for other outputs.
-    Raises what the operator's formula raises.
+    Such are those that their type cannot hold. None if none may be such, for an output without a
+    bound and for one that is not of integers. Raises what the operator's formula raises.
     """
     if want.bound is None or dtype.kind != "int":
         return None
@@ -179,6 +184,7 @@ def _compare_values(
         return _as_drawn(want, want.distribution, got, dtype, like)
     is_bounded = want.bound is not None and tolerance is None
     if not is_bounded and identical(elements.once_rounded(values, dtype), got):
+        # With nothing wrong there is no picture, and so no shares to draw: `tuple` returns none.
         return _compared(want, got, dtype, _nothing(got, dtype), like, tuple)
     if values is not want.values or want.high is not None:
         want = replace(want, values=values, high=range_end(want.high, dtype))
@@ -198,10 +204,12 @@ def _apart_from_open_elements(
     """Judge a model's output without the elements that depend on a reading of the text.
 
     Each node of a model may follow another reading, so that more values than those known may come.
-    The elements count as unjudged; with more than half of all, the output is undecided. `tolerance`
-    is None for the bound, `like` an input or None, `declared` names 16-bit types that need no
-    warning. Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and
-    what the formula raises for a bound.
+    The elements, those in which any of the `others` differs, count as unjudged. If with other
+    unjudged ones they are more than half of all, the output is undecided, unless more than its
+    arithmetic is wrong. `tolerance` is None for the bound, `like` an input or None, `declared`
+    names 16-bit types that need no warning. `want` is of the shape of `got`, and has `others`.
+    Raises ValueError for a bad tolerance and for values that the dtype cannot hold, and what the
+    formula raises for a bound.
     """
     first = _rounded_to(want, dtype)
     is_open = np.zeros(got.shape, np.bool_)
@@ -222,9 +230,10 @@ def _as_first_reading(
 ) -> Array:
     """Return `got` with the first reading's value where an element is right by another reading.
 
-    A reading is a way to understand what the text leaves open. An element is right by `tolerance`,
-    or if that is None by the reading's bound. What is still wrong by the first reading is then
-    wrong by every reading. The result is a copy, in the dtype and shape of `got`.
+    A reading is a way to understand what the text leaves open: `want` itself, and its `others`.
+    Only elements for which the readings differ are replaced. An element is right by `tolerance`, or
+    if that is None by the reading's bound, or else exactly. What is still wrong by the first
+    reading is then wrong by every reading. The result is a copy, in the dtype and shape of `got`.
 
     Raises ValueError for a value that an integer or boolean dtype lacks, and what the formula
     raises where a bound is computed for the first time.
@@ -241,8 +250,8 @@ def _as_first_reading(
 def _rounded_to(want: Want, dtype: DType) -> Array:
     """Return the wanted values in `dtype`, rounded once if it is floating, else cast.
 
-    A cast wraps around and cuts fractions off, as NumPy's does. Of several integers that are right,
-    the value is one in their middle.
+    A cast wraps around and cuts fractions off, as NumPy's does. Of an integer output with a bound,
+    the value is the nearest integer, one in the middle of several that are right.
     """
     values = want.values
     if dtype.kind == "float":
@@ -258,9 +267,10 @@ def _wrong_elements(
     """Mask elements that are wrong by `want` alone, in the shape of `got`.
 
     They are judged by the bound of `want` if it has one and there is no tolerance, and else by the
-    tolerance, None for exactly. Raises
-    ValueError for a wanted value that an integer or boolean dtype lacks, and what the operator's
-    formula raises where a bound is computed for the first time, such as NotSupported.
+    tolerance, None for exactly. What only a poorer arithmetic makes right, elsewhere a warning, is
+    wrong here. Raises ValueError for a wanted value that an integer or boolean dtype lacks, and
+    what the operator's formula raises where a bound is computed for the first time, such as
+    NotSupported.
     """
     if want.bound is not None and tolerance is None:
         findings = bounded.examine(_wide(want), got, dtype, declared).findings
@@ -278,9 +288,9 @@ def failed(want: Want, problem: Failure, detail: str) -> Comparison:
 
 
 def range_end(high: float | None, dtype: DType) -> float | None:
-    """Return the upper end of an operator's range, extended by 4 ULP for rounding.
+    """Return the upper end of an operator's range, extended by 4 ULP of `dtype` for rounding.
 
-    None and the ends for other dtypes than floating ones stay.
+    None and the ends for other dtypes than floating ones stay. Lower ends are never extended.
     """
     if high is None or dtype.kind != "float":
         return high
@@ -293,7 +303,8 @@ def _exact_in(dtype: DType, values: Array) -> Array:
 
     Floating values are rounded to minifloats, complex ones to complex dtypes. Raises ValueError for
     others that it does not hold exactly, such as NaN of another minifloat dtype, and for values of
-    another kind: only floating ones may stand for other real dtypes.
+    another kind: only floating ones (of 16 bits or more) may stand for other real dtypes. Strings
+    stay as they are.
     """
     stated = of(values)
     from_float = stated and stated.kind == "float" and dtype.kind not in ("string", "complex")
@@ -317,10 +328,11 @@ def _by_tolerance(
 ) -> Comparison:
     """Judge by a tolerance and, unless it is strict, by the floor and the range rules.
 
-    A wrong element of a floating output is excused if its error is at most the want's floor, or if
-    an intermediate result out of range explains it. If all are, but only in a poorer arithmetic,
-    the problem is "precision", else "values" if any is wrong. Integers for which any number is
-    right are right under any tolerance.
+    A wrong element of a floating output whose floor is not 0 is excused if its error is at most
+    that, or if an intermediate result out of range explains it. If all are, but by a tier that has
+    a remark, as of a poorer arithmetic, the problem is "precision", and they stay in the findings;
+    else it is "values" if any is left, and None if not. Integers for which any number is right are
+    right under any tolerance.
 
     Raises ValueError for a wanted value that an integer or boolean dtype lacks, and what the
     operator's formula raises where a bound is computed for the first time, such as NotSupported.
@@ -364,9 +376,10 @@ def _findings(
 ) -> Findings:
     """Judge all elements by a tolerance, and return the findings.
 
-    An element is wrong if its share, its error as a part of the allowed one, is above 1. Shares are
-    at most those `pardoned`, None for no pardon. `wanted` and `got` have one shape, in any byte
-    order. Raises ValueError for a wanted value that an integer or boolean dtype lacks.
+    An element is wrong if its share, its error as a part of the allowed one, is above 1. The share
+    that counts is the less of that and the one in `pardoned`, a flat array; None for no pardon.
+    `wanted` and `got` have one shape, in any byte order. Raises ValueError for a wanted value that
+    an integer or boolean dtype lacks.
     """
     findings = _nothing(got, judge.dtype)
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
@@ -404,10 +417,11 @@ def _pieces(
 def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """Judge by the bound and the scatter of errors, but undecided if the engine is wrong, too.
 
-    Only for a model: if its plain answer by the engine, in the tensors' types, has a problem, no
-    element of the output counts as wrong, and all as unjudged. `named` are the names of 16-bit
-    types that the backend declares. What is computed for the first time raises what the operator's
-    formula raises.
+    That is asked only of a model's output with wrong values or a poorer arithmetic: if the plain
+    answer by the engine, in the tensors' types, has a problem too, no element counts as wrong, and
+    all as unjudged. `want` has a bound and float64 values, `like` is an input or None, and `named`
+    are the names of 16-bit types that the backend declares. What is computed for the first time
+    raises what the operator's formula raises.
     """
     comparison = _by_bound(want, got, dtype, like, named)
     if want.whole and comparison.problem in ("values", "precision"):
@@ -418,18 +432,18 @@ def _decided(want: Want, got: Array, dtype: DType, like: Array | None, named: Na
     return comparison
 
 
-#: What an output's values lack, None for nothing, and a remark about them, or "".
+#: The problem with an output's values, None for none, and a remark about them, or "".
 _Opinion: TypeAlias = tuple[ComparisonProblem | None, str]
 
 
 def _by_bound(want: Want, got: Array, dtype: DType, like: Array | None, named: Names) -> Comparison:
     """Judge by the bound, then by the scatter of errors: of a model always, else of what fits.
 
-    The problem is "values" if no tier (an arithmetic that is allowed) fits, or if a model scatters
-    as nothing explains; "undecided" if more than half of the elements are unjudged; "precision" for
-    a tier or a scatter that needs a remark, and None otherwise. `want` has a bound. `named` are the
-    names of 16-bit types that the backend declares. What is computed for the first time raises what
-    the operator's formula raises, such as NotSupported beyond a budget.
+    The problem is, in this order, "values" if no tier (an arithmetic that is allowed) fits;
+    "undecided" if more than half of the elements are unjudged; "values" if a model scatters as
+    nothing explains; "precision" for a tier or a scatter that needs a remark; and None otherwise.
+    Arguments are those of `_decided`. What is computed for the first time raises what the
+    operator's formula raises, such as NotSupported beyond a budget.
     """
     decision = bounded.examine(want, got, dtype, named)
     tier = decision.tier
@@ -470,8 +484,8 @@ def _why_it_does_not_fit(
     """Return a remark on values that fit no tier of the bound; "" if there is nothing to add.
 
     It joins what applies: elements of a row disagree about its sum; they are too far off even for
-    the nearest tier, a poorer arithmetic; the message of `spread`, how errors scatter, None if
-    unknown.
+    the nearest tier, if that is of another arithmetic than the first; the message of `spread`, how
+    errors scatter, None if unknown.
     """
     reasons = []
     if decision.rows_disagree:
@@ -488,11 +502,11 @@ def _problem_of_model(
 ) -> ComparisonProblem:
     """Return the problem of a model's output that fits its bound, but scatters too far.
 
-    The problem is "precision" if a narrower type explains how far errors lie from the right values,
-    as `spread` says. If not, only unjudged elements can be wrong, as the bound decides the others:
-    it is "values" if nothing explains the scatter of the unjudged ones, or if the bound is that of
-    a poorer arithmetic; else "precision". Raises what the model's formula raises, but for
-    NotSupported.
+    The problem is "precision" if a narrower type explains how far errors lie from the right values
+    (`spread.explained`). If not, only unjudged elements can be wrong, as the bound decides the
+    others: it is "values" if nothing explains the scatter of the unjudged ones, or if the bound is
+    that of a poorer arithmetic; else "precision". Raises what the model's formula raises, but for
+    NotSupported, which leaves a formulation out.
     """
     if spread.explained:
         return "precision"
@@ -502,10 +516,11 @@ def _problem_of_model(
 
 
 def _by_scatter(want: Want, arithmetic: str, spread: bounded.Scattering | None) -> _Opinion:
-    """Return the problem of values that fit the expected arithmetic, None for none, and a remark.
+    """Return the problem of values that fit a tier without a remark, None for none, and a remark.
 
-    `spread` says how errors scatter; None judges nothing. The problem is "precision" if it has a
-    message. A right model's remark has its scatter; others have "".
+    `spread` says how errors scatter, and judges nothing if it is None. The problem is "precision"
+    if it has a message. A right model's remark has its scatter, next to the name of the tier's
+    `arithmetic`; others have "".
     """
     if spread is None:
         return None, ""
@@ -521,8 +536,9 @@ def _spread_within(want: Want, got: Array, dtype: DType, tier: Tier) -> bounded.
     """Return how errors of values that fit a tier scatter, by the arithmetic of that tier.
 
     The tier has no remark: it is of the expected arithmetic, or of a narrower one that is declared,
-    of which data drawn at random are judged alone. None as of `_spread`, which also says what is
-    raised.
+    of which data drawn at random are judged alone. None for integers and booleans, for data that
+    are not judged, and where no theory of errors judges. `want` has a bound and is not of a model.
+    Raises what the operator's formula raises, but for NotSupported.
     """
     is_declared = tier.name != want.expected.tiers(())[0].name
     if not is_declared:
@@ -535,9 +551,10 @@ def _spread_within(want: Want, got: Array, dtype: DType, tier: Tier) -> bounded.
 def _spread(want: Want, got: Array, dtype: DType) -> bounded.Scattering | None:
     """Return how errors scatter; None for integers, and where a theory of errors judges nothing.
 
-    It judges data drawn at random (`want.of_random_data`), and of other data the case's own, as
-    `_spread_of_own_data` says. `want` has a bound. Raises what the operator's formula raises, but
-    for NotSupported, which leaves a formulation out.
+    It judges data drawn at random (`want.of_random_data`), and of other data the case's own
+    (`want.of_own_data`), if these scatter too far and the theory holds for them. `want` has a
+    bound. Raises what the operator's formula raises, but for NotSupported, which leaves a
+    formulation out, or all of one's own data.
     """
     if dtype.kind != "float":
         return None
@@ -558,18 +575,21 @@ def _spread_of_own_data(want: Want, got: Array) -> bounded.Scattering | None:
     if ratio is None or ratio <= bounded.SCATTER or not bounded.scatters_independently(want):
         return None
     # What an engine flushes to 0, or loses to overflow, is not a rounding.
-    ranged = (tier for tier in want.expected.tiers() if tier.ranged)
+    ranged = [tier for tier in want.expected.tiers() if tier.ranged]
+    is_lost = np.zeros(got.shape, np.bool_)
     try:
-        lost = [want.expected.range_loss(tier) for tier in ranged]
+        for tier in ranged:
+            is_lost |= want.expected.range_loss(tier)
     except NotSupported:  # It takes too long.
         return None
-    return bounded.scattering(want, got, ~np.logical_or.reduce(lost))
+    return bounded.scattering(want, got, part=~is_lost)
 
 
 def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
-    """Return True if a 16-bit output is nearer to 0 than the exact one, by a place at most.
+    """Return True if a 16-bit output is nearer to 0 than the `exact` one, by less than a place.
 
-    All of at least 16 elements must be; those that are exact do not count.
+    All elements must be, at least 16; those that are nearly exact do not count, nor do infinities
+    and NaN. False for other dtypes.
     """
     if not dtype.is_half:
         return False
@@ -582,18 +602,22 @@ def _is_cut(exact: Floats, got: Array, dtype: DType) -> bool:
 
 
 def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | None) -> Comparison:
-    """Judge random numbers: each must be possible, and all must follow the distribution.
+    """Judge random numbers: each must be possible, and all must follow the distribution, `draw`.
 
-    The problem is "values" if one is impossible, "distribution" if all together are too unlikely.
-    `like` is an input to show next to impossible elements, or None.
+    The problem is "values" if one is impossible, "distribution" if all together are too unlikely,
+    with what is unlikely as its detail, and else None. `like` is an input to show next to
+    impossible elements, or None. Raises what the operator's formula raises.
     """
     draws = elements.judged_draws(draw, got, dtype)
     findings = Findings(got.size, steps=None)
 
     def allowed(number: int) -> str:
+        """Return the range of what may be drawn for an element of the flat output, in words."""
         return f"from {draws.low.flat[number]} to {draws.high.flat[number]}"
 
-    findings.add(partial(np.arange, got.size), np.where(draws.impossible, 2.0, 0.0), allowed)
+    # Any share above 1 is wrong; an impossible number has no error.
+    shares = np.where(draws.impossible, 2.0, 0.0)
+    findings.add(partial(np.arange, got.size), shares, allowed)
     comparison = _compared(want, got, dtype, findings, like, tuple)
     if findings.count:
         return replace(comparison, problem="values")
@@ -603,9 +627,9 @@ def _as_drawn(want: Want, draw: Drawn, got: Array, dtype: DType, like: Array | N
 
 
 def _wide(want: Want) -> Want:
-    """Return `want` with float64 values, and in `rounded` the dtype to which its bound rounds.
+    """Return `want` with float64 values, and in `rounded` the dtype to which they were rounded.
 
-    That is None without a bound. `want` itself if its values are float64.
+    That is the bound's, None without a bound. `want` itself if its values are float64.
     """
     if want.values.dtype == np.float64:
         return want
@@ -652,8 +676,9 @@ def _mismatch(
 ) -> Mismatch:
     """Return the wrong element at this place of the flat array, in C order.
 
-    `ulp` is None for NaN and for dtypes without ULP, and `input` without a `like` of the same
-    shape.
+    Its values are in `dtype`, the wanted one rounded once. `ulp` is None if one of them is NaN and
+    for dtypes without ULP, and `input` without a `like` of the same shape. `allowed` is the allowed
+    error in words.
     """
     index = tuple(int(i) for i in np.unravel_index(place, got.shape))
     wanted = elements.native(want.values.flat[[place]])
@@ -693,9 +718,9 @@ def stated_want(op: OpVersion, name: str, values: Array, dtype: DType | None) ->
 def in_its_dtype(want: Want) -> Array:
     """Return the values in their dtype, rounded once if it is floating; others as they are.
 
-    If several integers are right, the value lies between them: the nearest integer is returned, an
-    end of the type for what is beyond it, and 0 for NaN. Raises ValueError if no dtype is stated
-    and the values are float64, which may be of any.
+    Integers with a bound, whose value may lie between several that are right, become the nearest
+    one, an end of the type for what is beyond it, and 0 for NaN. Raises ValueError if no dtype is
+    stated and the values are float64, which may be of any.
     """
     dtype = want.dtype or of(want.values)
     if want.dtype is None and want.values.dtype == "float64":
@@ -731,14 +756,15 @@ def compare_outputs(
     like: Array | None = None,
     declared: Names = (),
 ) -> Comparisons:
-    """Judge all outputs of a node one by one, or the first missing or extra one.
+    """Judge all outputs of a node one by one; of a wrong number, only that.
 
     They are judged by `tolerance`, None for their own bounds, or else exactly. A sequence has a
     comparison for each tensor, or one if its form or length is wrong. A wrong number of outputs is
-    one comparison, with the problem "count". Outputs that may come in any order are compared in
-    that of the answer. The last of several outputs drawn at random is wrong if they contradict each
-    other. `like` is an input to show next to wrong elements, or None; `declared` names the 16-bit
-    types in which the backend says it computes, which need no warning.
+    one comparison, with the problem "count" and the first missing or extra output. Outputs that may
+    come in any order are compared in that of the answer. The last of several outputs drawn at
+    random is wrong if they contradict each other. `like` is an input to show next to wrong
+    elements, or None; `declared` names the 16-bit types in which the backend says it computes,
+    which need no warning.
 
     Raises ValueError for a tolerance that is negative, not finite or of both kinds, and for wanted
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
@@ -769,10 +795,13 @@ def _related(wants: Wants, got: Sequence[Any], comparisons: Comparisons) -> Comp
     """Return `comparisons`, the last as wrong if outputs drawn at random contradict each other.
 
     They stay as they are if one has a problem already, if there is one output, and if outputs are
-    not drawn together.
+    not drawn together. `got` are then tensors, in the order of `wants`. Where outputs contradict
+    each other, `draw.related` returns a mask, in the shape of the output.
     """
     draw = wants[0].distribution if len(wants) > 1 else None
-    if draw is None or draw.related is None or any(one.problem for one in comparisons):
+    if draw is None or draw.related is None:
+        return comparisons
+    if any(comparison.problem for comparison in comparisons):
         return comparisons
     contradicting = draw.related(got)
     if not contradicting.any():
@@ -791,15 +820,15 @@ def drift(wants: Wants, one: Outputs, other: Outputs) -> str:
     Scatter is the size of errors next to that which the expected arithmetic explains. The caller
     has found both answers to be right for some arithmetic. An answer that scatters 10 times as far
     as the other, and further than right answers may, comes of no arithmetic at all. The first such
-    output is described. Outputs whose scatter is not known are left out. Raises what the operator's
-    formula raises, but for NotSupported.
+    output is described. Outputs whose scatter is not known of both are left out. Raises what the
+    operator's formula raises, but for NotSupported, which leaves a formulation out.
     """
-    for want, *answers in zip(wants, one, other, strict=False):
-        scatters = [_scatter(want, answer) for answer in answers]
-        ratios = [ratio for ratio in scatters if ratio is not None]
-        if len(ratios) < len(answers):
+    for want, of_one, of_other in zip(wants, one, other, strict=False):
+        scatter = _scatter(want, of_one)
+        scatter_of_other = _scatter(want, of_other)
+        if scatter is None or scatter_of_other is None:
             continue
-        nearer, further = sorted(ratios)
+        nearer, further = sorted([scatter, scatter_of_other])
         if further > bounded.SCATTER and further > bounded.DRIFT * max(nearer, 1.0):
             times = f"{further:,.3g} and {nearer:,.3g} times as far as expected"
             return f"{want.name}: the errors of two answers to the same data scatter {times}"
@@ -825,9 +854,10 @@ def _scatter(want: Want, got: Array | Foreign) -> float | None:
 def are_plainly_right(wants: Wants, got: Outputs, tolerance: Tolerance | None = None) -> bool:
     """Return True if `compare_outputs` would find nothing wrong; no bound is computed for it.
 
-    After False they may be right: so are empty outputs, sequences, those in any order or with
-    several readings, those of unknown dtype and those in another byte order. With a `tolerance`
-    other than None, only outputs that equal the right ones bit by bit are True.
+    After False they may be right: it is False for empty outputs, sequences, those in any order,
+    with several readings or drawn at random, those of unknown dtype and those in another byte
+    order. With a `tolerance` other than None, only outputs that equal the right ones bit by bit are
+    True. Raises what the operator's formula raises where it is evaluated for the first time.
     """
     return len(got) == len(wants) and all(map(partial(_is_plainly_right, tolerance), wants, got))
 
@@ -836,12 +866,14 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
     """Return True if an output equals the wanted one bit by bit, or fits the least of its bound.
 
     The bound is left out if there is a `tolerance`, which is not used otherwise. False for empty
-    outputs, what is no tensor, those in any order or with several readings, those of unknown dtype
-    and those in another byte order.
+    outputs, what is not a tensor, those in any order, with several readings or drawn at random,
+    those of unknown dtype and those in another byte order. Raises what the operator's formula
+    raises where it is evaluated for the first time.
     """
     if isinstance(got, Foreign) or want.form != "tensor" or want.any_order is not None:
         return False
-    if want.others:
+    # The values of a distribution are its medians: nobody draws all of them.
+    if want.others or want.distribution is not None:
         return False
     dtype = want.dtype
     if dtype is None or got.dtype != dtype.numpy or got.shape != want.values.shape:
@@ -859,9 +891,10 @@ def _is_plainly_right(tolerance: Tolerance | None, want: Want, got: Array | Fore
 def _in_order_of(got: Outputs, wants: Wants) -> Wants:
     """Return `wants` with their elements in the order of `got` where any order is right.
 
-    The last output has the indices, along the axis `any_order`, or the rows that are put in order.
-    The `wants` as they are if any order is not right, or if that output is not a tensor of the
-    right shape.
+    The last output has the indices that show the order, along the axis `any_order`; or whole rows,
+    which are put in order, and with them the elements along axis 0 of all other outputs. The
+    `wants` as they are if any order is not right, or if that output is not a tensor of the right
+    shape.
     """
     axis = wants[0].any_order if wants else None
     if axis is None:
@@ -870,6 +903,7 @@ def _in_order_of(got: Outputs, wants: Wants) -> Wants:
     right = wants[-1].values
     if isinstance(places, Foreign) or places.shape != right.shape:
         return wants
+    # Sorting the sorted order gives ranks: the right element of the same rank goes to each place.
     if axis == "rows":
         order = np.lexsort(right.T)[np.argsort(np.lexsort(places.T))]
         return [replace(w, values=w.values[order]) for w in wants]
@@ -882,10 +916,11 @@ def too_wide(wants: Iterable[Want], tolerance: Tolerance | None) -> str | None:
     """Describe a constant answer that a tolerance admits, or None; None also without a tolerance.
 
     Constants are 0, the ends of the operator's range and the middle of the expected values. At some
-    element they must be off by a quarter of the largest one. Outputs that are random, empty, not
-    real numbers, or that have infinities or NaN are left out, and those with integers of which any
-    is right. Raises ValueError for a wanted value that an integer dtype lacks, and what the
-    operator's formula raises.
+    element they must be off by more than a quarter of the largest one. The first output, or tensor
+    of a sequence, that admits one is described. Outputs that are random, empty, not real numbers,
+    or that have infinities or NaN are left out, and those with integers of which any is right.
+    Raises ValueError for a wanted value that an integer dtype lacks, and what the operator's
+    formula raises.
     """
     if tolerance is None:
         return None
@@ -934,7 +969,7 @@ def _admitted_constant(want: Want, tolerance: Tolerance) -> np.float64 | None:
 
 
 def _admits(judge: ElementTolerance, wanted: Array, answer: np.float64) -> bool:
-    """Return True if a tolerance admits one answer for all elements of a flat array."""
+    """Return True if a tolerance admits one answer for all elements of `wanted`, a flat array."""
     got = np.full(wanted.shape, answer).astype(judge.dtype.numpy)
     shares, _ = judge.shares(wanted, got)
     return not (shares > 1).any()
@@ -943,9 +978,10 @@ def _admits(judge: ElementTolerance, wanted: Array, answer: np.float64) -> bool:
 def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | Foreign] | Comparison]:
     """Return the parts of one output to compare, or a comparison where its form decides.
 
-    A tensor is one part, and a sequence has as many as `want`. The form decides where it or the
-    length of a sequence is wrong, where a sequence has no tensors, and where an optional has no
-    value.
+    A part is an expected tensor with what came. Where a tensor is wanted it is the only one,
+    whatever came, and a sequence has as many as `want`. The form decides where a sequence is wanted
+    and something else or another length came, where it has no tensors, and where no value is
+    wanted. The comparison has no problem if the form is right.
     """
     message = got.description if isinstance(got, Foreign) else "a tensor"
     if want.form == "tensor":
@@ -964,6 +1000,8 @@ def _parts(want: Want, got: Array | Foreign) -> Sequence[tuple[Want, Array | For
 
 def describe(wrong: Mask) -> str:
     """Describe where `wrong`, a mask of any shape, is True; "" if nowhere.
+
+    The first of these that holds, but for "whole lines", which stands before one of the last three:
 
     everywhere                              all elements
     only at [1, 2]                          this one element
@@ -998,9 +1036,11 @@ def describe(wrong: Mask) -> str:
 def _product(mask: Mask, count: int) -> str:
     """Describe the `count` true elements by a condition on each axis, "" if impossible.
 
-    "" too if an axis has no simple condition, or more than four indices are to be listed.
+    It is possible if they are the product of sets of indices, one set for each axis. "" too if an
+    axis has no simple condition, or more than four indices are to be listed.
     """
     hits = _hits(mask)
+    # Python's integers, as objects, do not overflow.
     if count != np.prod([np.count_nonzero(hit) for hit in hits], dtype=object):
         return ""
     terms = [_pattern(f"axis {axis}", hit) for axis, hit in enumerate(hits) if not hit.all()]
@@ -1021,9 +1061,10 @@ def _lines(wrong: Mask) -> str:
 
 
 def _around(wrong: Mask) -> str:
-    """Describe the surroundings of wrong elements: patterns along axes, or else a box.
+    """Describe the surroundings of wrong elements: conditions on axes, or else the smallest box.
 
-    At least one is wrong.
+    Axes without a simple condition are left out, and those of which every index has a wrong
+    element. At least one is wrong.
     """
     hits = _hits(wrong)
     terms = [_pattern(f"axis {axis}", hit) for axis, hit in enumerate(hits) if not hit.all()]
@@ -1042,7 +1083,8 @@ def _hits(mask: Mask) -> list[Mask]:
 def _pattern(name: str, hit: Mask, listed: int = _LISTED) -> str:
     """Describe the true indices of a vector by a condition on `name`, "" without a simple one.
 
-    At least one is true. A condition is one index, a range, a step, or up to `listed` indices.
+    At least one is true, and not all. A condition is one index, a range, a step (at least three
+    indices), or up to `listed` indices, the first of these that holds.
     """
     size = hit.size
     count = int(np.count_nonzero(hit))
@@ -1080,11 +1122,11 @@ def _ends(hit: Mask) -> tuple[int, int]:
 def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
     """Draw the errors of `got`, in `dtype`; a cell shows the largest of its `shares`.
 
-    Rows of cells are the last axis, and all others go downwards, up to 64 cells each way; an empty
-    output has none. Of floats, the picture also counts elements by the bits of their distance in
-    ULP, and those next to a NaN apart.
+    The last axis goes to the right, and all others downwards, up to 64 cells each way; a cell is a
+    letter, by the logarithm of the share. An empty output has none. Of floats, the picture also
+    counts elements by the bits of their distance in ULP, and those where NaN is next to a number
+    apart. `want`, of the shape of `got`, may be wider than `dtype`.
     """
-    # The last axis to the right, all others downwards.
     columns = got.shape[-1] if got.shape else 1
     rows = prod(got.shape[:-1])
     across = min(columns, SIDE)
@@ -1102,7 +1144,8 @@ def picture(want: Array, got: Array, dtype: DType, shares: Shares) -> Picture:
 def _letter(share: float) -> str:
     """Return the letter of a share of the allowed error: "." for 0, and the next for each doubling.
 
-    "z" is for shares above 1/2 up to 1, "A" to "Y" for larger ones and "Z" for an infinite one.
+    "z" is for shares above 1/2 up to 1, "a" for any that are 25 doublings smaller or more, "A" to
+    "Y" for larger ones and "Z" for an infinite one.
     """
     if share == 0:
         return "."
@@ -1118,9 +1161,9 @@ def _letter(share: float) -> str:
 def _ulps(want: Array, got: Array, dtype: DType) -> tuple[tuple[tuple[int, int], ...], int]:
     """Return how many elements are off by distances of so many bits, and how many are unordered.
 
-    The first are pairs of the bits of a distance in ULP and a count, which is not 0. Unordered are
-    elements where NaN is next to another number. `dtype` is floating; `want` may be wider, and is
-    rounded to it.
+    The first are pairs of the bits of a distance in ULP (0 for equal ones, 1 for 1, 2 for 2 and 3)
+    and a count, which is not 0. Unordered are elements where NaN is next to another number. `dtype`
+    is floating; `want` may be wider, and is rounded to it.
     """
     counts = np.zeros(_UNORDERED_BITS + 1, np.int64)
     powers = 1 << np.arange(64, dtype=np.uint64)

@@ -1,4 +1,10 @@
-"""The verdict on a backend's outcome, given a case's answers, or all backends' outcomes."""
+"""The verdict on a backend's outcome, given a case's answers, or all backends' outcomes.
+
+An *outcome* is what a backend did: outputs, an exception, a crash. What a text *admits* are answers
+and, of an invalid model, refusals; a refusal is right if the backend accepts the *legal twin*, the
+same model made valid. Under the rule `should`, what would be a failure is a warning. Where no right
+answer is known, backends are compared with each other.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,9 +65,17 @@ _LATER = {"second run": "other data of the same shapes", "third run": "the same 
 class Judgement:
     """A verdict with its reason and its evidence.
 
-    `refused` marks a pass by refusal, `alternative` names the answer chosen of several, `against`
-    the backends with which it was compared. `irreproducible`: a second run gave other right values.
-    `inexpressible` and `beyond` are those of `Declined`.
+    Attributes:
+        verdict: The verdict.
+        reason: What decided, in words; "" for a pass of which there is nothing to say.
+        failure: How it fails, or what a warning is about; None if it does not.
+        refused: It passes by a refusal.
+        alternative: The name of the answer chosen of several; None if it has no name.
+        comparisons: The outputs compared with that answer.
+        inexpressible: As of `Declined`: no model states the task, or opcheck cannot hand it on.
+        beyond: As of `Declined`: the latter.
+        against: The backends that it agrees with, or differs from, if no answer is known.
+        irreproducible: A second run gave other right values.
     """
 
     verdict: Verdict
@@ -98,7 +112,7 @@ def judge(
     values that the wanted dtype cannot hold. A bound that is computed for the first time raises
     what the operator's formula raises, such as NotSupported beyond a budget.
     """
-    refusals = [one for one in admitted if isinstance(one, Refusal)]
+    refusals = [answer for answer in admitted if isinstance(answer, Refusal)]
     if isinstance(outcome, question.Crashed | question.OutOfMemory) and outcome.alone:
         alone = judge(
             rule=rule,
@@ -135,13 +149,14 @@ def _judge_answer(
     like: Array | None,
     declared: Collection[str],
 ) -> Judgement:
-    """Return the verdict on outputs, of which one admitted answer must be right.
+    """Return the verdict on outputs, which must be those of one admitted answer.
 
-    `tolerance` is None for the bounds of the answers; `like` is an input to show next to wrong
-    elements or None, and `declared` names 16-bit types that need no warning. A second answer to the
-    same data is judged too. A right answer that contradicts the dtypes or shapes that the backend
-    declared fails, whatever the rule. Raises ValueError for a bad tolerance and for wanted values
-    that the wanted dtype cannot hold, and what a formula raises for a bound.
+    At least one of `admitted` is an `Answer`. `tolerance` is None for the bounds of the answers;
+    `like` is an input to show next to wrong elements or None, and `declared` names 16-bit types
+    that need no warning. A second answer to the same data is judged too. A right answer that
+    contradicts the dtypes or shapes that the backend declared fails, whatever the rule. Raises
+    ValueError for a bad tolerance and for wanted values that the wanted dtype cannot hold, and what
+    a formula raises for a bound.
     """
     answers = [answer for answer in admitted if isinstance(answer, Answer)]
     names = [str(answer.name) for answer in admitted]
@@ -170,18 +185,19 @@ def _judge_both_runs(
 ) -> Judgement:
     """Return the verdict on two runs on the same data with other outputs, each judged by itself.
 
-    The verdict is "unstable" if one run fails other than by a poorer arithmetic, or if one is of
-    poorer arithmetic and the errors of both scatter too differently for a single one. Otherwise it
-    is the worse of both verdicts, `irreproducible`. Raises AssertionError if there
-    is no second answer, and what a formula raises for a bound.
+    The verdict is "unstable" if one run fails other than by a poorer arithmetic; or if one is of
+    poorer arithmetic and the errors of both scatter too differently for a single one, next to each
+    of the `answers`. Otherwise it is that on the first run, or on the second if the first passes,
+    with `irreproducible`. Raises AssertionError if there is no second answer, and what a formula
+    raises for a bound.
     """
     assert outcome.again is not None
     failures = (first.failure, second.failure)
-    if any(one not in (None, "precision") for one in failures):
+    if any(failure not in (None, "precision") for failure in failures):
         return unstable(outcome.differs)
     if "precision" in failures:
         drifts = [drift(answer.wants, outcome.outputs, outcome.again) for answer in answers]
-        if all(drifts):
+        if all(drifts):  # An empty text: no drift next to that answer.
             return unstable(f"{outcome.differs}; {drifts[0]}")
     worse = second if first.verdict is Verdict.PASS else first
     reason = worse.reason or f"{IRREPRODUCIBLE}: {outcome.differs}"
@@ -191,23 +207,21 @@ def _judge_both_runs(
 def misdeclared(outcome: question.Produced, names: Sequence[str]) -> str:
     """Describe how the outputs contradict the backend's declaration, or "".
 
-    A backend declares their number, dtypes and shapes, or nothing. `names` are those of the
-    outputs. Only the first contradiction is described. Outputs that are not tensors are left out,
-    and so are dtypes that ONNX lacks.
+    A backend declares their number, dtypes and shapes, or nothing; a dtype, a shape or a size that
+    it leaves out contradicts nothing. `names` are those of the outputs. Only the first
+    contradiction is described. Outputs that are not tensors are left out, and so are returned
+    dtypes that ONNX lacks.
     """
     if outcome.declared and len(outcome.declared) != len(outcome.outputs):
         return f"{len(outcome.declared)} outputs declared, {len(outcome.outputs)} returned"
-    for name, said, output in zip(names, outcome.declared, outcome.outputs, strict=False):
+    for name, declared, output in zip(names, outcome.declared, outcome.outputs, strict=False):
         if isinstance(output, question.Foreign):
             continue
         dtype = of(output)
-        sizes = said.shape or ()
-        other = any(s not in (None, size) for s, size in zip(sizes, output.shape, strict=False))
-        other |= said.shape is not None and len(sizes) != output.ndim
-        other |= said.dtype is not None and dtype is not None and said.dtype != dtype.name
-        if other:
+        has_other_dtype = dtype is not None and declared.dtype not in (None, dtype.name)
+        if has_other_dtype or not declared.fits(output.shape):
             got = question.Declared(dtype.name if dtype else None, output.shape)
-            return f"{name}: declared as {said}, returned as {got}"
+            return f"{name}: declared as {declared}, returned as {got}"
     return ""
 
 
@@ -217,7 +231,8 @@ def without_own_text(
     """Return `outcome` without declarations that only repeat what the model states of its outputs.
 
     Left out are sizes that the model states too, and shapes whose rank is the model's and not the
-    answer's. `outcome` itself if `stated` has not as many outputs as were declared.
+    answer's; dtypes stay. `stated` is what the model's text has of each output. `outcome` itself if
+    that has not as many outputs as were declared.
     """
     if len(stated) != len(outcome.declared):
         return outcome
@@ -245,9 +260,10 @@ def _beyond_the_text(
 
 
 def needs_expected(outcome: question.Outcome) -> TypeGuard[question.Produced | question.Raised]:
-    """Return True if the verdict depends on the expected answer: for answers and refusals.
+    """Return True if the verdict depends on the expected answer: for answers and exceptions.
 
-    So it does not for an unstable or unusable answer, nor for an exception in a later run.
+    It does not for an unstable or unusable answer, nor for an exception in a later run, on other
+    data or on the same again.
     """
     match outcome:
         case question.Produced(unstable=contradiction):
@@ -264,7 +280,8 @@ def judge_without_expected(rule: Rule, outcome: question.Outcome) -> Judgement:
     That is the verdict of the same name for an outcome that was not run, crashed, timed out, had
     too little memory, or was declined ("unsupported"). An exception after the first answer, and
     answers that contradict each other, are "unstable". An answer that cannot be used is an error,
-    or a warning under the rule `should`. Not for outcomes of which `needs_expected` is True.
+    or a warning under the rule `should`. Outcomes for which `needs_expected` is True have no right
+    verdict here.
     """
     match outcome:
         case question.NotRun(reason):
@@ -315,32 +332,37 @@ def _judge_outputs(
 ) -> Judgement:
     """Return the verdict on outputs, compared with each admitted answer, which may have a name.
 
-    The first answer without a problem passes. Otherwise that of the nearest answer counts: "bad
-    case" if it is undecided but for the arithmetic, a warning if all that is wrong is the
-    arithmetic, else a failure, or a warning under the rule `should`. `names` are those of all
-    answers and refusals that are admitted. There is at least one attempt.
+    If no output has a problem next to an answer, that is a pass by the first such. Otherwise the
+    nearest answer counts, the one with the fewest outputs of a wrong form, then of wrong values: a
+    "bad case" if outputs are undecided and all other problems are of the arithmetic, a warning if
+    all are of the arithmetic, else a failure, or a warning under the rule `should`. `names` are
+    those of all answers and refusals that are admitted. There is at least one attempt.
     """
     for comparisons, name in attempts:
-        if not any(comparison.problem for comparison in comparisons):
-            reason = "; ".join(f"{one.output}: {one.remark}" for one in comparisons if one.remark)
+        if not _broken(comparisons):
+            remarked = [comparison for comparison in comparisons if comparison.remark]
+            reason = "; ".join(f"{it.output}: {it.remark}" for it in remarked)
             return Judgement(Verdict.PASS, reason, alternative=name, comparisons=comparisons)
     comparisons, name = min(attempts, key=_distance_of_attempt)
-    broken = [comparison for comparison in comparisons if comparison.problem]
+    broken = _broken(comparisons)
     reason = "; ".join(map(what_is_wrong, broken))
     problems = {comparison.problem for comparison in broken}
     if problems <= {"undecided", "precision"} and "undecided" in problems:
         return Judgement(Verdict.BAD_CASE, reason, comparisons=comparisons)
     if all(comparison.problem == "precision" for comparison in broken):
-        return Judgement(Verdict.WARN, reason, "precision", False, name, comparisons)
+        return Judgement(
+            Verdict.WARN, reason, "precision", alternative=name, comparisons=comparisons
+        )
     if len(names) > 1:
         reason = f"none of the admitted answers ({', '.join(names)}); nearest {name}: {reason}"
     return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), comparisons)
 
 
 def failure(broken: Sequence[Comparison]) -> Failure:
-    """Return the first way in which outputs fail, other than by a poorer arithmetic.
+    """Return the first problem of outputs that is a failure.
 
-    No problem, "precision" and "undecided" are skipped. Raises IndexError if there is no other.
+    No problem, "precision" (a poorer arithmetic) and "undecided" are skipped. Raises IndexError if
+    there is no other.
     """
     problems = [c.problem for c in broken if c.problem not in (None, "precision", "undecided")]
     return cast(Failure, problems[0])
@@ -354,8 +376,9 @@ def _judge_refusal(
     The twin is the same model made valid; `twin` is its outcome, None if it has none: then the
     refusal is a pass. It is an error if no refusal is admitted, or if the twin is refused too; a
     failure if the twin's outputs are wrong in number, type, dtype or shape, and unsupported if the
-    backend declined it. The verdict on a twin that crashes or is unstable is the verdict here. The
-    twin's values are not judged. Under the rule `should`, an error or a failure is a warning.
+    backend declined it. A twin whose verdict needs no expected answer, such as one that crashes or
+    is unstable, lends it that verdict. The twin's values are not judged, and nothing of it if the
+    first refusal has no `wants`. Under the rule `should`, an error or a failure is a warning.
     """
     if not refusals:
         message = f"raised on a legal model: {raised}"
@@ -373,7 +396,7 @@ def _judge_refusal(
         case question.Produced(unstable=None, outputs=outputs):
             wants = refusals[0].wants
             comparisons = compare_outputs(wants, outputs, EXACT) if wants else ()
-            broken = tuple(one for one in comparisons if _is_structural(one))
+            broken = tuple(filter(_is_structural, comparisons))
             if broken:
                 reason = f"its legal twin: {what_is_wrong(broken[0])}"
                 return downgrade_should(rule, Verdict.FAIL, reason, failure(broken), broken)
@@ -387,9 +410,9 @@ def _judge_refusal(
 def downgrade_should(
     rule: Rule, verdict: Verdict, reason: str, kind: Failure | None, comparisons: Comparisons = ()
 ) -> Judgement:
-    """Return a judgement of `verdict` for a `reason`, but of a warning if the rule is `should`.
+    """Return a judgement of `verdict` for a `reason`; under the rule `should`, a warning instead.
 
-    `kind` is how it fails, None for no failure.
+    `kind` is its `failure`, how it fails; None for no failure.
     """
     if rule == "should":
         verdict = Verdict.WARN
@@ -404,7 +427,8 @@ def _is_structural(comparison: Comparison) -> bool:
 def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, int, int]:
     """Return how far outputs are from an answer, as a key: the nearest one is the least.
 
-    The numbers of outputs of a wrong form, of outputs with wrong values, and of wrong elements.
+    That is how many outputs have a wrong number, type, dtype or shape, how many have wrong values,
+    and how many elements are wrong. Problems of the arithmetic count by their wrong elements alone.
     """
     comparisons, _ = attempt
     values = [comparison for comparison in comparisons if comparison.problem == "values"]
@@ -413,9 +437,10 @@ def _distance_of_attempt(attempt: tuple[Comparisons, str | None]) -> tuple[int, 
 
 
 def what_is_wrong(comparison: Comparison, how: str = "wrong") -> str:
-    """Describe a mismatch in a few words; wrong elements are called `how`, such as "differ".
+    """Describe a problem of an output in a few words, after the output's name.
 
-    The comparison has a problem.
+    Wrong elements are called `how`, such as "differ". The comparison has a problem; one of the
+    arithmetic, or of values of which no single one is wrong, is described by its remark.
     """
     problem = comparison.problem
     wrong = comparison.wrong
@@ -440,7 +465,9 @@ def judge_among(
     """Return the verdict on each backend, by name, where the right answer is unknown.
 
     Agreement proves nothing about a backend, nor does a majority against the rest. So two answers
-    merely differ; if more than half of the backends agree, the others differ from these.
+    merely "differ"; if more than half of the backends agree, the others differ from these. Outcomes
+    whose verdict needs no expected answer, and answers of wrong types or other than declared, are
+    judged by themselves and take no part.
 
     Two answers agree if each is within the case's tolerance of the other, None for exactly. The
     case's outputs give the number of tensors and their dtypes, if known. To refuse what others
@@ -478,9 +505,9 @@ def judge_among(
 def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
     """Return the verdict on an answer with wrong types or declarations, None if they are right.
 
-    The case knows the number of outputs, and some of their dtypes. Wrong types are a failure, or a
-    warning under the rule `should`. An answer that contradicts what the backend declares of it is a
-    failure, whatever the rule.
+    The case has the number of outputs, and some of their dtypes. A wrong number, what is not a
+    tensor and a wrong dtype are a failure, or a warning under the rule `should`. An answer that
+    contradicts what the backend declares of it is a failure, whatever the rule.
     """
     wrong = schema_violation(outcome.outputs, case.outputs)
     if wrong:
@@ -493,40 +520,46 @@ def _judge_form(case: Case, outcome: question.Produced) -> Judgement | None:
 
 
 def wants_of(case: Case, got: Sequence[Array]) -> tuple[Want, ...]:
-    """Return a backend's outputs as the ones that others are expected to give.
+    """Return a backend's outputs as the ones that others are expected to give, in their dtypes.
 
     Raises ValueError if there are not as many as the case has, WrongOperator if the file of the
     operator's formula is wrong.
     """
     pairs = zip(case.outputs, got, strict=True)
-    return tuple(stated_want(case.op, out.name, one, of(one)) for out, one in pairs)
+    return tuple(stated_want(case.op, out.name, array, of(array)) for out, array in pairs)
 
 
 def unstable_if_inconsistent(case: Case, outcome: question.Outcome) -> question.Outcome:
     """Return `outcome` as unstable if its answers to the same data differ beyond the tolerance.
 
-    An outcome without outputs or a second answer, and outputs of a wrong number or type, are
-    returned as they are. Raises ValueError for a tolerance that is negative, not finite or of both
-    kinds, WrongOperator if the file of the operator's formula is wrong.
+    The tolerance is the case's, None for exactly. An outcome without outputs or a second answer,
+    and outputs of a wrong number or type, are returned as they are. Raises ValueError for a
+    tolerance that is negative, not finite or of both kinds, WrongOperator if the file of the
+    operator's formula is wrong.
     """
     if not isinstance(outcome, question.Produced) or outcome.again is None:
         return outcome
     if schema_violation(outcome.outputs, case.outputs):
         return outcome
-    arrays = [one for one in outcome.outputs if isinstance(one, np.ndarray)]
+    arrays = [output for output in outcome.outputs if isinstance(output, np.ndarray)]
     broken = _broken(compare_outputs(wants_of(case, arrays), outcome.again, case.tolerance))
     return replace(outcome, unstable=outcome.differs) if broken else outcome
 
 
 def schema_violation(answer: Outputs, outputs: Sequence[OutputSpec]) -> Comparison | None:
-    """Return a mistake in the number, types or known dtypes of outputs, None if there is none.
+    """Return the first mistake in the number, types or known dtypes of outputs, None without any.
 
-    Shapes and values are not looked at.
+    Outputs that are not tensors are mistakes. Shapes and values are not looked at.
     """
     given = chain(answer, repeat(_NO_TENSOR))
-    tensors = (one if isinstance(one, np.ndarray) else _NO_TENSOR for one in given)
-    wants = [Want(it.name, it.dtype, one) for it, one in zip(outputs, tensors, strict=False)]
-    return next((one for one in compare_outputs(wants, answer) if one.problem), None)
+    tensors = (array if isinstance(array, np.ndarray) else _NO_TENSOR for array in given)
+    # Each output is compared with its own values, so that nothing else can be wrong.
+    wants = [
+        Want(output.name, output.dtype, array)
+        for output, array in zip(outputs, tensors, strict=False)
+    ]
+    broken = _broken(compare_outputs(wants, answer))
+    return broken[0] if broken else None
 
 
 #: Larger groups of backends that agree are not searched for, which would take too long.
@@ -535,7 +568,16 @@ _MOST_AGREEING = 12
 
 @dataclass(eq=False)
 class _Meeting:
-    """Backends by name: `refusals`, answers as `wants` for the others, and all pairs `compared`."""
+    """Backends that answer or refuse a case whose right answer is unknown, by name.
+
+    Attributes:
+        case: The case.
+        everybody: Their names.
+        refusals: The exceptions of those that refuse, in words.
+        wants: The answers of the rest, as what is expected of the others.
+        compared: For each two of these, in either order, the outputs of the first, compared with
+            the wants of the second.
+    """
 
     case: Case
     everybody: Sequence[str]
@@ -547,9 +589,10 @@ class _Meeting:
         """Return the verdict on one backend of the meeting, by its name.
 
         An error if it refuses and no backend answers; not run if it is alone. A pass, or a bad case
-        where the tolerance admits a constant, if it agrees with the majority; without one, if it
-        agrees with all others and none refuses. Otherwise it differs. Under the rule `should`, an
-        error or a difference is a warning.
+        where the tolerance admits a constant, if it agrees with all of the majority; without one,
+        if it agrees with all others and none refuses. Otherwise it differs. Under the rule
+        `should`, an error or a difference is a warning. Raises ValueError and WrongOperator as
+        `judge_among` does.
         """
         if not self.wants:
             reason = f"raised, and nobody answers: {self.refusals[name]}"
@@ -579,13 +622,17 @@ class _Meeting:
 
     @cached_property
     def majority(self) -> tuple[str, ...]:
-        """The largest group that agrees with each other, if it is more than half and unique.
+        """The largest group of which any two agree, if it is more than half and unique.
 
-        Empty otherwise. Groups of more than 12 are not looked for.
+        Empty otherwise. Half is that of everybody, of whom some may refuse. Groups of more than 12
+        are not looked for.
         """
         for size in range(min(len(self.wants), _MOST_AGREEING), len(self.everybody) // 2, -1):
-            of_size = combinations(self.wants, size)
-            groups = [g for g in of_size if all(self._agree(*two) for two in combinations(g, 2))]
+            groups = [
+                group
+                for group in combinations(self.wants, size)
+                if all(self._agree(one, other) for one, other in combinations(group, 2))
+            ]
             if groups:
                 return groups[0] if len(groups) == 1 else ()
         return ()
@@ -597,8 +644,10 @@ class _Meeting:
     def _differing(self, name: str, others: Sequence[str], unlike: tuple[str, ...]) -> Judgement:
         """Return the verdict on an answer that some `others` do not share or refuse to give.
 
-        `unlike` are those of `others` that answer otherwise. The verdict is "differ", or a warning
-        under the rule `should`.
+        `others` are the rest of the majority, or without one of all that answer; `unlike` are those
+        of them that answer otherwise, empty if only a refusal differs. The verdict is "differ", or
+        a warning under the rule `should`; its failure is the first problem with an answer that is
+        unlike, else "accepted". It is against those, else against the ones that refuse.
         """
         reasons = []
         compared: Comparisons = ()
@@ -609,7 +658,7 @@ class _Meeting:
             kind = failure(broken)
             which = ", which agree" if self.majority and len(others) > 1 else ""
             whose = f"{unlike[0]}: " if len(unlike) > 1 else ""
-            what = "; ".join(what_is_wrong(one, "differ") for one in broken)
+            what = "; ".join(what_is_wrong(comparison, "differ") for comparison in broken)
             reasons.append(f"differs from {_names(unlike)}{which}: {whose}{what}")
         alike = [other for other in others if other not in unlike]
         if alike:

@@ -1,7 +1,13 @@
 """Which cases to ask a backend again with one property changed, to tell possible causes apart.
 
 What is asked follows from cases and results alone; a function of the caller's asks it. First comes
-what may refute the likeliest condition, then what conditions disagree about.
+what may refute the likeliest condition, then what conditions disagree about. If only one or two
+questions fail, other cases that pass are asked with the property whose change cured these.
+
+A *flip* is a case with one property changed; its *base* is the failing case that it is made of.
+Cases go by their numbers in `CaseFacts`; a set of them is an integer, whose bit n is case n. A
+*feature* is a fact with the cases for which it holds. An answer is *decided* if the changed case
+passes or fails as its base does.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,8 +15,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from opcheck.diagnose.flips import Flip, flips
-from opcheck.diagnose.rules import CaseFacts, Condition, Feature, Terms, contenders
-from opcheck.model import LOSSES, Case, Failure, LiveResult
+from opcheck.diagnose.rules import FEWEST, CaseFacts, Condition, Feature, Terms, contenders
+from opcheck.diagnose.transplants import transplanted
+from opcheck.model import LOSSES, Case, Failure, Given, LiveResult, TensorSpec
 
 #: Asks the backend about a case; returns None if its answer is not decided, or not to be had.
 Ask: TypeAlias = Callable[[Case], LiveResult | None]
@@ -31,12 +38,17 @@ _NOT_ASKED: tuple[Failure | None, ...] = (
 )
 #: So many of the smallest failing cases are compared to choose two to ask again.
 _COMPARED = 100
+#: So many passing cases, those most like a failing one, get the property that may be its cause.
+_TRANSPLANTS = 4
 #: The most answers that are shown for a cause, of each kind.
 _SHOWN = 2
 
 
 def most_questions(failure: Failure | None) -> int:
-    """Return how many answers may be asked for about failures of a kind; 0 to ask nothing."""
+    """Return how many answers may be asked for about failures of a kind; 0 to ask nothing.
+
+    That is 12, or 6 if each failure ends a process. None is no failure, of which nothing is asked.
+    """
     if failure in _NOT_ASKED:
         return 0
     return _MOST_OF_LOSSES if failure in LOSSES else MOST
@@ -46,25 +58,42 @@ class AskedAgain(NamedTuple):
     """The answer to a failing case asked again with one property changed.
 
     `base` and `case` are the numbers of the failing case and of the changed one, `fails` is True if
-    it fails in the same way, and False if it passes.
+    it fails in the same way, and False if it passes. `is_other` is True if the changed case is
+    another one, which passes, with the property of the failing one whose change cured that.
     """
 
     text: str
     base: int
     case: int
     fails: bool
+    is_other: bool = False
+
+    def cures(self, bases: int) -> bool:
+        """Return True if a failing case of `bases`, which are bits, passes with its change."""
+        return not self.fails and not self.is_other and bool(bases >> self.base & 1)
 
     def __str__(self) -> str:
-        return f"asked again {self.text}: {'fails too' if self.fails else 'passes'}"
+        verdict = "fails too" if self.fails else "passes"
+        if self.is_other:
+            return f"asked a passing case {self.text}: {verdict}"
+        return f"asked again {self.text}: {verdict}"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A changed case that may be asked, with the numbers of the failing case and its own."""
+    """A changed case that may be asked about, made of a failing one.
+
+    Attributes:
+        flip: The changed case, and the change in words.
+        base: The number of the failing case.
+        number: That of the changed one.
+        is_other: The changed case is a passing one, with a property of the failing one.
+    """
 
     flip: Flip
     base: int
     number: int
+    is_other: bool = False
 
 
 #: Returns True if a changed case fails as the failing one does, False if it passes, None otherwise.
@@ -72,14 +101,22 @@ FailsAlike: TypeAlias = Callable[[Candidate], bool | None]
 
 
 class Inquiry:
-    """What was asked about the failures of one operator, whose cases are in `facts`."""
+    """What was asked about the failures of one operator, whose cases are in `facts`.
+
+    Cases go by their numbers there; a set of them is an integer, in which bit n is case n.
+    """
 
     def __init__(self, facts: CaseFacts) -> None:
         self._facts = facts
+        #: The cases of the run, without changed ones.
         self._own = facts.cases
         #: Numbers of failing cases that may have been asked again.
         self._bases: set[int] = set()
+        #: Questions not asked yet.
         self._open: list[Candidate] = []
+        #: Passing cases with the property of a failing one, by the answers that cured it.
+        self._others: dict[AskedAgain, list[Candidate]] = {}
+        #: The decided answers, in the order of asking.
         self.answers: list[AskedAgain] = []
 
     @property
@@ -89,19 +126,23 @@ class Inquiry:
 
     @property
     def asked(self) -> int:
-        """Bits of all changed cases that were asked."""
+        """Bits of all changed cases that were asked and have a decided answer."""
         return sum(1 << answer.case for answer in self.answers)
 
     def failing(self, bases: int) -> int:
-        """Return the bits of the changed cases that fail as the one of `bases` they come from."""
+        """Return the bits of the changed cases that fail as the one they come from, of `bases`.
+
+        `bases` are bits of failing cases.
+        """
         alike = (answer for answer in self.answers if answer.fails and bases >> answer.base & 1)
         return sum(1 << answer.case for answer in alike)
 
     def unrefuted(self, bases: int) -> list[Feature]:
         """Return the features that may be why the failing cases `bases` fail; these are bits.
 
-        A feature is refuted if a changed case of `bases` that has lost it still fails, and none
-        that has lost it passes. One that no answered change took away stays.
+        A feature, such as "input x has a NaN", is refuted if a changed case of `bases` that has
+        lost it still fails, and none that has lost it passes. One that no answered change took away
+        stays. They are in the order of `facts.features`, the likeliest causes first.
         """
 
         def is_refuted(feature: Feature) -> bool:
@@ -115,13 +156,25 @@ class Inquiry:
 
         return [feature for feature in self._facts.features if not is_refuted(feature)]
 
+    def confirmed(self, bases: int) -> list[Feature]:
+        """Return the features without which a changed case of `bases` passes; these are bits."""
+        cures = [answer for answer in self.answers if answer.cures(bases)]
+        return [
+            feature
+            for feature in self._facts.features
+            if any(_loses(feature, answer.base, answer.case) for answer in cures)
+        ]
+
     def ask(self, failing: int, others: int, most: int, fails_alike: FailsAlike) -> None:
         """Ask what tells possible causes of `failing` cases apart.
+
+        Each question is chosen by the answers before. It ends when no open question would tell
+        anything.
 
         Args:
             failing: Bits of the cases that fail in one way.
             others: Bits of the cases that do not fail in this way.
-            most: The most questions with a decided answer; at most 40 undecided ones come besides.
+            most: The most questions with a decided answer; 40 undecided ones end it too.
             fails_alike: Asks a question. True and False, what it returns for a decided answer, are
                 kept in `answers`, those before what it raises too.
 
@@ -134,42 +187,90 @@ class Inquiry:
             features = self.unrefuted(failing)
             candidate = self._next(failing, others, features)
             if candidate is None:
+                candidate = self._next_other(failing, others)
+            else:
+                self._open.remove(candidate)
+            if candidate is None:
                 return
-            self._open.remove(candidate)
             fails = fails_alike(candidate)
             if fails is None:
                 undecided += 1
                 continue
             asked += 1
-            text = candidate.flip.text
-            self.answers.append(AskedAgain(text, candidate.base, candidate.number, fails))
+            text, base, number = candidate.flip.text, candidate.base, candidate.number
+            self.answers.append(AskedAgain(text, base, number, fails, candidate.is_other))
 
     def _open_questions(self, failing: int) -> None:
         """Add the changed cases of two of the `failing` ones to those that may be asked.
 
-        They are the smallest one, and that whose facts differ most from it.
+        They are the smallest one, by its inputs' bytes, and of the 100 smallest that whose facts
+        differ most from it. Those whose changed cases were added before are left out.
         """
         facts = self._facts
-        numbers = [n for n in range(len(self._own)) if failing >> n & 1]
-        numbers.sort(key=lambda n: sum(spec.nbytes for spec in facts.cases[n].inputs))
-        numbers = numbers[:_COMPARED]
-        if not numbers:
+        by_size = [n for n in range(len(self._own)) if failing >> n & 1]
+        by_size.sort(key=lambda n: sum(spec.nbytes for spec in facts.cases[n].inputs))
+        if not by_size:
             return
-        bases = {numbers[0], max(numbers, key=lambda n: _difference(facts.features, numbers[0], n))}
+        compared = by_size[:_COMPARED]
+        smallest = compared[0]
+        bases = {smallest, max(compared, key=lambda n: _difference(facts.features, smallest, n))}
         added: list[tuple[int, Flip]] = []
-        for base in sorted(bases - self._bases, key=numbers.index):
+        for base in sorted(bases - self._bases, key=compared.index):
             added += ((base, flip) for flip in flips(facts.cases[base], self._own))
         self._bases |= bases
         numbers = facts.add([flip.case for _, flip in added])
         for (base, flip), number in zip(added, numbers, strict=True):
             self._open.append(Candidate(flip, base, number))
 
+    def _next_other(self, failing: int, others: int) -> Candidate | None:
+        """Return a passing case to ask with the property whose change cured a failing one.
+
+        None if three different questions fail, if no change cured one, or if there are no more.
+        """
+        facts = self._facts
+        if len({facts.questions[n] for n in range(len(self._own)) if failing >> n & 1}) >= FEWEST:
+            return None
+        for answer in self.answers:
+            if not answer.cures(failing):
+                continue
+            if answer not in self._others:
+                self._others[answer] = self._transplants(answer, others)
+            if self._others[answer]:
+                return self._others[answer].pop(0)
+        return None
+
+    def _transplants(self, cure: AskedAgain, others: int) -> list[Candidate]:
+        """Return passing cases with the property of a failing one that a change took away.
+
+        They are of different questions, those first that have most in common with the failing case.
+        None is a case of the run itself. `others` are bits of the cases that pass.
+        """
+        facts = self._facts
+        failing, cured = facts.cases[cure.base], facts.cases[cure.case]
+        passing = [n for n in range(len(self._own)) if others >> n & 1]
+        passing.sort(key=lambda n: _difference(facts.features, cure.base, n))
+        known = {_contents(case) for case in self._own}
+        changed: dict[tuple[object, ...], Flip] = {}
+        for number in passing:
+            flip = transplanted(failing, cured, facts.cases[number])
+            if flip is not None and _contents(flip.case) not in known:
+                changed.setdefault((flip.case.name, flip.case.row), flip)
+            if len(changed) == _TRANSPLANTS:
+                break
+        numbers = facts.add([flip.case for flip in changed.values()])
+        return [
+            Candidate(flip, cure.base, number, is_other=True)
+            for flip, number in zip(changed.values(), numbers, strict=True)
+        ]
+
     def _next(self, failing: int, others: int, features: Sequence[Feature]) -> Candidate | None:
         """Return the open question to ask next; None if no open question would tell anything.
 
-        It is the one that may refute the first contender, the likeliest condition of `features`;
-        else the one about which contenders disagree most. Of equal ones, that which changes the
-        fewest facts. Without contenders, it is the first that changes a fact not yet changed.
+        Contenders are conditions, of `features`, under which the `failing` cases may fail and the
+        `others` not. The question is one that takes a fact of the likeliest contender away, which
+        no answered one did; else the one about which contenders disagree most. Of equal ones, it
+        is that which changes the fewest facts. Without contenders, it is the first that changes a
+        fact not yet changed.
         """
         open_ = [candidate for candidate in self._open if failing >> candidate.base & 1]
         answers = [answer for answer in self.answers if failing >> answer.base & 1]
@@ -186,7 +287,11 @@ class Inquiry:
 
         for term in conditions[0] if conditions else ():
             if not any(_loses(term, answer.base, answer.case) for answer in answers):
-                losing = [it for it in open_ if _loses(term, it.base, it.number)]
+                losing = [
+                    candidate
+                    for candidate in open_
+                    if _loses(term, candidate.base, candidate.number)
+                ]
                 if losing:
                     return max(losing, key=fewness)
 
@@ -194,6 +299,7 @@ class Inquiry:
             return next(filter(self._tries_something_new, open_), None)
 
         def score(candidate: Candidate) -> tuple[float, int]:
+            """Return what is largest for the best question: what it refutes, then few changes."""
             return _split(conditions, candidate), fewness(candidate)
 
         best = max(open_, key=score, default=None)
@@ -210,17 +316,17 @@ class Inquiry:
     def cures(self, bases: int) -> tuple[str, ...]:
         """Return the first two answers, in words, by which a changed case of `bases` passes.
 
-        `bases` are bits of failing cases. Empty if none was asked, or none passes.
+        Such as "asked again without `axes`: passes". `bases` are bits of failing cases. Empty if
+        none was asked, or none passes.
         """
-        passing = [
-            str(answer) for answer in self.answers if not answer.fails and bases >> answer.base & 1
-        ]
+        passing = [str(answer) for answer in self.answers if answer.cures(bases)]
         return tuple(passing[:_SHOWN])
 
     def shown(self, condition: Condition) -> tuple[str, ...]:
         """Return the answers that support a condition, in words: passes first, two of each kind.
 
-        Cases pass where it does not hold any more, and fail where it still does.
+        That is about failing cases for which the condition holds: changed ones pass where it does
+        not hold any more, and fail where it still does.
         """
         everywhere = condition.everywhere
         of_condition = [answer for answer in self.answers if everywhere >> answer.base & 1]
@@ -235,6 +341,19 @@ class Inquiry:
         return tuple(dict.fromkeys([*supporting[False][:_SHOWN], *supporting[True][:_SHOWN]]))
 
 
+def _contents(case: Case) -> tuple[object, ...]:
+    """Return what a case asks, but for its opset, to be compared with that of others."""
+    attrs = tuple(sorted((name, str(value)) for name, value in case.attrs.items()))
+    inputs = tuple((spec.name, spec.dtype.name, spec.shape, _values(spec)) for spec in case.inputs)
+    return attrs, inputs
+
+
+def _values(spec: TensorSpec) -> object:
+    """Return the values of an input in a form that can be compared."""
+    content = spec.content
+    return content.values.tobytes() if isinstance(content, Given) else content
+
+
 def _loses(feature: Feature, base: int, case: int) -> bool:
     """Return True if a fact holds for the failing case, and not for the changed one."""
     return bool(feature.holds >> base & 1) and not feature.holds >> case & 1
@@ -246,10 +365,10 @@ def _holds(terms: Terms, number: int) -> bool:
 
 
 def _split(contenders: Sequence[Terms], candidate: Candidate) -> float:
-    """Return how many contenders would be refuted at least, whatever the answer is.
+    """Return the weight of the contenders that an answer would refute at least, whatever it is.
 
     A contender expects the changed case to fail if it still holds there, and to pass if not; one
-    that does not hold for the failing case counts nothing. The n-th counts 1/n.
+    that does not hold for the failing case counts nothing. The n-th, from 1, counts 1/n.
     """
     failing = 0.0
     passing = 0.0

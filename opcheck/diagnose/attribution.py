@@ -1,7 +1,10 @@
 """Attribute the failures of a backend to causes, once all its results are there.
 
 A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
-facts that their cases share and others do not, which `rules` finds.
+facts that their cases share and others do not, which `rules` finds: a condition, of one or two
+facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
+message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
+*subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
 """
 
 import re
@@ -62,13 +65,13 @@ _SHOWN_EXCEPTION = 160
 _MOST_CONDITIONS = 3
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
-#: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
+#: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
 
 
 @dataclass(frozen=True, eq=False)
 class DiagnosedResult:
-    """A case and its result, to be diagnosed if it is `unexplained`."""
+    """A case and its result, to be diagnosed if it is `unexplained`: no ledger has its cause."""
 
     case: Case
     record: Record
@@ -88,7 +91,8 @@ class DiagnosedResult:
     def message(self) -> str:
         """The message without particulars; for an accepted model, why it is invalid.
 
-        "" for failures with values, whose messages are opcheck's own.
+        Particulars, such as paths, numbers and lists of them, are "*". "" for failures with values,
+        whose messages are opcheck's own, and for what does not fail.
         """
         if self.record.failure in _WITH_MESSAGE:
             return " ".join(PARTICULARS.sub("*", self.own_message).split())
@@ -98,7 +102,7 @@ class DiagnosedResult:
 
     @cached_property
     def subject(self) -> Case:
-        """The case that failed or passed; for an invalid model possibly its legal twin."""
+        """The case that failed or passed; the legal twin, if the reason is about that."""
         twin = legal_twin(self.case) if self._ours["twin"] else None
         return twin or self.case
 
@@ -115,10 +119,14 @@ class DiagnosedResult:
     def rules_out(self, failure: Failure | None, message: str) -> bool:
         """Return True if the case, by its result, does not fail in this way.
 
-        `failure` is how others fail, with this `message`. If they accept an invalid model, only a
-        case that is invalid for the same reason and was refused rules that out. A case that fails
-        otherwise, with an answer, rules out failures without an answer and a wrong number of
-        outputs.
+        `failure` is how others fail, with this `message`. What rules it out is
+
+        - for an accepted invalid model, a refusal of one that is invalid for the same reason,
+        - for an exception, a pass with an answer, or a failure with one,
+        - for no answer otherwise, or a wrong number of outputs, a pass, or another failure with an
+          answer,
+        - for wrong values, a pass with an answer,
+        - for any other failure, a pass.
         """
         own_failure = self.record.failure
         refused = self.record.refused
@@ -134,7 +142,7 @@ class DiagnosedResult:
 
 
 def _count_nothing() -> None:
-    """Do nothing."""
+    """Do nothing: a search whose progress is not shown."""
 
 
 def attribute_causes(
@@ -143,12 +151,14 @@ def attribute_causes(
     searched: Callable[[], None] = _count_nothing,
     ask: Ask | None = None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return the final diagnoses of each case that is to be explained, its cause first.
+    """Return the final diagnoses of each case that is to be explained, by its id, its cause first.
 
-    Calls `searched` twice for each of them. Conditions are told apart by what `ask` returns for
-    changed cases; None for a backend that cannot be asked. Unrecognized failures that were not
-    compared with every mutant, for want of time, are in `suspects.untried`. Raises
-    KeyboardInterrupt if the user interrupts it.
+    The cases are the unexplained failures among `results`, all of one backend, whose failures and
+    passes `suspects` has met; those without a verdict on them are left out. Calls `searched` twice
+    for each, to show progress. Conditions are told apart by what `ask` returns for changed cases;
+    None for a backend that cannot be asked. Unrecognized failures that were not compared with every
+    mutant, for want of time, are in `suspects.untried`. Raises KeyboardInterrupt if the user
+    interrupts it, and what `ask` raises.
     """
     with suspects.allowance.searching():
         return _attributed(results, suspects, searched, ask)
@@ -160,12 +170,13 @@ def _attributed(
     searched: Callable[[], None],
     ask: Ask | None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Return the diagnoses of each case to be explained, within the allowance of `suspects`.
+    """Do what `attribute_causes` does, within a search of the allowance of `suspects`.
 
-    Cases whose mutant was found are taken out of `suspects.untried`. Raises KeyboardInterrupt if
-    the user interrupts it.
+    Each operator is explained by itself; how many cases a mutant explains counts over all of them.
+    Cases whose mutant was found are taken out of `suspects.untried`.
     """
-    judged = [one for one in results if one.record.verdict not in (*UNJUDGED, Verdict.DIFFER)]
+    unjudged = (*UNJUDGED, Verdict.DIFFER)
+    judged = [result for result in results if result.record.verdict not in unjudged]
     by_operator: dict[tuple[str, str], list[DiagnosedResult]] = defaultdict(list)
     for result in judged:
         by_operator[result.case.op.domain, result.case.op.name].append(result)
@@ -173,7 +184,7 @@ def _attributed(
     operators = [
         _OperatorFailures(of_operator, suspects, exceptions, searched, ask)
         for of_operator in by_operator.values()
-        if any(one.unexplained for one in of_operator)
+        if any(result.unexplained for result in of_operator)
     ]
     # The number of cases that each mutant explains, of all operators.
     standing: Counter[str] = Counter()
@@ -184,8 +195,11 @@ def _attributed(
     for operator in operators:
         interrupt.safe_place()
         diagnoses.update(operator.explained(standing))
-    recognized = {case for case, found in diagnoses.items() if any(one.mistake for one in found)}
-    suspects.untried -= recognized
+    suspects.untried -= {
+        case
+        for case, of_case in diagnoses.items()
+        if any(diagnosis.mistake for diagnosis in of_case)
+    }
     return diagnoses
 
 
@@ -193,7 +207,7 @@ def _exceptions(results: Iterable[DiagnosedResult]) -> dict[str, str]:
     """Return the exceptions of `results` in words, by their messages without particulars.
 
     The words, cut to 160 letters, have the particulars if all exceptions of that message have the
-    same.
+    same. Results that did not raise are left out.
     """
     whole: dict[str, set[str]] = defaultdict(set)
     for result in results:
@@ -220,6 +234,11 @@ class _OperatorFailures:
         searched: Callable[[], None],
         ask: Ask | None = None,
     ) -> None:
+        """Find the mutants that give each failure's answer, and those that no pass contradicts.
+
+        Notes in `suspects` which models were accepted on the way to a result, before. Calls
+        `searched` once for each failure. Raises KeyboardInterrupt if the user interrupts it.
+        """
         self.suspects = suspects
         self.searched = searched
         self._ask = ask
@@ -260,8 +279,9 @@ class _OperatorFailures:
     def _uncontradicted(self, result: DiagnosedResult, *, everywhere: bool = True) -> list[str]:
         """Return the names of mutants that fit, and that no pass of the same kernel contradicts.
 
-        A kernel is a version with a type. If `everywhere`, passes of all kernels contradict a
-        mutant that is to explain a refusal. A mutant is left out if there is no time to check it.
+        A kernel is a version with a type. If `everywhere`, passes of all kernels of the results
+        contradict a mutant that is to explain an exception. A mutant is left out if there is no
+        time to check it. The names are in the order of all mutants.
         """
         cells = [cell_of(result.case)]
         if result.record.failure == "raised" and everywhere:
@@ -276,10 +296,11 @@ class _OperatorFailures:
         return names
 
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
-        """Yield the diagnoses of each failing case: its cause, then other mutants that fit.
+        """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
 
         Causes are chosen in turns; the first that a case gets stays. `standing`, the number of
-        cases by mutant over all operators, breaks ties.
+        cases by mutant over all operators, breaks ties. All causes are chosen before the first item
+        comes. Raises KeyboardInterrupt if the user interrupts it, and what `ask` raises.
         """
         by_failure: dict[Failure | None, list[DiagnosedResult]] = defaultdict(list)
         by_message: dict[tuple[Failure | None, str], list[DiagnosedResult]] = defaultdict(list)
@@ -297,9 +318,10 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
-            self._choose_one_property_for_all(group)
+            self._choose_one_property_for_all(group, beside_mutants=False)
             for alike in self._with_one_exception(group):
                 self._choose_mutants_under_conditions(alike)
+            self._choose_one_property_for_all(group, beside_mutants=True)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
@@ -312,6 +334,8 @@ class _OperatorFailures:
         self._choose_patterns()
         # 8. What mutants were not tried on, as it is too large.
         self._choose_causes_of_smaller_ones()
+        # 9. That all are wrong says less than any pattern.
+        self._choose_every_case(by_failure.get("values", []))
         for result in self.failing:
             self.searched()
             yield result.case.id, self._diagnoses_of(result)
@@ -320,7 +344,8 @@ class _OperatorFailures:
         """Return the chosen cause of a case, other mutants, and remarks, without repeats.
 
         Other mutants are those that fit, and that no passed case contradicts. A case without a
-        cause has remarks only; one that raised has its exception in place of the cause.
+        cause has remarks only, those that it was diagnosed with; one that raised has its exception
+        in place of the cause.
         """
         case = result.case.id
         remarks = [diagnosis for diagnosis in result.record.diagnoses if diagnosis.is_remark]
@@ -356,11 +381,12 @@ class _OperatorFailures:
     ) -> None:
         """Choose causes of a group's results, in `chosen`, that which explains most first.
 
-        Candidates are mutants that no pass contradicts, unless they may fit by chance (in fewer
-        than three questions, and fewer than a quarter of the rest). If `with_rules`, a rule that
-        explains more is a candidate too, and the backend is asked about it first. `standing`, the
+        Candidates are mutants that no pass contradicts, unless they may fit by chance, as
+        `_best_mutant` has it. If `with_rules`, a rule (a condition that no other case meets) that
+        explains more is a candidate too; the backend is asked about it first. `standing`, the
         number of cases that each mutant explains over all operators, breaks ties. A result that no
-        candidate explains stays without a cause.
+        candidate explains stays without a cause. The group fails in one way. Raises what asking
+        raises, but for NoTimeLeft.
         """
         while True:
             left = self._without_cause(group)
@@ -417,9 +443,11 @@ class _OperatorFailures:
     ) -> tuple[str, list[DiagnosedResult]]:
         """Return the name of the mutant that explains the most of those left, and these results.
 
-        "" if none explains any. Ties go to the mutant with the larger `standing`, the number of
-        cases that it explains over all operators. No result if it may fit by chance: if these are
-        fewer than three questions, and fewer than a quarter of those left.
+        "" and no result if none explains any, or each may fit by chance: if what it explains are
+        fewer than three exceptions, or fewer than three questions and fewer than a quarter of the
+        questions left. All types and versions of a case are one question. Ties go to the mutant
+        with the larger `standing`, the number of cases that it explains over all operators, then to
+        the one found earlier.
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
@@ -430,27 +458,35 @@ class _OperatorFailures:
             """Return what is largest for the best mutant; of equal ones, for the earliest found."""
             return len(places[name]), standing[name], -sum(places[name])
 
-        best = max(places, key=weight, default="")
-        explained = [result for result in left if best in self.uncontradicted[result.case.id]]
-        questions = self._questions_of(explained)
-        # An exception says more than a mutant that may fit it by chance.
-        is_raised = bool(explained) and explained[0].record.failure == "raised"
-        if is_raised and len(explained) < FEWEST:
-            return best, []
-        # A mutant can fit a few of many failures by chance.
-        if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
-            return best, []
-        return best, explained
+        for best in sorted(places, key=weight, reverse=True):
+            explained = [result for result in left if best in self.uncontradicted[result.case.id]]
+            # An exception says more than a mutant that may fit it by chance.
+            is_raised = explained[0].record.failure == "raised"
+            is_little = is_raised and len(explained) < FEWEST
+            if not is_little and not self._may_fit_by_chance(explained, left):
+                return best, explained
+        return "", []
+
+    def _may_fit_by_chance(
+        self, explained: Sequence[DiagnosedResult], left: Sequence[DiagnosedResult]
+    ) -> bool:
+        """Return True if what a mutant explains is too little of what is left.
+
+        That is fewer than three questions, and fewer than a quarter of the questions left.
+        """
+        questions = len(self._questions_of(explained))
+        return questions < FEWEST and questions * _LEAST_PART < len(self._questions_of(left))
 
     def _questions_of(self, results: Iterable[DiagnosedResult]) -> set[tuple[object, ...]]:
-        """Return the keys of the different questions of results."""
+        """Return the keys of the different questions of results, whatever their type and opset."""
         return {self.facts.questions[self.facts.number(result.subject)] for result in results}
 
     def _try_chosen_mutants(self) -> None:
         """Try the mutants that explain other failures, and pairs of them, on the rest.
 
-        Adds those that fit to `fitting`, and to `uncontradicted` if no pass contradicts them.
-        Failures that there is no time for are noted in `suspects.untried`.
+        Adds those that fit, or else any mutants that do, to `fitting`, and to `uncontradicted` if
+        no pass contradicts them. Failures that there is no time for are noted in
+        `suspects.untried`.
         """
         chosen = {diagnosis.mistake for diagnosis in self.chosen.values()}
         known: dict[str, Mutant] = {}
@@ -476,18 +512,25 @@ class _OperatorFailures:
             by_exception[result.message if is_raised else ""].append(result)
         yield from by_exception.values()
 
-    def _choose_one_property_for_all(self, group: Sequence[DiagnosedResult]) -> None:
-        """Choose the one condition that all failures of a kind meet, if no mutant explains all.
+    def _choose_one_property_for_all(
+        self, group: Sequence[DiagnosedResult], *, beside_mutants: bool
+    ) -> None:
+        """Choose one condition as the cause of all of a group without a cause, which meet it.
 
-        Several exact conditions, or mistakes, for parts of them are incidental then. It is an exact
-        one if mutants explain less than half of them; without any, one property with exceptions.
+        Several conditions, or mutants, for parts of them are incidental then. An exact condition,
+        which no other case meets, is chosen if it has no limit on a size and mutants fit less than
+        half of these. If none is exact for all of them, it is a property of all that few others
+        have. Nothing is chosen if a mutant fits all of them, unless `beside_mutants`: then passes
+        contradict it, under each condition. Nor is it for fewer than three, for accepted invalid
+        models, and if no other case is known. The group is not empty, and all of it fails in one
+        way.
         """
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
         if is_accepted or len(left) < FEWEST or not self._others(left, group):
             return
         fitting = [{*self.fitting[result.case.id]} for result in left]
-        if set.intersection(*fitting):
+        if set.intersection(*fitting) and not beside_mutants:
             return
         self._ask_about(left, group)
         exact = self._condition(left, self._others(left, group), group)
@@ -506,7 +549,11 @@ class _OperatorFailures:
     def _property_of_all(
         self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]
     ) -> Condition | None:
-        """Return the one property that all failures left of a group have, None for none."""
+        """Return the property that all failures left of a group have and the fewest others.
+
+        Fewer others than failures must have it, not by chance, and it is not a limit on a size.
+        None if there is none.
+        """
         failing = self.facts.bits(result.subject for result in left)
         return necessary(
             self.inquiry.unrefuted(failing),
@@ -525,33 +572,48 @@ class _OperatorFailures:
     def _others(self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]) -> int:
         """Return the bits of cases that do not fail as those left of a group do.
 
-        They include changed cases that pass. 0 if none are left.
+        A result counts if it rules out the failure of the group and, if they share one, its
+        message; a pass without any element of an output rules out no wrong values. Models accepted
+        on the way count for failures without values, and changed cases that pass always. 0 if none
+        are left.
         """
         if not left:
             return 0
         failure = left[0].record.failure
         message = self._shared_message(group)
+        is_of_values = failure in _OF_VALUES
         others = self.facts.bits(
-            result.subject for result in self.results if result.rules_out(failure, message)
+            result.subject
+            for result in self.results
+            if result.rules_out(failure, message)
+            and not (is_of_values and self._shows_no_values(result))
         )
         if failure in _WITHOUT_VALUES:
             others |= self.also_accepted
         return others | self.inquiry.passing
+
+    def _shows_no_values(self, result: DiagnosedResult) -> bool:
+        """Return True for a pass whose outputs have no element."""
+        return result.record.failure is None and self.suspects.is_of_nothing(result.subject)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
 
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
-        meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, no
-        condition is needed. A derived mutant must fit three different questions.
+        meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
+        three or more do. A derived mutant must fit three different questions, others as many or a
+        quarter of those without a cause. Without time, these failures are noted in
+        `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
-        for result in self._without_cause(group):
+        without_cause = self._without_cause(group)
+        for result in without_cause:
             for name in self.fitting[result.case.id]:
                 by_mutant[name].append(result)
 
         def most_first(name: str) -> int:
+            """Return what is least for the mutant that fits the most."""
             return -len(by_mutant[name])
 
         of_legal = any(result.record.failure != "accepted" for result in group)
@@ -561,6 +623,8 @@ class _OperatorFailures:
                 continue
             mutant = self.fitting[results[0].case.id][name]
             if mutant.derived and len(self._questions_of(results)) < FEWEST:
+                continue
+            if self._may_fit_by_chance(results, without_cause):
                 continue
             try:
                 contradicting = [
@@ -586,8 +650,9 @@ class _OperatorFailures:
         """Return a condition under which cases fail as a mutant does, None if there is none.
 
         It holds for the most of `results`, all of which the mutant explains, and for none of the
-        cases that contradict it. A fact that kernels branch on, and that all of them have, may be
-        so in few others: the mutant itself explains several questions.
+        cases that contradict it. It must not hold by chance, next to so few questions. A fact that
+        kernels branch on, and that all of the results have, need not meet that if the mutant
+        explains six questions: that is no chance then.
         """
         bits = self.facts.bits(result.subject for result in results)
         others = self.facts.bits(contradicting)
@@ -607,8 +672,7 @@ class _OperatorFailures:
         is_of_all = sure is not None and not bits & ~sure.everywhere
         if is_of_all or likely is None or bits & ~likely.everywhere:
             return sure
-        questions = {self.facts.questions[self.facts.number(one.subject)] for one in results}
-        return likely if len(questions) >= _ENOUGH else sure
+        return likely if len(self._questions_of(results)) >= _ENOUGH else sure
 
     def _choose_patterns(self) -> None:
         """Choose patterns of wrong values, in `chosen`, for results without a cause.
@@ -626,13 +690,25 @@ class _OperatorFailures:
             if pattern and len(results) >= FEWEST:
                 self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
 
-    def _choose_causes_of_smaller_ones(self) -> None:
-        """Choose for failures beyond 1 MiB the cause that most smaller ones of their kind have.
+    def _choose_every_case(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose, in `chosen`, that values are wrong in every case, if no case shows right ones."""
+        left = self._without_cause(group)
+        if len(left) < FEWEST or self._others(left, group):
+            return
+        condition = self._condition(left, 0, group)
+        if condition:
+            way = self._way(left, self._shared_message(group))
+            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
 
-        They are of the same version, type and kind of failure, or else of the same version. Mutants
-        are not tried on so large inputs, so that the cause is only probable.
+    def _choose_causes_of_smaller_ones(self) -> None:
+        """Choose for failures on inputs beyond 1 MiB the cause that most of smaller ones have.
+
+        That is in `chosen`, for those without a cause. Smaller ones are of the same version, type
+        and kind of failure, or else of any type. Mutants are not tried on so large inputs, so that
+        the cause is only probable, which its text says.
         """
-        too_large = [it for it in self._without_cause(self.failing) if _nbytes(it) > LARGEST]
+        without_cause = self._without_cause(self.failing)
+        too_large = [result for result in without_cause if _nbytes(result) > LARGEST]
         by_cause: dict[Diagnosis, list[DiagnosedResult]] = defaultdict(list)
         for result in too_large:
             cause = self._cause_of_smaller_ones(result)
@@ -644,7 +720,10 @@ class _OperatorFailures:
             self._choose(Diagnosis(None, text, counts), results)
 
     def _cause_of_smaller_ones(self, large: DiagnosedResult) -> Diagnosis | None:
-        """Return the cause of more than half of the smaller failures like a large one, or None."""
+        """Return the cause of more than half of the smaller failures like a large one, or None.
+
+        Those are up to 1 MiB, of its version and kind of failure: of its type, or else of any.
+        """
         alike = [
             result
             for result in self.failing
@@ -652,9 +731,11 @@ class _OperatorFailures:
             and result.record.failure == large.record.failure
             and _nbytes(result) <= LARGEST
         ]
-        of_its_type = [it for it in alike if cell_of(it.case) == cell_of(large.case)]
+        cell = cell_of(large.case)
+        of_its_type = [result for result in alike if cell_of(result.case) == cell]
         for group in (of_its_type, alike):
-            causes = Counter(self.chosen[it.case.id] for it in group if it.case.id in self.chosen)
+            with_cause = [result.case.id for result in group if result.case.id in self.chosen]
+            causes = Counter(self.chosen[case] for case in with_cause)
             for cause, count in causes.most_common(1):
                 if 2 * count > len(group):
                     return cause
@@ -666,14 +747,16 @@ class _OperatorFailures:
         """Return the rule that covers the most of those left, and these; None if there is none.
 
         A rule says under which condition cases of the `group`, which fail in one way, do so. It
-        holds for no case that does not. None, too, if it explains less than half of those left.
+        holds for no case that does not. None, too, if the condition may be incidental: see
+        `_is_typical`, and for wrong values in every case: see `_choose_every_case`. At least one is
+        left.
         """
         message = self._shared_message(group)
         others = self._others(left, group)
         if left[0].record.failure == "accepted":
             return self._rule_of_accepted(message, left, group, others)
         condition = self._condition(left, others, group)
-        if condition is None:
+        if condition is None or (not condition.text and left[0].record.failure == "values"):
             return None
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
@@ -690,9 +773,10 @@ class _OperatorFailures:
     ) -> bool:
         """Return True if a condition explains half of those left, or a few such explain them all.
 
-        A property of less than half of the failures is most often incidental: large tensors show
-        more of any mistake. So is one without which most cases fail too: more of those left than
-        there are `others`, which do not.
+        `explained` are those of `left` that meet the condition; up to two more conditions may
+        explain the rest. A property of less than half of the failures is most often incidental:
+        large tensors show more of any mistake. So is one without which most cases fail too: if the
+        rest are more than the `others`, bits of cases that do not fail so, the result is False.
         """
         rest = [result for result in left if result not in explained]
         if len(rest) > others.bit_count():
@@ -719,8 +803,9 @@ class _OperatorFailures:
         """Return the rule by which invalid models are accepted, and the results that it explains.
 
         Without a condition that distinguishes them from `others`, the bits of cases that were
-        refused, it explains all of those left. None if the models are invalid for different
-        reasons, so that the `message` is "".
+        refused, it explains all of those left: that it was not checked, or not always if some were
+        refused. `message` is why the models are invalid; None if they are so for different reasons,
+        so that it is "".
         """
         if not message:
             return None
@@ -744,8 +829,9 @@ class _OperatorFailures:
     ) -> Condition | None:
         """Return the condition that holds for the most of those left, and none of the `others`.
 
-        `others` are bits of cases. The whole `group` fails in this way. None if fewer than three of
-        those left meet any, with those that were asked about.
+        `others` are bits of cases. The whole `group` fails in this way. Features that asking has
+        refuted are left out. None if fewer than three of those left, with changed cases that fail
+        like them, meet any, or if it may hold by chance.
         """
         failing = self.facts.bits(result.subject for result in left)
         return rule(
@@ -755,6 +841,7 @@ class _OperatorFailures:
             alike=self.facts.bits(result.subject for result in group),
             questions=self.facts.questions,
             asked=self.inquiry.asked,
+            confirmed=self.inquiry.confirmed(failing),
         )
 
     def _diagnosis(self, mistake: str | None, text: str, condition: Condition) -> Diagnosis:
@@ -764,8 +851,9 @@ class _OperatorFailures:
     def _ask_about(self, left: Sequence[DiagnosedResult], group: Sequence[DiagnosedResult]) -> None:
         """Ask the backend what tells possible conditions of the failures left of a group apart.
 
-        The answers are kept in `inquiry`. Nothing is asked if no case comes out otherwise, if the
-        backend cannot be asked, or without time.
+        The answers are kept in `inquiry`. Nothing is asked if no case comes out otherwise, about
+        kinds of failures that asking does not explain, if the backend cannot be asked, or without
+        time. Raises KeyboardInterrupt and what `ask` raises.
         """
         others = self._others(left, group)
         most = asking.most_questions(left[0].record.failure) if left and others else 0

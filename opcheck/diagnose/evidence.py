@@ -1,4 +1,9 @@
-"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics."""
+"""A wrong answer with what is known of it: the right ones, how far they are, poorer arithmetics.
+
+Outputs go by their *place*, their number among a node's outputs. Several answers may be *admitted*,
+or none where the model must be refused. A *fault* is a mistake that any operator can have, such as
+to compute in a narrower type.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +47,9 @@ _FINER = 8
 def is_off(base: Floats, values: Floats, times: int) -> Any:
     """Mask known elements of `values` that are off from `base` by a part of the largest.
 
-    That is, by more than the largest known element of `base` divided by `times`. Known elements are
-    finite in both, and not 0 in `values`. Both have one shape.
+    That is, by more than the largest absolute value of a known element of `base`, divided by
+    `times`. Known elements are finite in both, and not 0 in `values`: what engines flush or lose is
+    not. Both, and the mask, have one shape.
     """
     known = np.isfinite(base) & np.isfinite(values) & (values != 0)
     with np.errstate(all="ignore"):
@@ -51,7 +57,7 @@ def is_off(base: Floats, values: Floats, times: int) -> Any:
 
 
 def _is_uniform(array: Array) -> bool:
-    """Return True if all elements are equal, or NaN."""
+    """Return True if all elements are equal, or all are NaN; of an empty array too."""
     flat = array.reshape(-1)
     first = flat[:1]
     return bool(((flat == first) | ((flat != flat) & (first != first))).all())
@@ -75,7 +81,10 @@ class Evidence:
 
     @cached_property
     def distant(self) -> set[str]:
-        """Names of mutants, tried so far, whose answers no poorer arithmetic makes of this one."""
+        """Names of mutants, tried so far, too far from this answer for a poorer arithmetic.
+
+        It begins empty; `likeness.reproduces` adds to it.
+        """
         return set()
 
     @property
@@ -84,9 +93,10 @@ class Evidence:
         return sum(array.nbytes for array in self.node.inputs if array is not None)
 
     def is_right(self, outputs: Outputs) -> bool:
-        """Return True if other outputs would have passed; some admitted answer decides.
+        """Return True if other outputs would have passed, next to any of the admitted answers.
 
-        A bound that is computed for the first time raises what the operator's formula raises.
+        False if nothing is admitted. A bound that is computed for the first time raises what the
+        operator's formula raises.
         """
         return any(
             are_plainly_right(wants, outputs, self.tolerance)
@@ -99,20 +109,22 @@ class Evidence:
     def passes(self, place: int, output: Output) -> bool:
         """Return True if an output at this place would have passed, whatever the others are.
 
-        False if nothing is admitted there. A bound that is computed for the first time raises what
-        the operator's formula raises.
+        Any admitted answer may have it; False if none has an output there. A bound that is computed
+        for the first time raises what the operator's formula raises.
         """
-        for want in self._wants(place):
-            (comparison,) = compare_outputs([want], [output], self.tolerance)
-            if comparison.problem is None:
-                return True
-        return False
+        return any(self._is_as_wanted(want, output) for want in self._wants(place))
+
+    def _is_as_wanted(self, want: Want, output: Output) -> bool:
+        """Return True if an output, or each tensor of a sequence, has no problem next to `want`."""
+        comparisons = compare_outputs([want], [output], self.tolerance)
+        return all(comparison.problem is None for comparison in comparisons)
 
     def within_errors(self, place: int, one: Array, other: Array) -> Any:
         """Mask elements of two arrays that differ by no more than correct implementations may.
 
-        That is by twice the error that the output's bound allows. False, instead of a mask, if
-        there is not exactly one bound.
+        That is by twice the error that the output's bound allows in the expected arithmetic. Both
+        have the output's shape. False, instead of a mask, if not exactly one answer is admitted, or
+        it has no bound there. Raises what the operator's formula raises if the bound is new.
         """
         bounds = [want.bound for want in self._wants(place)]
         if len(bounds) != 1 or bounds[0] is None:
@@ -130,8 +142,9 @@ class Evidence:
         - is more than an eighth of the distance of the right value from `plain`, and
         - is beyond twice the bound.
 
-        False for an output that passes, and for one that is not floating or has another shape than
-        the right one.
+        False for an output that passes where others do not, and for one that is not floating or has
+        another shape than the right one. A bound that is computed for the first time raises what
+        the operator's formula raises.
         """
         got = (self.got or ())[place]
         right = self.nearest[place]
@@ -150,10 +163,11 @@ class Evidence:
         return bool((off & ~np.asarray(self.within_errors(place, got, plain))).any())
 
     @cached_property
-    def telling(self) -> int:
+    def wrong_elements(self) -> int:
         """The number of wrong elements of outputs whose elements are not all equal.
 
-        All elements count of an output that has another shape than it should have.
+        Wrong are those that are not the right ones exactly, and NaN. All elements count of an
+        output that has another shape than it should have, or whose right values are not known.
         """
         count = 0
         for place, got in enumerate(self.got or ()):
@@ -165,10 +179,15 @@ class Evidence:
     def uniform_values(self) -> frozenset[object]:
         """The values of outputs whose elements are all equal, such as zeros."""
         arrays = [got for got in self.got or () if not isinstance(got, Foreign)]
-        return frozenset(got.flat[0].item() for got in arrays if got.size and _is_uniform(got))
+        uniform = [got for got in arrays if got.size and _is_uniform(got)]
+        return frozenset(got.reshape(-1)[:1].tolist()[0] for got in uniform)
 
     def _count_wrong(self, place: int, got: Array) -> int:
-        """Return how many elements of the output at a place are not the right ones."""
+        """Return how many elements of the output at a place are not the right ones, or are NaN.
+
+        The right ones are the nearest, or for other types than floats those of the first admitted
+        answer. All elements are counted where there are none of this shape.
+        """
         nearest = self.nearest[place]
         wants = self._wants(place)
         right = nearest if nearest is not None else next((want.values for want in wants), None)
@@ -177,14 +196,14 @@ class Evidence:
         return int(np.count_nonzero(got != right))
 
     def _wants(self, place: int) -> list[Want]:
-        """Return what may be expected of the output at this place."""
+        """Return what each admitted answer with an output at this place has there."""
         return [wants[place] for wants in self.admitted if place < len(wants)]
 
     @cached_property
     def passing(self) -> frozenset[int]:
         """The places of the outputs that pass, where others do not.
 
-        Empty for a single output, and if all pass.
+        Empty for a refusal, for a single output, and if all pass or none.
         """
         got = self.got or ()
         if len(got) == 1:
@@ -194,7 +213,11 @@ class Evidence:
 
     @cached_property
     def nearest(self) -> list[Array | None]:
-        """For each output the nearest right values; None without floats of the same shape."""
+        """For each output the nearest right values, in its dtype and shape; None if there are none.
+
+        None for an output that is not floating, and without right real numbers of its shape. Empty
+        for a refusal.
+        """
         return [self._nearest(place, got) for place, got in enumerate(self.got or ())]
 
     def _nearest(self, place: int, got: Output) -> Array | None:
@@ -214,6 +237,7 @@ class Evidence:
             return next(iter(right), None)
 
         def furthest(values: Array) -> int:
+            """Return the largest distance of an element in ULP."""
             return int(distance(values, got).max())
 
         return min(right, key=furthest)
@@ -238,8 +262,9 @@ class Evidence:
     def narrower_types(self) -> list[DType]:
         """Return narrower types that may explain the answer, the widest first.
 
-        They are types of the operator whose unit roundoff is at most 256 times the largest error.
-        None unless all outputs are of the first input's floating type.
+        They are types of the operator whose unit roundoff is at most 256 times the largest relative
+        error, if that is known. Empty unless all outputs are of the leading input's floating type,
+        and for a refusal.
         """
         lead = self.node.lead
         own = None if lead is None else of(lead)
@@ -256,7 +281,9 @@ class Evidence:
     def _coarseness(self) -> float:
         """The largest relative error of wrong elements; infinite if there is none or it is unknown.
 
-        If all errors are alike, they are not roundings, and the result is 2¹⁶ times less.
+        Wrong is what is off by more than 1 ULP, and by more than a sixteenth of the largest
+        distance. If all errors are alike, in sign and within a factor of 1.5, they are not
+        roundings, and the result is 2¹⁶ times less.
         """
         by_output = [np.zeros(0)]
         for right, got in zip(self.nearest, self.got or (), strict=True):
@@ -276,9 +303,12 @@ class Evidence:
     def views(self) -> Iterator[tuple[Fault, Evidence]]:
         """Yield faults, each with the answer as it would be without it, the likeliest first.
 
-        An output of the wrong type comes first, then computation in each narrower type, without and
-        with saturation. The answer is cast to the right type or, in a narrower one, compared with
-        the engine's answer there.
+        An output of the wrong type comes first, then computation in each narrower type, the widest
+        first, without and with saturation. The answer is cast to the right type or, in a narrower
+        one, has the engine's answer there as the only admitted one. Where no number reaches the
+        type's largest, saturation changes nothing, and both items have one view. Nothing is yielded
+        if no type is wrong or narrower. Computing a view raises what the operator's formula raises,
+        but for InvalidNode and NotSupported.
         """
         types = self._types()
         if types:
@@ -303,14 +333,15 @@ class Evidence:
             yield saturated, self._rounded(saturated) if is_cut else view
 
     def is_beyond(self, dtype: DType) -> bool:
-        """Return True if the answer has finite numbers that a type does not reach."""
+        """Return True if the answer has finite numbers beyond the largest one of a type."""
         arrays = [wide(got) for got in self.got or () if isinstance(got, np.ndarray)]
         return any((np.isfinite(x) & (np.abs(x) > limits(dtype)[1])).any() for x in arrays)
 
     def _types(self) -> tuple[DType, DType] | None:
         """Return the type that all outputs must have, and the one that all have instead.
 
-        None if they are equal, or if outputs differ in it. Both are booleans, floats or integers.
+        None if they are equal, if outputs or admitted answers differ in it, and unless both are
+        booleans, floats or integers. None for a refusal and for what is not a tensor, too.
         """
         wanted = {want.dtype for wants in self.admitted for want in wants}
         types = {of(got) if isinstance(got, np.ndarray) else None for got in self.got or ()}
@@ -324,10 +355,11 @@ class Evidence:
         return None
 
     def _rounded(self, fault: Fault) -> Evidence:
-        """Return the evidence in a fault's type, with the engine's answer there.
+        """Return the evidence with inputs and outputs in a fault's type, and what is right there.
 
-        If the engine has none, the admitted answers stay, without their bounds, and may be off by
-        some ULP.
+        That is the engine's, with its bounds. If it has none (InvalidNode, NotSupported), the
+        admitted answers stay, without their bounds, and the answer may be off by 4 ULP. Raises what
+        else the formula raises.
         """
         node = fault.narrowed(self.node)
         with np.errstate(all="ignore"):

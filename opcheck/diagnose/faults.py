@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product, starmap
@@ -14,7 +14,7 @@ import numpy as np
 from opcheck.dtypes import BASIC, DType, is_real, limits, of
 from opcheck.engine import Node
 from opcheck.engine.mutants import Mutant
-from opcheck.engine.mutants.mutant import AnswerFunction
+from opcheck.engine.mutants.mutant import AnswerFunction, reading
 from opcheck.model import (
     Array,
 )
@@ -24,7 +24,13 @@ _FaultKind: TypeAlias = Literal["output", "computed", "saturated"]
 
 
 class Fault(NamedTuple):
-    """A mistake that any operator can have, in the output's type or that of the computation."""
+    """A mistake that any operator can have, in the output's type or that of the computation.
+
+    Attributes:
+        kind: "output", all outputs are of the type; "computed", all is computed in the type;
+            "saturated", and what leaves its range becomes its largest finite number.
+        dtype: The type.
+    """
 
     kind: _FaultKind
     dtype: DType
@@ -47,7 +53,8 @@ class Fault(NamedTuple):
     def beside(self, mutant: Mutant | None = None) -> Mutant:
         """Return the fault as a mutant, combined with `mutant` unless that is None.
 
-        The combination bears the names of both, as in `mutant+computed_in_float32`.
+        Alone it answers right but for the fault. The combination bears the names of both, as in
+        `mutant+computed_in_float32`, and the former ones of `mutant` as aliases.
         """
         if mutant is None:
             text = self.text
@@ -76,9 +83,10 @@ class Fault(NamedTuple):
         return [output.astype(own.numpy) if is_real(output) else output for output in outputs]
 
     def narrowed(self, node: Node) -> Node:
-        """Return the node with its floating inputs in the fault's type; made once for each node.
+        """Return the node with its floating inputs in the fault's type; made once for small ones.
 
-        If the fault is saturation, they are clipped to the largest finite number.
+        If the fault is saturation, they are clipped to the largest finite number. Other inputs and
+        attributes stay.
         """
 
         def made() -> Node:
@@ -93,9 +101,9 @@ class Fault(NamedTuple):
         return node.variant(self.name, made)
 
     def restored(self, got: Array) -> Array:
-        """Return an output in the fault's type.
+        """Return an output in the fault's type, as it would be without saturation.
 
-        If the fault is saturation, the largest number and its negative become infinite.
+        If the fault is saturation, the type's largest number and its negative become infinite.
         """
         narrow = got.astype(self.dtype.numpy)
         if self.kind != "saturated":
@@ -118,7 +126,9 @@ def both(one: Mutant, other: Mutant) -> Mutant:
     """Return two mutants as one; where both spoil an element, `other` wins.
 
     If either gives other shapes or another number of outputs than the right ones, the answer is
-    that of `other` alone. A pair is derived if either is. Its names are all pairs `one+other`.
+    that of `other` alone. Of two that read the node wrongly, it is that to the node read by both. A
+    pair is derived if either is. Its names are all pairs `one+other`, former names too. Its answer
+    raises what theirs raise, and what `Node.right` does.
     """
 
     def spoilt(node: Node) -> Sequence[Any]:
@@ -137,7 +147,15 @@ def both(one: Mutant, other: Mutant) -> Mutant:
     name, *aliases = ("+".join(names) for names in product(one.names, other.names))
     text = f"{one.text}, and {other.text}"
     is_derived = one.derived or other.derived
+    if one.read and other.read:
+        read = partial(_read_by_both, one.read, other.read)
+        return reading(name, text, read, aliases=tuple(aliases), derived=is_derived)
     return Mutant(name, text, spoilt, aliases=tuple(aliases), derived=is_derived)
+
+
+def _read_by_both(one: Callable[[Node], Node], other: Callable[[Node], Node], node: Node) -> Node:
+    """Return the node that is answered if a node is misread in two ways."""
+    return other(one(node))
 
 
 def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
@@ -146,7 +164,9 @@ def _shapes(outputs: Sequence[Any]) -> list[tuple[int, ...]]:
 
 
 #: Every fault, by its name.
-FAULTS = {one.name: one for one in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))}
+FAULTS = {
+    fault.name: fault for fault in starmap(Fault, product(get_args(_FaultKind), BASIC.values()))
+}
 
 
 def mutant_named(name: str, mutants: Mapping[str, Mutant]) -> Mutant | None:

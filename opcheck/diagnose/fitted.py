@@ -49,9 +49,10 @@ _NAME_OF_ANY = re.compile(r"(?P<any>\w+)_always_(?P<b>(minus_)?\d[\d.e+-]*)$")
 def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list[Mutant]]:
     """Yield mutants that take a floating attribute for a constant by which an output is `got`.
 
-    Each item has those of one constant; fewer digits come first. right: the nearest right values of
-    that output, the one at `place`, of the shape of `got`. Nothing is yielded if fewer than two
-    different values are wrong.
+    Each item has those of one attribute and one constant: that of `_constant`, rounded, fewer
+    digits first. They fit one element only; whether they give all of the answer, the caller tests.
+    right: the nearest right values of that output, the one at `place`, of the shape of `got`.
+    Nothing is yielded if fewer than two different values are wrong.
     """
     wanted = wide(right)
     actual = wide(got)
@@ -59,9 +60,9 @@ def constants(node: Node, right: Array, got: Array, place: int) -> Iterator[list
     if np.unique(actual[off]).size < _FEWEST_VALUES:
         return
     for name in floating_attributes(node.op):
-        found = _constant(node, name, actual, off, place)
-        if found is not None:
-            for value in rounded(found):
+        constant = _constant(node, name, actual, off, place)
+        if constant is not None:
+            for value in rounded(constant):
                 yield [*taking(node.op, name, value)]
 
 
@@ -78,11 +79,15 @@ def _attributes(op: OpVersion, kind: AttrType) -> list[str]:
     schema = opset.versions(op.domain, op.name).get(op.since)
     if schema is None:
         return []
-    return [one.name for one in schema.attributes.values() if one.type == kind and not one.required]
+    attributes = schema.attributes.values()
+    return [attr.name for attr in attributes if attr.type == kind and not attr.required]
 
 
 def taking(op: OpVersion, name: str, value: float) -> Iterator[Mutant]:
-    """Yield the mutants that take an attribute for `value`: if it is missing, and in any case."""
+    """Yield the mutants that take an attribute for `value`: if it is missing, and in any case.
+
+    Their names are such as `default_alpha_0.5` and `alpha_always_minus_2`, with six digits.
+    """
     words = f"{value:.6g}"
     suffix = f"minus_{words[1:]}" if value < 0 else words
     text = f"a missing {name} was taken for {words}"
@@ -99,7 +104,10 @@ def _with_constant(name: str, value: float, node: Node) -> Node:
 
 
 def ignoring_words(node: Node) -> list[Mutant]:
-    """Return mutants that take one word, which an attribute of the node is, for the default."""
+    """Return mutants that take one word, which an attribute of the node is, for the default.
+
+    One for each attribute that the node states as a text.
+    """
     stated = ((name, node.attrs.get(name)) for name in _attributes(node.op, "string"))
     return [_ignoring(name, word) for name, word in stated if isinstance(word, str)]
 
@@ -116,7 +124,11 @@ def _ignoring(name: str, word: str) -> Mutant:
 
 
 def named(op: OpVersion, name: str) -> Mutant | None:
-    """Return the fitted mutant of this name; None for a name that no such mutant has."""
+    """Return the fitted mutant of this name; None for a name that no such mutant has.
+
+    The name has the attribute, of this version, with the word that is ignored or the number that is
+    taken for it; of six digits that are close to a simple fraction, the fraction is taken.
+    """
     for attribute in _attributes(op, "string"):
         word = name.removeprefix(f"{attribute}_").removesuffix(_IGNORED)
         if name == f"{attribute}_{word}{_IGNORED}":
@@ -131,7 +143,8 @@ def named(op: OpVersion, name: str) -> Mutant | None:
         except ValueError:
             return None
         if attribute in floating_attributes(op):
-            return next((one for one in taking(op, attribute, value) if one.name == name), None)
+            mutants = {mutant.name: mutant for mutant in taking(op, attribute, value)}
+            return mutants.get(name)
     return None
 
 
@@ -141,8 +154,9 @@ def named(op: OpVersion, name: str) -> Mutant | None:
 def _constant(node: Node, name: str, got: Floats, off: Array, place: int) -> float | None:
     """Return the value of an attribute that gives `got` in one element, the one farthest off.
 
-    `off` masks the elements that are known and wrong. None if the attribute has no value to start
-    from, if a small step of it does not change each of these elements, or if no value is found.
+    `got` is the output at `place`; `off` masks its elements that are finite and wrong. The value is
+    sought from that of the node, or the default. None if the attribute has neither, if a small step
+    of it does not change each of these elements or is not legal, or if no value is found.
     """
     attribute = opset.versions(node.op.domain, node.op.name)[node.op.since].attributes[name]
     start = node.attrs.get(name, attribute.default)
@@ -174,16 +188,18 @@ def _output(node: Node, name: str, place: int, value: float) -> Floats | None:
 def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float]) -> float | None:
     """Return the value by which an element of the output is `wanted`; None if none is found.
 
-    It is sought by secants. at: the element's place in the flat output. ends: the two values to
-    begin with.
+    It is sought by secants, which end when the element is right to a millionth; after 12 steps, a
+    64th is enough. output_by: returns the output by the attribute's value, None if that is not
+    legal, which ends the search. at: the element's place in the flat output. ends: the two values
+    to begin with.
     """
     before, value = ends
-    outputs = [output_by(end) for end in ends]
-    if outputs[0] is None or outputs[1] is None:
+    first = output_by(before)
+    second = output_by(value)
+    if first is None or second is None:
         return None
-    error_before, error = (
-        float(output.flat[at]) - wanted for output in outputs if output is not None
-    )
+    error_before = float(first.flat[at]) - wanted
+    error = float(second.flat[at]) - wanted
     for _ in range(_STEPS):
         if abs(error) <= _CLOSE * abs(wanted):
             break
@@ -200,13 +216,19 @@ def _root(output_by: _OutputBy, wanted: float, at: Any, ends: tuple[float, float
 
 
 def rounded(value: float) -> Sequence[float]:
-    """Return numbers of few digits near a value, and a simple fraction, the simplest first."""
+    """Return numbers of few digits near a value, and a simple fraction, the simplest first.
+
+    The fraction, such as 1/3, comes after those of one and two digits, and the value itself last.
+    """
     near = [float(f"{value:.{digits}g}") for digits in _DIGITS]
     fraction = Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
     return [*dict.fromkeys([*near[:2], float(fraction), *near[2:], value])]
 
 
 def as_meant(value: float) -> float:
-    """Return the simple fraction that a number of six digits stands for; else the number."""
+    """Return the fraction, with a denominator up to 12, that a number of six digits stands for.
+
+    The number itself if it is not close to one.
+    """
     fraction = float(Fraction(value).limit_denominator(_LARGEST_DENOMINATOR))
     return fraction if abs(fraction - value) <= _CLOSE_TO_FRACTION * abs(value) else value

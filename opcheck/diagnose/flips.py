@@ -49,13 +49,12 @@ _Change: TypeAlias = tuple[str, Mapping[str, Any]]
 def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
     """Yield a case with one property changed, for each that can be; the likeliest causes first.
 
-    `others` are cases of the same operator, whose attributes and inputs are tried. Nothing is
-    yielded for an invalid model, a whole one or one from a file, for inputs beyond 1 MiB, and where
-    a backend states the answer.
+    `others` are cases of the same operator, whose attributes and inputs are tried. A changed case
+    is computed by the engine, without a tolerance; its id is that of the case, "~" and a number.
+    Nothing is yielded for an invalid model, a whole one or one from a file, for inputs beyond
+    1 MiB, and where a backend states the answer.
     """
-    is_node = case.model is None and case.op != GRAPH
-    is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
-    if not (is_node and is_small and case.expect.is_stated) or case.expect.rejection:
+    if not may_be_changed(case):
         return
     alike = [other for other in others if other.op == case.op]
     changes = chain(
@@ -71,11 +70,19 @@ def flips(case: Case, others: Sequence[Case]) -> Iterator[Flip]:
         yield Flip(text, replace(case, id=f"{case.id}~{number}", **fields))
 
 
+def may_be_changed(case: Case) -> bool:
+    """Return False for what `flips` leaves alone."""
+    is_node = case.model is None and case.op != GRAPH
+    is_small = sum(spec.nbytes for spec in case.inputs) <= _LARGEST
+    return is_node and is_small and case.expect.is_stated and not case.expect.rejection
+
+
 def _of_attributes(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
     """Yield changes of one attribute: left out, stated, or with another value.
 
     `alike` are cases of the same version, whose values are tried. Attributes that are tensors or
-    graphs stay as they are.
+    graphs stay as they are. A required attribute is not left out. Raises KeyError for an operator
+    or version without a schema.
     """
     schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
     for name, attribute in schema.attributes.items():
@@ -87,30 +94,32 @@ def _of_attributes(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
             yield f"without `{name}`", {"attrs": rest}
         if name not in case.attrs:
             values = _stated_values(case, name, attribute.default)
-        elif _is_plain(value):
+        elif is_plain(value):
             values = _other_values(case, name, value)
         else:
             continue
         seen = _seen_values(case, name, alike)
         for other in dict.fromkeys([*values, *seen]):
             if other != value:
-                yield f"with `{name}` {_in_words(other)}", {"attrs": {**case.attrs, name: other}}
+                yield f"with `{name}` {in_words(other)}", {"attrs": {**case.attrs, name: other}}
 
 
-def _is_plain(value: object) -> TypeGuard[int | float | str | tuple[Any, ...]]:
+def is_plain(value: object) -> TypeGuard[int | float | str | tuple[Any, ...]]:
     """Return True for a number, a text or a list of them."""
     return isinstance(value, int | float | str | tuple)
 
 
-def _in_words(value: AttrValue) -> str:
-    """Return a value as text, a list in square brackets."""
+def in_words(value: AttrValue) -> str:
+    """Return a value as text, a list, which is a tuple here, in square brackets."""
     return str([*value]) if isinstance(value, tuple) else str(value)
 
 
 def _other_values(case: Case, name: str, value: Any) -> Iterator[AttrValue]:
     """Yield other values for an attribute, which differ in one respect from its `value`.
 
-    Axes have the other sign; lists have equal numbers, equal ends, or change nothing.
+    Axes are counted from the other end, by the rank of the first input. Lists of integers have
+    equal numbers, `pads` equal ends, and lists for spatial axes the number that changes nothing.
+    None for other numbers and texts; a value may equal `value`.
     """
     rank = len(case.inputs[0].shape) if case.inputs else 0
     if name == "axis" and isinstance(value, int):
@@ -130,8 +139,12 @@ def _other_values(case: Case, name: str, value: Any) -> Iterator[AttrValue]:
 
 
 def _stated_values(case: Case, name: str, default: object) -> Iterator[AttrValue]:
-    """Yield values that state what a case leaves out: the `default`, or what changes nothing."""
-    if _is_plain(default):
+    """Yield values that state what a case leaves out: the `default`, or what changes nothing.
+
+    A list for the spatial axes, without a default, has 1 or 0 for each; `kernel_shape` is that of
+    the second input.
+    """
+    if is_plain(default):
         yield default
     length = _list_length(case, name)
     if name in _NEUTRAL and default is None and length:
@@ -141,7 +154,10 @@ def _stated_values(case: Case, name: str, default: object) -> Iterator[AttrValue
 
 
 def _list_length(case: Case, name: str) -> int | None:
-    """Return how many numbers an attribute has that goes with the spatial axes, None for others."""
+    """Return how many numbers an attribute has that goes with the spatial axes.
+
+    Those are the first input's. None for other attributes, and without inputs.
+    """
     if name not in (*_NEUTRAL, "kernel_shape") or not case.inputs:
         return None
     axes = max(0, len(case.inputs[0].shape) - _NOT_SPATIAL)
@@ -149,9 +165,10 @@ def _list_length(case: Case, name: str) -> int | None:
 
 
 def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue]:
-    """Return the most frequent other values of an attribute in cases of the same version.
+    """Return the three most frequent other values of an attribute in cases of the same version.
 
-    A list is as long as that of the case, or as its spatial axes need it.
+    A list is as long as that of the case, or as its spatial axes need it. Tensors and graphs do not
+    count, nor does leaving it out.
     """
     value = case.attrs.get(name)
     length = len(value) if isinstance(value, tuple) else _list_length(case, name)
@@ -161,12 +178,16 @@ def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue
         return not isinstance(other, tuple) or length in (None, len(other))
 
     seen = (other.attrs.get(name) for other in alike)
-    counts = Counter(it for it in seen if _is_plain(it) and it != value and fits(it))
-    return [it for it, _ in counts.most_common(_SEEN)]
+    counts = Counter(other for other in seen if is_plain(other) and other != value and fits(other))
+    return [other for other, _ in counts.most_common(_SEEN)]
 
 
 def _of_optional_inputs(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
-    """Yield changes of one optional input: left out, or given as a case of `alike` has it."""
+    """Yield changes of one optional input: left out, or given as a case of `alike` has it.
+
+    Given are up to three, of different shapes, from cases of the same type. Raises KeyError for an
+    operator or version without a schema.
+    """
     schema = opset.versions(case.op.domain, case.op.name)[case.op.since]
     given = {spec.name: spec for spec in case.inputs}
     for place, parameter in enumerate(schema.inputs):
@@ -187,7 +208,10 @@ def _of_optional_inputs(case: Case, alike: Sequence[Case]) -> Iterator[_Change]:
 
 
 def _specs_seen(name: str, case: Case, alike: Sequence[Case]) -> list[TensorSpec]:
-    """Return inputs of this name in cases of `alike` with the same type, of different shapes."""
+    """Return the first three inputs of this name, of different shapes, in cases of `alike`.
+
+    Only cases of the type of `case` count.
+    """
     seen: dict[tuple[int, ...], TensorSpec] = {}
     for other in alike:
         if other.dtype == case.dtype:
@@ -198,7 +222,11 @@ def _specs_seen(name: str, case: Case, alike: Sequence[Case]) -> list[TensorSpec
 
 
 def _of_kernels(case: Case) -> Iterator[_Change]:
-    """Yield other sizes of a kernel of weights, in the input and where an attribute repeats it."""
+    """Yield other sizes of a kernel of weights, in the input and where an attribute repeats it.
+
+    They are 1, 2 and 3 along each spatial axis. Nothing is yielded for operators without weights,
+    and a size is left out that the input has or cannot get: see `_with_length`.
+    """
     if case.op.name not in WEIGHTED or len(case.inputs) <= 1:
         return
     weights = case.inputs[1]
@@ -236,8 +264,8 @@ def _of_constants(case: Case) -> Iterator[_Change]:
 def _of_values(case: Case) -> Iterator[_Change]:
     """Yield changes of the values of one input that a case writes out.
 
-    Integers are all equal or not negative, as the index from the front is; floats have no NaN, or
-    no infinity.
+    Integers are all equal, or those below 0 are replaced; floats have no NaN, or no infinity. What
+    the case puts at single places is left out then.
     """
     for place, spec in enumerate(case.inputs):
         if not isinstance(spec.content, Given):
@@ -249,13 +277,18 @@ def _of_values(case: Case) -> Iterator[_Change]:
 
 
 def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array]]:
-    """Yield other values for an input, each with the change in words that its name follows."""
+    """Yield other values for an input, each after the change in words, such as "without NaN".
+
+    Integers keep their dtype, and floats are float64, in the shape of `values`. A change that
+    changes nothing is left out, and so are other types.
+    """
     if spec.dtype.kind == "int" and values.size:
-        integers = values.astype(np.int64)
-        if (integers < 0).any():
-            yield "without negative values", np.where(integers < 0, ~integers, integers)
-        if values.size > 1 and (integers != integers.flat[0]).any():
-            yield "with equal values", np.full_like(integers, integers.flat[0])
+        if (values < 0).any():
+            # The index -1, the first from the end, becomes 0, the first from the front.
+            from_front = np.where(values < 0, ~values, values)
+            yield "without negative values", from_front.astype(values.dtype)
+        if (values != values.flat[0]).any():
+            yield "with equal values", np.full_like(values, values.flat[0])
     if spec.dtype.kind == "float":
         floats = values.astype(np.float64)
         if np.isnan(floats).any():
@@ -265,7 +298,11 @@ def _other_content(spec: TensorSpec, values: Array) -> Iterator[tuple[str, Array
 
 
 def _of_lengths(case: Case) -> Iterator[_Change]:
-    """Yield changes of the length of one axis, in one input and in all that have it alike."""
+    """Yield changes of the length of one axis in one input; of the first, also in all alike.
+
+    Each of the first four axes of an input becomes longer, about twice and 8 times, and, from 4 on,
+    half as long. A length that an input cannot get is left out: see `_with_length`.
+    """
     for place, spec in enumerate(case.inputs):
         for axis, length in enumerate(spec.shape[:_AXES]):
             lengths = [2 * length + 1, 8 * length + 9]
@@ -291,6 +328,7 @@ def _all_with_length(
     """
 
     def has_it(spec: TensorSpec) -> bool:
+        """Return True for an input whose axis has the length."""
         return axis < len(spec.shape) and spec.shape[axis] == length
 
     if sum(map(has_it, inputs)) <= 1:
@@ -302,8 +340,9 @@ def _all_with_length(
 def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
     """Return an input with another length of an axis; None if its values are read from a file.
 
-    Values that are written out are repeated, or cut off. None, too, if the input would be larger
-    than 1 MiB, or if written values are empty or broadcast to its shape.
+    Values that are written out are repeated, or cut off; those put at single places stay if the
+    place is still there. None, too, if the input would be larger than 1 MiB, or if written values
+    are empty or broadcast to its shape.
     """
     shape = (*spec.shape[:axis], length, *spec.shape[axis + 1 :])
     content = spec.content
@@ -314,5 +353,5 @@ def _with_length(spec: TensorSpec, axis: int, length: int) -> TensorSpec | None:
         if values.shape != spec.shape or not values.size:
             return None
         content = Given(values.take(np.arange(length) % spec.shape[axis], axis))
-    put: tuple[Put, ...] = tuple(one for one in spec.put if one.at[axis] < length)
-    return replace(spec, shape=shape, content=content, put=put)
+    puts: tuple[Put, ...] = tuple(put for put in spec.put if put.at[axis] < length)
+    return replace(spec, shape=shape, content=content, put=puts)

@@ -1,4 +1,9 @@
-"""Compare the answers of a mutant and of a backend to one node, up to rounding."""
+"""Compare the answers of a mutant and of a backend to one node, up to rounding.
+
+A *mutant* is an implementation that is wrong in one way. It explains a failure if it gives the same
+wrong answer, in any arithmetic that means the same; a pass contradicts it if it would have failed
+there. *Evidence* is the backend's answer, or refusal, with the right ones.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +48,19 @@ def reproduces(mutant: Mutant, evidence: Evidence) -> bool:
 
     A refusal (`evidence.got` is None) is reproduced if the mutant refuses the model too; numbers
     drawn at random, if they may be drawn from the mutant's distribution. Any other answer of the
-    mutant must be wrong itself. Raises what the mutant raises on the node, but for InvalidNode,
-    NotSupported and MemoryError, which count as a refusal.
+    mutant must be wrong itself. Adds a mutant that is far off to `evidence.distant`. Raises what
+    the mutant raises on the node, but for InvalidNode, NotSupported and MemoryError, which count as
+    a refusal, and what a bound raises that is computed for the first time.
     """
     operator = operator_of(evidence.node.op)
     is_rounded = operator is not None and not operator.exact
     if is_rounded and not mutant.narrow and _is_far_in_plain_arithmetic(mutant, evidence):
         return False
     answer = _answer(mutant, evidence)
-    if answer is None or evidence.got is None:
-        return answer is not None
+    if answer is None:
+        return False
+    if evidence.got is None:  # Both refuse.
+        return True
     if evidence.node.draws:
         return _draws_alike(mutant, evidence)
     if not _outputs_alike(answer, evidence, is_rounded, mutant.narrow):
@@ -66,7 +74,8 @@ def _is_far_in_plain_arithmetic(mutant: Mutant, evidence: Evidence) -> bool:
 
     Far off means that rounding cannot make the backend's answer of it. True, too, if it gives
     another kind of answer, or the right one. False for illegal nodes and numbers drawn at random.
-    Adds the mutant to `evidence.distant` if no poorer arithmetic explains the distance.
+    Adds the mutant to `evidence.distant` if no poorer arithmetic explains the distance of any
+    output. Raises as `reproduces` does.
     """
     if not evidence.node.is_legal or evidence.node.draws:
         return False
@@ -85,14 +94,19 @@ def _outputs_alike(
     """Return True if each output is the mutant's, up to rounding, or right in both.
 
     `answer` are the mutant's outputs, of the kind of the backend's. `is_rounded` is True if the
-    operator rounds. `narrow` is the 16-bit type in which the mutant computes, "" for none.
+    operator rounds. `narrow` is the 16-bit type in which the mutant computes, "" for none; every
+    output must then be the mutant's. Raises what a bound raises that is computed for the first
+    time.
     """
     got = evidence.got or ()
     right = as_outputs([*evidence.node.right]) if evidence.node.is_legal else ()
     untouched = {n for n, output in enumerate(right) if same_answers((output,), answer[n : n + 1])}
 
     def both_right(place: int) -> bool:
-        """Return True for an output that may be computed in another arithmetic, but is right."""
+        """Return True for an output that is right in both, if others of the backend are not.
+
+        They may compute it in different arithmetics.
+        """
         is_right = place in untouched or (not right and evidence.passes(place, answer[place]))
         return is_right and place in evidence.passing
 
@@ -109,9 +123,10 @@ def _outputs_alike(
 def _alike_in(narrow: str, got: Output, answer: Output, right: Array | None) -> bool:
     """Return True if an output is that of a mutant that computes in a narrow type, up to rounding.
 
-    Its errors add up in any order, so that it may be off by some ULP of the largest element. It is
-    not if the `right` values are as near: then an error bound of that type explains it better. Nor
-    is it if its largest distance is more than half of that to the right values.
+    Its errors add up in any order, so that it may be off by some ULP, of that type, of the largest
+    element of the `right` values. It is not that of the mutant if these are as near: then an error
+    bound of the type explains it better. Nor is it if its largest distance is more than half of
+    that to the right values. False for what is not a tensor and without `right` values.
     """
     if right is None or isinstance(got, Foreign) or isinstance(answer, Foreign):
         return False
@@ -126,7 +141,7 @@ def _alike_in(narrow: str, got: Output, answer: Output, right: Array | None) -> 
 
 
 def _largest_distance(one: Floats, other: Floats) -> float:
-    """Return by how much elements of two arrays differ at most.
+    """Return by how much elements of two arrays of one shape differ at most; 0 of empty ones.
 
     Equal infinities do not differ, nor do two NaN; a NaN and a number differ by infinity.
     """
@@ -141,7 +156,8 @@ def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
     """Return the outputs of a mutant; an empty tuple if both it and the backend refuse.
 
     None if its answer cannot be the backend's: one of both refuses, the outputs differ in number,
-    type or shape, or the mutant makes no difference to a legal node.
+    type or shape, or the mutant makes no difference to a legal node. Raises what the mutant raises,
+    but for InvalidNode, NotSupported and MemoryError, which count as a refusal.
     """
     made = mutant.made_on(evidence.node)
     refused = isinstance(made, InvalidNode)
@@ -162,12 +178,16 @@ def _answer(mutant: Mutant, evidence: Evidence) -> tuple[Output, ...] | None:
 def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
     """Return True if the answer may be drawn from the mutant's distribution.
 
-    Three quantiles are compared first; then all elements, as for a backend's answer.
+    Three quantiles of each output are compared first: about as large a part of its elements must be
+    below each. Then all elements are judged, as a backend's answer is. The outputs are tensors.
     """
     got = evidence.got or ()
 
     def drawn() -> Sequence[Array]:
-        """Draw the mutant's outputs again, nothing if it refuses."""
+        """Draw the mutant's outputs again, nothing if it refuses.
+
+        While quantiles are asked for, each element is that quantile of its distribution.
+        """
         answer = mutant.made_on(evidence.node)
         return () if isinstance(answer, InvalidNode) else answer
 
@@ -187,8 +207,9 @@ def _draws_alike(mutant: Mutant, evidence: Evidence) -> bool:
 def contradicts(mutant: Mutant, passed: Evidence) -> bool:
     """Return True if `mutant` would have failed where the backend passed.
 
-    A refusal fails if an answer is admitted there. Raises what the mutant raises on the node, but
-    for InvalidNode, NotSupported and MemoryError, which count as a refusal.
+    A refusal fails if an answer is admitted there; where none is, any answer fails. Raises what the
+    mutant raises on the node, but for InvalidNode, NotSupported and MemoryError, which count as a
+    refusal, and what a bound raises that is computed for the first time.
     """
     answer = mutant.made_on(passed.node)
     if isinstance(answer, InvalidNode):
@@ -199,15 +220,15 @@ def contradicts(mutant: Mutant, passed: Evidence) -> bool:
 def refuses(mutant: Mutant, accepted: Evidence) -> bool:
     """Return True if `mutant` would have refused a model that was accepted.
 
-    Its outputs are not computed exactly for that. Raises what the mutant raises, but for
-    InvalidNode, NotSupported and MemoryError, which count as a refusal.
+    Its outputs are computed in plain arithmetic for that, not exactly. Raises what the mutant
+    raises, but for InvalidNode, NotSupported and MemoryError, which count as a refusal.
     """
     with setting(of_legality, True):
         return isinstance(mutant.made_on(accepted.node), InvalidNode)
 
 
 def _same_kind(got: Output, answer: Output) -> bool:
-    """Return True for two arrays of one type and shape, and for equal values of other kinds."""
+    """Return True for two arrays of one type and shape, and for others with equal descriptions."""
     if isinstance(got, Foreign) or isinstance(answer, Foreign):
         return isinstance(got, Foreign) and isinstance(answer, Foreign) and got == answer
     same_type = got.dtype.newbyteorder("=") == answer.dtype.newbyteorder("=")
@@ -238,7 +259,10 @@ def _alike(
 
 
 def _same_but_for_cancelling(got: Array, answer: Array, dtype: DType) -> bool:
-    """Return True if floats differ by a few ULP each, or of the largest: sums may cancel."""
+    """Return True if floats differ by a few ULP each, or by some ULP of the largest.
+
+    Sums may cancel. The largest is that of the finite ones of `answer`.
+    """
     if int(distance(got, answer).max()) <= _same_ulp(dtype):
         return True
     its = wide(answer)
@@ -257,9 +281,11 @@ def _floats_alike(
 ) -> bool:
     """Return True if rounded values are those of a mutant, being far from the `right` ones.
 
-    They are, within a few ULP. They may be further off, if the largest distance is at most half of
-    that to the right values, and each one is small next to the mutant's own error or within twice
-    the bound.
+    They are, within a few ULP, unless the mutant has the right value where the backend is farthest
+    from it. They may be further off, if the largest distance is at most half of that to the right
+    values, and each one is small next to the mutant's own error or within twice the bound. All are
+    of `dtype` and one shape, and not empty; `place` is that of the output. Raises what a bound
+    raises that is computed for the first time.
     """
     same = _same_ulp(dtype)
     farthest, worst = evidence.farthest[place]
@@ -283,9 +309,10 @@ def _floats_alike(
 def fits_fault(rounded: Evidence) -> bool:
     """Return True if the answer in `rounded`, a view without a fault, passes there.
 
-    An infinity or 0 passes where values leave the range of the fault's type. An element that is off
-    by more than a quarter of the largest decides without a bound; a bound that is computed for the
-    first time raises what the operator's formula raises. The answer is not a refusal.
+    It must pass by one of the admitted answers. An infinity, NaN or 0 passes where values leave the
+    range of the fault's type. An element that is off by more than a quarter of the largest is wrong
+    without a look at the bound; a bound that is computed for the first time raises what the
+    operator's formula raises. Raises AssertionError for a refusal.
     """
     assert rounded.got is not None
     if any(map(_is_far, rounded.nearest, rounded.got)):
@@ -314,8 +341,8 @@ def _is_far(base: Output | None, values: Any) -> bool:
 def _fits(comparison: Comparison, rounded: Evidence, place: int) -> bool:
     """Return True if the output at `place` passes, by its comparison.
 
-    If the arithmetic's range alone explains it, it passes only if all other elements than
-    infinities, NaN and 0 are equal to the right ones.
+    If the tier "range" decides, where a result left the range of the arithmetic, it passes only if
+    there are infinities, NaN or 0, and all other elements are equal to the right ones.
     """
     right = rounded.nearest[place]
     got = (rounded.got or ())[place]

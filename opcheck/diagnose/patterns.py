@@ -24,10 +24,10 @@ _ENOUGH_TO_ORDER = 4
 def resemblance(evidence: Evidence) -> str | None:
     """Describe what wrong values have in common, of each output that is wrong.
 
-    Of several outputs each pattern names its own: `Mean: like 2 times the right values`.
-    None if one has no pattern, for a refusal, for several admitted answers or none, and for outputs
-    that are of another dtype or shape than wanted. A bound that is computed for the first time
-    raises what the operator's formula raises.
+    Of several outputs each pattern names its own: `Mean: like 2 times the right values`. None if a wrong output has no pattern, if
+    none is wrong, for a refusal, for several admitted answers or none, and if an output is of
+    another dtype or shape than wanted, even a right one. A bound that is computed for the first
+    time raises what the operator's formula raises.
     """
     if evidence.got is None or len(evidence.admitted) != 1:
         return None
@@ -53,9 +53,11 @@ def resemblance(evidence: Evidence) -> str | None:
 
 
 def _right_of(evidence: Evidence, place: int, want: Want) -> Array | None:
-    """Return the right values of an output in its own type; None if they or it are not known.
+    """Return the right values of the output at `place` in its own type; None if they are not known.
 
-    None, too, for an output of another shape.
+    They are known of floats, and of integers and booleans without a bound. None, too, for what is
+    not a tensor, for another type than these, and for another shape than that of `want`, which is
+    expected there.
     """
     got = (evidence.got or ())[place]
     if isinstance(got, Foreign):
@@ -71,9 +73,9 @@ def _right_of(evidence: Evidence, place: int, want: Want) -> Array | None:
 def _pattern(node: Node, right: Array, got: Array, dtype: DType) -> str | None:
     """Describe what the wrong values of one output have in common; None if nothing fits.
 
-    Floats are right but for the sign of zeros, swapped between equal elements of the first input,
-    or off by one factor, one offset or few digits. Values of any type are right in a part alone, or
-    in another order.
+    In this order: floats are right but for the sign of zeros, or swapped between equal elements of
+    the leading input; values of any type are right in another order, or in a part alone; floats are
+    off by one factor, one offset or few digits. `right` and `got` have one shape and `dtype`.
     """
     is_float = dtype.kind == "float"
     if is_float and np.array_equal(wide(right), wide(got), equal_nan=True):
@@ -87,10 +89,11 @@ def _pattern(node: Node, right: Array, got: Array, dtype: DType) -> str | None:
 
 
 def _pattern_of_parts(node: Node, right: Array, got: Array) -> str | None:
-    """Describe wrong values that are those of an input, zero, or right ones elsewhere; else None.
+    """Describe wrong values by what they are instead: right in another order, zero or an input's.
 
-    At least three values must be wrong, not all wanted alike and given alike, and one right unless
-    the order is another.
+    Zero or those of an input, or the first right ones along an axis, they may be in a part alone.
+    Else None. At least three values must be wrong; not all of these may be wanted alike and given
+    alike; and one value must be right, unless the order is another.
     """
     off = (got != right) & ~((got != got) & (right != right))
     if np.count_nonzero(off) < _ENOUGH:
@@ -117,9 +120,9 @@ def _pattern_of_parts(node: Node, right: Array, got: Array) -> str | None:
 
 
 def _is_in_another_order(right: Array, got: Array) -> bool:
-    """Return True for at least four different values that are as many times in both arrays.
+    """Return True for at least four different values, each as many times in both arrays.
 
-    False where one is NaN.
+    False if one is NaN.
     """
     values, counts = np.unique(right, return_counts=True)
     if values.size < _ENOUGH_TO_ORDER:
@@ -129,7 +132,10 @@ def _is_in_another_order(right: Array, got: Array) -> bool:
 
 
 def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
-    """Yield the inputs that are given, with their names in the schema; none of a whole model."""
+    """Yield the inputs that are given, after their names in the schema; none of a whole model.
+
+    Those of a variadic parameter, the last one, all have its name.
+    """
     schema = opset.versions(node.op.domain, node.op.name).get(node.op.since)
     parameters = schema.inputs if schema else ()
     for place, x in enumerate(node.inputs):
@@ -140,7 +146,8 @@ def _named_inputs(node: Node) -> Iterator[tuple[str, Array]]:
 def _is_swapped(given: Array, right: Array, got: Array) -> bool:
     """Return True if equal elements of the input have the right outputs, swapped among them.
 
-    False for texts, where one is NaN, and unless all three have one shape.
+    True if both outputs are equal, too. `given` is the input. False for texts, if one is NaN, and
+    unless all three have one shape.
     """
     if given.dtype == object or not given.shape == right.shape == got.shape:
         return False
@@ -156,9 +163,10 @@ def _is_swapped(given: Array, right: Array, got: Array) -> bool:
 def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str]:
     """Yield what the numbers that are wrong have in common: a factor, an offset, few digits.
 
-    The likeliest comes first. A factor or an offset needs at least three wrong numbers whose right
-    values are not all equal. Nothing is yielded if one of them is not finite, or none is wrong.
-    `right` and `got` have one shape, and `dtype`, a floating one. Raises ValueError otherwise.
+    The likeliest comes first. A factor (not about 0 or 1) or an offset needs at least three wrong
+    numbers whose right values are not all equal. Nothing is yielded if one of them is not finite,
+    or none is wrong. Less precision means no more than half of the digits wrong. `right` and `got`
+    have one shape, and `dtype`, a floating one. Raises ValueError otherwise.
     """
     steps = distance(right, got)
     off = steps > 0
@@ -192,7 +200,7 @@ def _patterns_of_numbers(right: Array, got: Array, dtype: DType) -> Iterator[str
 def _common(values: Floats, room: Floats) -> float | None:
     """Return the median if all `values` are within their `room` of it; None otherwise.
 
-    None too if one is infinite or NaN.
+    None too if one is infinite or NaN. `values`, at least one, and `room` have one shape.
     """
     if not np.isfinite(values).all():
         return None

@@ -1,11 +1,15 @@
 """Facts that distinguish cases, and rules: conditions on facts under which cases fail.
 
-A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
+A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n. A
+*feature* is a fact, such as "the input has a NaN", with the cases for which it holds; *terms* are
+one or two features that must all hold. Cases of equal *questions* differ in type or opset alone: a
+rule that rests on one or two questions may be chance. Cases that were *asked* besides the run are
+variants of failing ones that the backend was asked about; they are evidence, but not counted.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
@@ -13,13 +17,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
-from opcheck.model import Case
+from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
-#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
-#: and opset, if kernels do not branch on its facts.
+#: The fewest failures that a rule needs, and the fewest different questions, whatever their type
+#: and opset.
 FEWEST = 3
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
@@ -55,9 +60,10 @@ class Feature(NamedTuple):
 
 
 def invalid(case: Case) -> str:
-    """Return why a model must be refused, "" for a legal model.
+    """Return why a model must be refused, "" for one that need not be.
 
-    Integers, and lists of them, are "#" in it, so that equal reasons have one text.
+    That is the reason that its case states. Integers, and lists of them, are "#" in it, so that
+    equal reasons have one text.
     """
     expect = case.expect
     return without_numbers(expect.reason) if isinstance(expect, Rejected) else ""
@@ -66,22 +72,24 @@ def invalid(case: Case) -> str:
 def features(cases: Sequence[Case]) -> list[Feature]:
     """Return features that distinguish `cases` of one operator, the likeliest causes first.
 
-    Each holds for other cases; of several that hold for the same ones, the likeliest is there.
-    Those that hold for all cases are left out.
+    A feature is a fact such as "input x is a constant", or a limit on a size, with the cases for
+    which it holds. No two hold for the same cases: the likeliest is there, of equally likely ones
+    the first. One that holds for all cases is left out.
     """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
-    for number, case in enumerate(cases):
-        facts = [
-            *_of_model(case, attrs),
-            *_of_inputs(case),
-            *_of_pairs(case),
-            *_of_values(case),
-            *_of_kernel(case),
-            *_of_outputs(case),
-        ]
-        for text, rank, size in facts:
-            sizes[text, rank][number] = size
+    # What a node is comes before what its tensors are, in whatever case it is met first.
+    for facts_of in (
+        partial(_of_model, attrs),
+        _of_inputs,
+        _of_pairs,
+        _of_values,
+        _of_kernel,
+        _of_outputs,
+    ):
+        for number, case in enumerate(cases):
+            for text, rank, size in facts_of(case):
+                sizes[text, rank][number] = size
     conditions = [
         condition
         for (text, rank), by_case in sizes.items()
@@ -110,39 +118,51 @@ def _rank_of_condition(condition: _Numbered) -> int:
 def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[_Numbered]:
     """Yield a fact, or the limits on a size, and its values if kernels branch on them.
 
-    Items are the words, the rank, and the numbers of the cases. `sizes` are those of the cases with
-    the fact, by number; None for a fact that is not a size.
+    Items are the words, the rank, and the numbers of the cases for which it holds. `text` is the
+    fact or the name of the size, and `sizes` has all cases with it, by number: their size, or None
+    for a fact that is not a size. A size of 1 or less has a rank of VALUE at most, as kernels treat
+    short loops apart.
     """
-    numbers = {number: size for number, size in sizes.items() if size is not None}
-    if not numbers:
+    by_case = {number: size for number, size in sizes.items() if size is not None}
+    if not by_case:
         yield text, rank, [*sizes]
-    levels = sorted({*numbers.values()})
+    levels = sorted({*by_case.values()})
     ranks = {level: min(rank, VALUE) if level <= _SHORT_LOOP else rank for level in levels}
     for level in levels:
         if ranks[level] < LIMIT:
-            same = [n for n, size in numbers.items() if size == level]
+            same = [number for number, size in by_case.items() if size == level]
             yield f"{text} is {level:,}", ranks[level], same
-        below = [n for n, size in numbers.items() if size <= level]
+        below = [number for number, size in by_case.items() if size <= level]
         yield f"{text} is {level:,} or less", ranks[level], below
     # Nothing is known of sizes between: the tightest limit comes first.
     for level in reversed(levels):
-        above = [n for n, size in numbers.items() if size >= level]
+        above = [number for number, size in by_case.items() if size >= level]
         yield f"{text} is {level:,} or more", ranks[level], above
 
 
-def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
+def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     """Yield facts about the node: why it is invalid, its version, its attributes and inputs.
 
-    Which of `attrs` and of the inputs a case has, and which it leaves out, are facts.
+    Which of `attrs`, the names of all cases' attributes, and of its version's inputs a case has,
+    and which it leaves out, are facts. A fact has words, a rank by how likely it is a cause, and a
+    size or None.
     """
     reason = invalid(case)
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
     is_given = {f"`{name}`": name in case.attrs for name in attrs}
+    is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
-    for part, given in is_given.items():
-        yield f"{part} is given" if given else f"{part} is left out", PLAIN, None
+    for part, is_there in is_given.items():
+        yield f"{part} is given" if is_there else f"{part} is left out", PLAIN, None
+
+
+def _optional_inputs(op: OpVersion) -> list[int]:
+    """Return the places of the inputs that a version lets a node leave out; none without schema."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    inputs = schema.inputs if schema else ()
+    return [place for place, one in enumerate(inputs) if one.option == "optional"]
 
 
 def _of_inputs(case: Case) -> Iterator[_Fact]:
@@ -179,8 +199,8 @@ def _of_outputs(case: Case) -> Iterator[_Fact]:
 def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
-    Its type, if it is a constant, axes of length 0 and 1, and NaN and infinities among the values
-    that the case states.
+    Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
+    the values that the case states; what is drawn has none but those put in.
     """
     yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
@@ -200,7 +220,10 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
 
 
 def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
-    """Yield facts about an input of integers, or of indices in another type, with their ranks."""
+    """Yield facts about an input of integers, or of indices in another type, with their ranks.
+
+    They are words that follow the input's name: values below 0, large ones, unequal ones.
+    """
     values = _integers(spec)
     if any(value < 0 for value in values):
         yield "has a negative value", PLAIN
@@ -212,7 +235,11 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
 
 
 def _integers(spec: TensorSpec) -> set[int]:
-    """Return the integers that an input states, or the ends of what is drawn; empty for others."""
+    """Return the integers that an input states, or the ends of what is drawn; empty for others.
+
+    Those are of an integer type, or in any type an input of the name `indices` whose values are
+    all whole.
+    """
     content = spec.content
     if spec.dtype.kind != "int" and spec.name != "indices":
         return set()
@@ -229,7 +256,11 @@ def _integers(spec: TensorSpec) -> set[int]:
 
 
 def _of_pairs(case: Case) -> Iterator[_Fact]:
-    """Yield facts about two inputs of equal rank: one broadcasts by a 1, or indices are shorter."""
+    """Yield facts about two of the first three inputs, if they have equal rank.
+
+    Their axes differ only where one has length 1, so that it broadcasts; or one of integers, which
+    may be indices, is shorter along an axis than the other. Items are as of `_of_model`.
+    """
     for one, other in combinations(case.inputs[:_PAIRED], 2):
         if len(one.shape) != len(other.shape):
             continue
@@ -273,7 +304,10 @@ def _of_values(case: Case) -> Iterator[_Fact]:
 
 
 def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
-    """Yield facts about the pads at the beginning of each axis, and then at the end of each."""
+    """Yield facts about `pads`, those at the beginning of each axis and then those at the end.
+
+    They are that these differ, and which are larger.
+    """
     half = len(pads) // 2
     pairs = [*zip(pads[:half], pads[half:], strict=False)]
     if any(begin != end for begin, end in pairs):
@@ -285,7 +319,10 @@ def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
 
 
 def _of_kernel(case: Case) -> Iterator[_Fact]:
-    """Yield facts about the size of a window along the spatial axes, stated or that of weights."""
+    """Yield the size of a window along the spatial axes, as a fact, if it is one for all of them.
+
+    It is that of `kernel_shape`, or else that of the weights of an operator that has some.
+    """
     kernel = case.attrs.get("kernel_shape")
     if kernel is None and case.op.name in WEIGHTED and len(case.inputs) > 1:
         kernel = case.inputs[1].shape[_NOT_SPATIAL:]
@@ -296,8 +333,8 @@ def _of_kernel(case: Case) -> Iterator[_Fact]:
 def _of_value(value: Any) -> Iterator[tuple[str, int]]:
     """Yield facts about an attribute's value, in words that follow its name, with their ranks.
 
-    Signs, integers beyond 32 bits, texts and floats themselves, and zeros and unequal numbers of a
-    list.
+    Signs, integers that are not in int32, texts and floats themselves, and zeros and unequal items
+    of a list. Other kinds of values have none.
     """
     is_list = isinstance(value, tuple)
     values = value if is_list else (value,)
@@ -318,7 +355,8 @@ def _of_value(value: Any) -> Iterator[tuple[str, int]]:
 def _of_axes(name: str, axes: Sequence[int], shape: Sequence[int]) -> Iterator[_Fact]:
     """Yield facts about axes of an input of this shape, and about the sizes that they divide.
 
-    Of axes that are out of range, only that.
+    `name` is that of the attribute. Of axes that are out of range, only that. The sizes are the
+    numbers of elements along the axes, across them, before the first and from the first on.
     """
     rank = len(shape)
     if any(abs(axis) > rank for axis in axes):
@@ -385,14 +423,20 @@ class CaseFacts:
         ]
 
 
+#: Facts that must all hold; without any, every case meets them.
 Terms: TypeAlias = tuple[Feature, ...]
 
 
 class Condition(NamedTuple):
-    """A condition in words, "" for none; bits of its cases, and `counts` as in `Diagnosis`.
+    """A condition under which cases fail.
 
-    `holds` are failures and others; `everywhere` has all cases for which it holds, judged or not.
-    `rank` is that of its least likely fact.
+    Attributes:
+        text: The facts that it needs in words, joined by "and"; "" for none.
+        holds: Bits of the cases for which it holds, of those that fail in this way or do not.
+        counts: As in `Diagnosis`: cases here that fail, of those judged here, cases elsewhere that
+            fail, of those judged there.
+        everywhere: Bits of all cases for which it holds, judged or not.
+        rank: That of its least likely fact: PLAIN, VALUE or LIMIT.
     """
 
     text: str
@@ -417,14 +461,18 @@ def rule(
     *,
     few: bool = True,
     asked: int = 0,
+    confirmed: Collection[Feature] = (),
 ) -> Condition | None:
     """Return the condition that holds for the most `failing` cases and none of the `others`.
 
-    Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts are
-    tried, in all versions and in each. Cases of equal `questions` differ in type or opset only;
-    facts that kernels branch on may rest on few of them if `few` is True. Without `others`, the
-    condition has no fact. None if fewer than three failing cases meet any, or if each may arise by
-    chance. Cases that were `asked` besides the run are evidence, but are not counted.
+    Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts of
+    `features` are tried, in all versions and in each; each fact more must explain a quarter more.
+    `questions` has a key for each case: those with equal ones differ in type or opset only, and
+    count once. A rule must rest on three, and on several more, not to arise by chance. One of facts
+    that kernels branch on need not rest on more if `few` is True, and on fewer if all of them are
+    `confirmed`: a failing case passes without them. Without `others`, the condition has no fact.
+    None if fewer than three failing cases meet any, or if each may arise by chance. Cases that were
+    `asked` besides the run are evidence, but are not counted.
     """
     own = failing & ~asked
     candidates: list[Terms] = []
@@ -440,6 +488,7 @@ def rule(
                 questions=questions,
                 few=few,
                 asked=asked,
+                confirmed=confirmed,
             )
             if terms is not None:
                 candidates.append((*terms, *version))
@@ -469,9 +518,11 @@ def necessary(
 ) -> Condition | None:
     """Return the property that all `failing` cases have and the fewest `others`, None for none.
 
-    Cases are bits; all that are `alike` fail in this way. The property is not a limit on a size,
-    and fewer of the others have it than there are failures. None, too, if all failures may have it
-    by chance. Cases that were `asked` besides the run are evidence, but are not counted.
+    Cases are bits; all that are `alike` fail in this way, explained or not. The property is one of
+    `features` that is not a limit on a size, and fewer of the others have it than there are
+    failures. Properties that all failures may have by chance, next to so few `questions` (keys as
+    in `rule`), are left out. Cases that were `asked` besides the run are evidence, but are not
+    counted.
     """
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
@@ -493,9 +544,10 @@ def necessary(
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
-    """Return the features that all `failing` cases have, and of the `others` fewer than these are.
+    """Return the features that all `failing` cases have, and fewer of the `others` than these are.
 
-    All are bits of cases. Those `asked` besides the run are not counted.
+    All are bits of cases. Those `asked` besides the run are not counted, but must have it if they
+    fail.
     """
     failures = (failing & ~asked).bit_count()
     return [
@@ -508,10 +560,12 @@ def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) 
 def contenders(features: Sequence[Feature], failing: int, others: int, asked: int) -> list[Terms]:
     """Return conditions that may be why cases fail, the best first: some ten, to be told apart.
 
-    `failing`, `others` and `asked` are bits of cases. First come exact conditions: they hold for
-    none of the `others`, and for at least half as many failing cases as the best one. Then come
-    properties of all failing cases that fewer others have. Cases `asked` besides the run count in
-    neither number, but an exact condition must not hold for any that passes.
+    `failing`, `others` and `asked` are bits of cases. Facts of at least half of the failing cases
+    are tried. First come up to 12 exact conditions, of one or two: they hold for none of the
+    `others`, and explain at least half as much as the best one. Then come up to four properties of
+    all failing cases that fewer others have. Cases `asked` besides the run count in neither number,
+    but an exact condition must not hold for any that passes. Empty if nothing holds for failing
+    cases alone.
     """
     several = [
         feature
@@ -538,7 +592,8 @@ def _all_may_have_by_chance(
     """Return True if all failures may have one of `tried` features by chance.
 
     They may if they are of fewer than three questions, or if for a random choice of as many
-    questions that would happen with a probability above 1/10.
+    questions, of those of all cases, that would happen to one of the features with a probability
+    above 1/10. `failing` and `others` are bits of cases, and `questions` has the key of each case.
     """
     failed = _count(failing, questions)
     asked = _count(failing | others, questions)
@@ -547,7 +602,10 @@ def _all_may_have_by_chance(
 
 
 def _count(cases: int, questions: Sequence[Hashable]) -> int:
-    """Return the number of different questions of these cases, which are bits."""
+    """Return the number of different questions of these cases, which are bits.
+
+    `questions` has the key of each case, by number.
+    """
     return len({questions[n] for n in range(cases.bit_length()) if cases >> n & 1})
 
 
@@ -559,11 +617,14 @@ def _best_terms(
     questions: Sequence[Hashable],
     few: bool,
     asked: int,
+    confirmed: Collection[Feature],
 ) -> Terms | None:
     """Return the facts, one or two, that explain the most of `failing` and none of the `others`.
 
-    Cases that were `asked` besides the run decide only between equal ones. None if no fact does so
-    for three cases or more, or if each such rule may arise by chance.
+    The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
+    it, which decide only between equal ones. Facts are tried that hold for three failing cases or
+    more. None if each rule of them may arise by chance, next to so few `questions`; one of three
+    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -573,12 +634,19 @@ def _best_terms(
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
     for terms in _consistent(tried, failing, others, asked):
-        # Facts that kernels branch on need few cases.
+        # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
-            return terms
+            explained = _count(_holds(terms, failing), questions)
+            if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
+                return terms
         if not _may_be_chance(terms, failing, others, len(tried), questions):
             return terms
     return None
+
+
+def _is_one_of(term: Feature, features: Iterable[Feature]) -> bool:
+    """Return True for a feature that holds for the same cases as one of `features`."""
+    return any(term.holds == feature.holds for feature in features)
 
 
 def _holds(terms: Terms, cases: int) -> int:
@@ -589,14 +657,17 @@ def _holds(terms: Terms, cases: int) -> int:
 
 
 def _weight(terms: Terms, failing: int) -> float:
-    """Return how much terms explain, less for each fact that they need."""
+    """Return how much terms explain: the number of `failing` cases, divided by 1.25 for each fact.
+
+    `failing` are bits of cases.
+    """
     return float(_holds(terms, failing).bit_count() / _WORTH_OF_A_FACT ** len(terms))
 
 
 def _weightiest(candidates: Iterable[Terms], failing: int) -> Terms | None:
     """Return the terms that explain the most `failing` cases, None without any candidate.
 
-    Each term after the first must explain a quarter more. The first of equal ones is returned.
+    Each term must explain a quarter more. The first of equal ones is returned.
     """
     best: Terms | None = None
     most = -1.0
@@ -613,17 +684,18 @@ def _consistent(
 ) -> Iterable[Terms]:
     """Return single features and pairs that hold for no `others`, by how much they explain.
 
-    In a pair, a limit on a size must hold for all failing cases. Of equal ones, those come first
-    that explain more of the cases `asked` besides the run.
+    The best comes first. Each holds for a failing case of the run. In a pair, a limit on a size
+    must hold for all failing cases, and neither fact is enough alone. Of equal ones, those come
+    first that explain more of the cases `asked` besides the run, then the likelier.
     """
     own = failing & ~asked
-    # In a pair, a limit must hold for all failures; a fact that is enough needs no other.
     useful = [
         feature
         for feature in features
         if feature.rank < LIMIT or feature.holds & failing == failing
     ]
     singles: list[Terms] = [(feature,) for feature in features]
+    # A fact that holds for no others is enough, and needs no other.
     pairs = combinations((feature for feature in useful if feature.holds & others), 2)
 
     def order(terms: Terms) -> tuple[float, int, int]:
@@ -642,8 +714,9 @@ def _may_be_chance(
 ) -> bool:
     """Return True if a rule, of `tried` features, rests on too few different questions.
 
-    It does so with fewer than three, or if one of all such rules would hold by chance with a
-    probability above 1/10.
+    It does so with fewer than three, or if one of all rules of as many facts would hold by chance,
+    for so many questions of failing cases and no others, with a probability above 1/10. `failing`
+    and `others` are bits of cases, and `questions` has the key of each case.
     """
     explained = _count(_holds(terms, failing), questions)
     failed = _count(failing, questions)

@@ -1,11 +1,19 @@
-"""Mutants that explain a backend's failures, narrowed down with each of its answers."""
+"""Mutants that explain a backend's failures, narrowed down with each of its answers.
+
+A *mutant* is an implementation that is wrong in one way; it *fits* a failure if it gives the same
+wrong answer. A pass of the same version and dtype, a *cell*, *contradicts* a mutant that would have
+failed there. A *derived* mutant is one of many that could be made of any operator, so that a few
+values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
+output or of the computation. *Evidence* is an answer with the right ones.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import combinations, starmap
 from typing import NamedTuple, TypeAlias
 
@@ -16,7 +24,7 @@ from opcheck.diagnose.faults import FAULTS, Fault, both, mutant_named
 from opcheck.diagnose.likeness import contradicts, fits_fault, refuses, reproduces
 from opcheck.diagnose.patterns import resemblance
 from opcheck.dtypes import DType
-from opcheck.engine import dtype_of, leading
+from opcheck.engine import Node, dtype_of, leading
 from opcheck.engine.mutants import Mutant, causes_of
 from opcheck.model import (
     Case,
@@ -39,6 +47,9 @@ _KEPT = 2000
 #: The fewest wrong elements that confirm a derived mutant: of several failures, and of one.
 _FEWEST_ELEMENTS = 6
 _FEWEST_ELEMENTS_OF_ONE = 8
+#: How the name of a mutant ends that ignores an attribute or an input; two are a pair.
+_IGNORED = "_ignored"
+_PAIR = 2
 #: The largest inputs on which mutants are tried, in bytes.
 LARGEST = 1 << 20
 #: The largest inputs of a case that is kept, in bytes.
@@ -71,7 +82,10 @@ class _CellHistory:
 
 @dataclass
 class _Testimony:
-    """What speaks for a derived mutant: the failures that it gives, and their wrong elements."""
+    """What speaks for a derived mutant: the failures that it gives, and their wrong elements.
+
+    A derived mutant is one of many that could be made of any call, so that few values prove little.
+    """
 
     failures: int = 0
     #: Wrong elements of outputs whose elements are not all equal.
@@ -82,12 +96,12 @@ class _Testimony:
     def add(self, evidence: Evidence) -> None:
         """Count a failure that the mutant gives."""
         self.failures += 1
-        self.elements += evidence.telling
+        self.elements += evidence.wrong_elements
         self.values |= evidence.uniform_values
 
     @property
     def is_enough(self) -> bool:
-        """True for six wrong elements, or uniform values, of several failures; or eight of one."""
+        """True for six wrong elements and uniform values in all, or eight if of one failure."""
         least = _FEWEST_ELEMENTS if self.failures > 1 else _FEWEST_ELEMENTS_OF_ONE
         return self.elements + len(self.values) >= least
 
@@ -95,7 +109,8 @@ class _Testimony:
 class NamesOfMistakes(set[str]):
     """The names that a diagnosis of an operator may have.
 
-    Those with a number, of a fitted constant, are in it too, but are not listed.
+    Those with a number, of a fitted constant, and those of three mutants or more are in it too, but
+    are not listed.
     """
 
     def __init__(self, op: OpVersion, names: Iterable[str]) -> None:
@@ -106,14 +121,22 @@ class NamesOfMistakes(set[str]):
         """Return True for a name that is listed, or that a fitted constant may have."""
         if super().__contains__(name):
             return True
-        return isinstance(name, str) and bool(self) and fitted.named(self._op, name) is not None
+        if not isinstance(name, str) or not self:
+            return False
+        parts = name.split("+")
+        if len(parts) > _PAIR and all(
+            super(NamesOfMistakes, self).__contains__(it) for it in parts
+        ):
+            return True
+        return fitted.named(self._op, name) is not None
 
 
 def names_of(op: OpVersion) -> NamesOfMistakes:
     """Return the names that a diagnosis of an operator may have; empty where no mutant is known.
 
-    They are those of its mutants, former ones too, of faults, of pairs of these, of fitted
-    constants, and `not_checked`.
+    They are those of its mutants, former ones too, of faults, of pairs of mutants or of one with a
+    fault, of fitted constants, and `not_checked`. Raises WrongOperator if the file of the
+    operator's formula is wrong.
     """
     names = {name for mutant in causes_of(op) for name in mutant.names}
     pairs = {f"{one}+{other}" for one in names for other in (*names, *FAULTS)}
@@ -130,7 +153,7 @@ class _Trials:
     broken: dict[str, str] = field(default_factory=dict)
 
     def holds(self, test: _Test, mutant: Mutant, evidence: Evidence) -> bool:
-        """Return the result of a test of a mutant by a failure or a pass.
+        """Return the result of a test of a mutant by a failure or a pass, such as `reproduces`.
 
         False for a mutant that raises, which is noted in `broken`. Raises NoTimeLeft if the time
         for causes is used up.
@@ -154,9 +177,10 @@ class _Trials:
 def looks_like(name: str, evidence: Evidence) -> bool:
     """Return True if a mutant of this name, or of this former name, reproduces a failure.
 
-    It may do so next to a fault, and two mutants may together, of the name `one+other`.
-    `not_checked` fits an answer to a model that must be refused. Time is not limited; a mutant that
-    raises reproduces nothing.
+    It may do so next to a fault, whether `name` has the fault or not, and two mutants may together,
+    of the name `one+other`. A fault, such as `computed_in_float16`, is a name too. `not_checked`
+    fits an answer to a model that must be refused. Time is not limited; a mutant that raises
+    reproduces nothing.
     """
     if name == NOT_CHECKED.mistake:
         return evidence.got is not None and not evidence.admitted
@@ -170,17 +194,20 @@ def looks_like(name: str, evidence: Evidence) -> bool:
     trials = _Trials()
     fitting = _fitting(evidence, mutants, trials)
     fitting += trials.fitting(starmap(both, combinations(mutants, 2)), evidence)
-    names = {known for mutant in fitting for known in mutant.names}
-    return any(name in (known, known.partition("+")[0]) for known in names)
+    names = {fitting_name for mutant in fitting for fitting_name in mutant.names}
+    # The first part of a name is the mutant, to which a fault may have been added.
+    return any(name in (fits, fits.partition("+")[0]) for fits in names)
 
 
 def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> list[Mutant]:
-    """Return mutants that give the answer; else faults such as a poorer arithmetic.
+    """Return those of `mutants` that give the answer; else faults such as a poorer arithmetic.
 
     A fault is a mistake that any operator can have, in the type of the output or of the
-    computation. One that fits alone is added if no mutant does, float32 in any case. Mutants
-    combined with faults, which take longest, are tried only if nothing else fits. No mutant is
-    tried on inputs beyond 1 MiB. Mutants that raise are noted in `trials`. Raises NoTimeLeft.
+    computation. One that fits alone is added if no mutant does, float32 in any case. If nothing
+    fits, constants are fitted to attributes; if none fits, mutants are combined with faults, which
+    takes longest. No mutant is tried on inputs beyond 1 MiB. There is one of each name, in the
+    order of the search. Mutants that raise are noted in `trials`. Raises NoTimeLeft, and what the
+    operator's formula raises in a narrower type or where a bound is computed for the first time.
     """
     tried = mutants if evidence.nbytes <= LARGEST else ()
     fitting = trials.fitting(tried, evidence)
@@ -191,6 +218,8 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
         is_needed = not names or view.fault.dtype.name == "float32"
         if view.explains and view.fault.name not in names and is_needed:
             fitting.append(view.fault.beside())
+    if not fitting:
+        fitting = trials.fitting(_ignoring_several(evidence.node, tried), evidence)
     if not fitting and tried:
         fitting = _fitted_to_answer(evidence, trials)
     if not fitting:
@@ -198,10 +227,32 @@ def _fitting(evidence: Evidence, mutants: Sequence[Mutant], trials: _Trials) -> 
     return [*{mutant.name: mutant for mutant in fitting}.values()]
 
 
+def _ignoring_several(node: Node, mutants: Sequence[Mutant]) -> Iterator[Mutant]:
+    """Yield what ignores two attributes or inputs of a node, or all of three attributes or more.
+
+    They are made of those `mutants` that ignore one of them. None is yielded for an invalid node.
+    """
+    if not node.is_legal:
+        return
+    ignoring = [
+        mutant
+        for mutant in mutants
+        if mutant.read and mutant.name.endswith(_IGNORED) and mutant.read(node) is not node
+    ]
+    several: list[Sequence[Mutant]] = [*combinations(ignoring, _PAIR)]
+    names = {f"{name}{_IGNORED}" for name in node.attrs}
+    of_attributes = [mutant for mutant in ignoring if mutant.name in names]
+    if len(of_attributes) > _PAIR:
+        several.append(of_attributes)
+    for ignored in several:
+        yield replace(reduce(both, ignored), derived=True)
+
+
 def _fitted_to_answer(evidence: Evidence, trials: _Trials) -> list[Mutant]:
     """Return mutants that take one attribute for a constant that is fitted to the answer.
 
-    Those of the first constant that gives all of the answer. Raises NoTimeLeft.
+    Those of the first constant that gives all of the answer, sought by each wrong output of floats
+    in turn. Empty if there is none, and for illegal nodes. Raises NoTimeLeft.
     """
     for place, (right, got) in enumerate(zip(evidence.nearest, evidence.got or (), strict=True)):
         if right is None or isinstance(got, Foreign) or not evidence.node.is_legal:
@@ -217,7 +268,10 @@ def _fitted_to_answer(evidence: Evidence, trials: _Trials) -> list[Mutant]:
 
 
 class _View(NamedTuple):
-    """The answer as it would be without a fault, which `explains` it if it is right then."""
+    """The `evidence` of an answer as it would be without a `fault`.
+
+    The fault `explains` the answer if it is right then.
+    """
 
     fault: Fault
     evidence: Evidence
@@ -228,19 +282,20 @@ def _views_to_try(evidence: Evidence, trials: _Trials) -> list[_View]:
     """Return the views of an answer, of poorer arithmetics down to the widest that explains it.
 
     A view is the answer as it would be without a fault; the fault explains it if it is right then.
-    Raises NoTimeLeft.
+    All views of that widest type are there; all views, if none explains the answer. Raises
+    NoTimeLeft, and what the operator's formula raises in a narrower type.
     """
     views: list[_View] = []
-    right: DType | None = None
+    explaining: DType | None = None
     for fault, view in evidence.views():
-        if right not in (None, fault.dtype):
+        if explaining not in (None, fault.dtype):
             break
         trials.allowance.check()
         explains = False
         if view.admitted and not evidence.is_beyond(fault.dtype):
             explains = fits_fault(view)
         if explains:
-            right = fault.dtype
+            explaining = fault.dtype
         views.append(_View(fault, view, explains))
     return views
 
@@ -250,11 +305,12 @@ def _fitting_with_faults(
 ) -> list[Mutant]:
     """Return mutants combined with a fault, if both together give the answer.
 
-    Faults are those in the dtype of the first view. Mutants of the names `distant` are tried only
-    where numbers are cut: a poorer arithmetic alone cannot explain their distance. Empty without
-    `views`. Raises NoTimeLeft.
+    Faults are those in the dtype of the first view. Of the mutants `tried`, those of the names
+    `distant` are left out unless saturation cuts numbers: a poorer arithmetic alone cannot explain
+    their distance. Empty without `views`. Raises NoTimeLeft.
     """
     first = [view for view in views if view.fault.dtype == views[0].fault.dtype]
+    # Without a number to cut, a fault with saturation has the view of that without.
     is_cut = len({view.evidence for view in first}) > 1
     candidates = [mutant for mutant in tried if is_cut or mutant.name not in distant]
     fitting: list[Mutant] = []
@@ -327,16 +383,17 @@ class Suspects:
         Mutants that a pass in the same version and dtype contradicts are left out; the one that
         explains the most failures up to now comes first. Without any, it is `not_checked` for an
         answer to a model that must be refused. Mutants that raised are reported at the end, each
-        once.
+        once. Empty if nothing fits.
 
         What fits the `case`, an id or "", is remembered. Without time, the mutants are missing, and
-        the case is noted in `untried`.
+        the case is noted in `untried`. Raises what the operator's formula raises where a bound is
+        computed for the first time, but for mutants.
         """
         with self.allowance.searching(WHILE_RUNNING):
             return self._diagnose(evidence, case)
 
     def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
-        """Return the mutants that reproduce a failure, or else a pattern of its numbers.
+        """Do what `diagnose` does, within its search: mutants that fit, or else a pattern.
 
         Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
         the case in `untried` if there is no time left.
@@ -382,7 +439,7 @@ class Suspects:
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
 
-        True for one of which no answer was seen here.
+        True for others, and for one of which no answer was seen here.
         """
         if not mutant.derived:
             return True
@@ -390,11 +447,12 @@ class Suspects:
         return testimony is None or testimony.is_enough
 
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
-        """Return the mutants that give an answer; none after too many attempts in vain.
+        """Return the mutants that give an answer, and else faults; none after many in vain.
 
-        After many failures of a version and dtype, those that explained one before are tried first,
-        and all only if none fits. Counts the failure in the `cell`, and notes a `case` on which all
-        were tried in vain. Raises NoTimeLeft.
+        After 12 failures of a version and dtype, or 4 in a further version, those that explained
+        one of the operator before are tried first, and all only if none fits; after as many
+        attempts in vain, only these. Counts the failure in the `cell`, and notes a `case` on which
+        all were tried in vain. Raises NoTimeLeft, and what a formula raises as in `_fitting`.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -430,8 +488,8 @@ class Suspects:
         """Return the mutants that give the answer to a case, by name, in the order of all mutants.
 
         They are those found when the case was diagnosed, contradicted or not; if that was not here,
-        or found none, those that its `diagnoses` name. A derived one is left out if few values
-        speak for it in all.
+        or found none, those that its `diagnoses` name, if they are known. Fitted ones and faults
+        come last. A derived one is left out if few values of the run speak for it in all.
         """
         known = {mutant.name: mutant for mutant in causes_of(case.op)}
         fits = self._fits.get(case.id)
@@ -455,16 +513,18 @@ class Suspects:
         """Return the pattern of an answer's numbers, "" for none.
 
         It is the one found when the case was diagnosed here. If that was elsewhere, or found none,
-        it is the text of the first of its `diagnoses` that names no mutant, whatever that says.
+        it is the text of the first of its `diagnoses` that names no mutant, even if that is another
+        remark.
         """
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
     def is_contradicted(self, mutant: Mutant, cell: Cell, *, of_legal: bool) -> bool:
-        """Return True if a pass of a version and dtype contradicts a mutant; see `against`.
+        """Return True if a pass of a version and dtype contradicts a mutant.
 
-        A pass does so if the mutant would have failed there. True, too, without time to find that
-        out: what was not checked is not named.
+        A pass does so if the mutant would have failed there, or refused what was accepted. If it is
+        to explain failures `of_legal` models, refusals of invalid ones do not count. True, too,
+        without time to find that out: what was not checked is not named.
         """
         try:
             return bool(self.against(mutant, cell, enough=1, of_legal=of_legal))
@@ -477,9 +537,10 @@ class Suspects:
         """Return the passes of a version and dtype that contradict a mutant.
 
         All of them if `enough` is None; else the search ends at that number. Each pass is tried
-        once for each mutant; those with large data are not. If it is to explain failures `of_legal`
-        models, refusals of invalid ones do not count: a backend may check a model before it makes
-        the mistake. Raises NoTimeLeft.
+        once for each mutant, in the order of the run; those with more than 16 KiB of inputs are
+        not, nor those of which no single answer is known to be right. If the mutant is to explain
+        failures `of_legal` models, refusals of invalid ones do not count: a backend may check a
+        model before it makes the mistake. Raises NoTimeLeft, and what recalling a pass raises.
         """
 
         def counts(case: Case) -> bool:
@@ -508,19 +569,34 @@ class Suspects:
     def _evidence_of_pass(self, case: Case) -> Evidence | None:
         """Return the evidence of a pass, made once; None for more than 16 KiB of inputs.
 
-        None too where no single answer is known to be right.
+        None too where no single answer is known to be right. Raises what `recall` raises.
         """
+        # By identity, as ids of legal twins are not unique; passes are kept.
         if id(case) not in self._recalled:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
 
-    def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
-        """Return mutants that reproduce a kept failure, by name: `known` ones, pairs, or any.
+    def is_of_nothing(self, case: Case) -> bool:
+        """Return True for a case with an empty input or answer if no right output has an element.
 
-        The first of these three of which one fits decides. All mutants are tried on some failures
-        only, and not where they were tried in vain before. Empty if none fits, or the failure was
-        not kept. Raises NoTimeLeft.
+        False if its answer is not known, or is not the only right one.
+        """
+        if all(math.prod(spec.shape) for spec in (*case.inputs, *case.expect.written)):
+            return False
+        evidence = self._evidence_of_pass(case)
+        if evidence is None:
+            return False
+        outputs = [want for wants in evidence.admitted for want in wants]
+        return bool(outputs) and not any(want.items or want.values.size for want in outputs)
+
+    def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
+        """Return mutants that reproduce a kept failure, by name: `known` ones, their pairs, or any.
+
+        The first of these three of which one fits decides. All mutants are tried on 50 failures
+        only, and not where they were tried in vain before. Derived ones that may fit by chance are
+        left out in the end. Empty if none fits, or the failure was not kept: only 2,000 small ones
+        are. Raises NoTimeLeft.
         """
         evidence = self._failed.get(case.id)
         if evidence is None:
@@ -533,13 +609,16 @@ class Suspects:
         for tried in (known, pairs, every):
             fits = self._trials.fitting(tried, evidence)
             if fits:
-                confirmed = [one for one in fits if self._is_confirmed(case.op, one)]
+                confirmed = [mutant for mutant in fits if self._is_confirmed(case.op, mutant)]
                 return {mutant.name: mutant for mutant in confirmed}
         return {}
 
 
 def cell_of(case: Case) -> Cell:
-    """Return the version and the type, for which kernels are written; "" for a type unknown."""
+    """Return the cell of a case: its operator's version, and the type that kernels differ by.
+
+    The type is that of the leading input, or of an output where there is none; "" if it is unknown.
+    """
     given = {spec.name: spec for spec in case.inputs}
     lead = leading(case.op, [given.get(slot) for slot in case.slots] or case.inputs)
     dtype = dtype_of(case.op, case.attrs, lead.dtype if lead else None)

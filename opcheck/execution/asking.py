@@ -15,8 +15,10 @@ def ask_again(
     """Return the result of a backend on a case; None if the text does not decide its answer.
 
     The backend is asked as in a run, with its limits, and not at all about a case whose answer is
-    open, or that is illegal. `meanwhile` is called while replies are awaited. Raises what it
-    raises, and Defect if opcheck's own part of an adapter fails.
+    open, or that is illegal. Engine or case state the answer, no oracle. `meanwhile` is called
+    again and again while replies are awaited. Raises what it raises, Defect if opcheck's own part
+    of an adapter fails, and UsageError if a file of a model's weights has changed; what was asked
+    is given up then.
     """
     evaluation = CaseEvaluation(case)
     if not _is_decided(evaluation):
@@ -32,8 +34,9 @@ def ask_again(
 def _is_decided(evaluation: CaseEvaluation) -> bool:
     """Return True if the text admits a single answer to a case, with outputs.
 
-    False for a refusal, for several answers, also if they differ in some elements only, and if the
-    case is illegal, open, too large, or would test nothing.
+    False for a refusal, for several answers, also if they differ in some elements only, for a case
+    that compares backends, and for one that is illegal, open, too large, or would test nothing.
+    Raises OracleUnavailable for a case that names an oracle.
     """
     try:
         answers = evaluation.accepted_answers

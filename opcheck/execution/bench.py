@@ -3,6 +3,12 @@
 Each case is judged, then timed and judged again whenever a process visits it. The processes of a
 row take turns throughout the run: what makes the machine slow for some seconds then changes one of
 them, and not all alike (`opcheck.timing` has the numbers).
+
+A *round* takes one sample, the mean time of some calls, of every backend; a *visit* is some rounds
+of a case in one process of each backend; a *tour* visits every case in each process. After a tour
+comes a *look*: is the case precise enough? A `Pool` is the process that judges a backend, a
+`Stopwatch` one that times it. Two rulers, a copy and a fixed piece of work, are timed like
+backends.
 """
 
 import hashlib
@@ -86,7 +92,7 @@ class Plan:
     flushed: int = 0
 
     def tours(self) -> Iterator[tuple[Visit, ...]]:
-        """Yield the visits of a case between one look and the next: one by each process.
+        """Yield the visits of a case from one look to the next: one by each process, from 0 on.
 
         A visit has its part of the rounds up to the look, rounded up, and of the seconds.
         """
@@ -99,7 +105,8 @@ class Plan:
 def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
     """Return the header of a benchmark: its backends, this machine and the options.
 
-    Each backend has so many `threads`. The time of start is now, in UTC.
+    Each backend has so many `threads`. The time of start is now, in UTC. `infos` are the backends
+    as they connected.
     """
     here = environment()
     return Bench(
@@ -120,7 +127,10 @@ def about(infos: Sequence[BackendInfo], plan: Plan, *, threads: int) -> Bench:
 
 
 def _included(infos: Sequence[BackendInfo]) -> dict[str, str]:
-    """Return the part of its times that is not a backend's own work, by address."""
+    """Return the part of its times that is not a backend's own work, in words, by address.
+
+    Backends without such a part are left out.
+    """
     included = {info.address: about_kind(info.kind).included for info in infos}
     return {address: part for address, part in included.items() if part}
 
@@ -129,7 +139,10 @@ class Here(answering.Repeated):
     """A piece of work in this process, timed as workers time theirs."""
 
     def measure(self, loops: int, flushed: int = 0) -> Elapsed:
-        """Return the mean time of `loops` calls; `flushed` bytes are touched before each."""
+        """Return the mean time of `loops` calls; `flushed` bytes are touched before each.
+
+        Python's garbage collection is off meanwhile.
+        """
         with reading.uncollected():
             return self.elapsed(Measure(loops, flushed))
 
@@ -142,10 +155,14 @@ def copying(moved: int) -> Here:
 
 
 def yardstick() -> Here:
-    """Return the same work for every run: a hash whose steps no release of a library changes."""
-    data = bytes(range(256)) * 1024  # for some tenths of a millisecond
+    """Return the same work for every run: a hash whose steps no release of a library changes.
+
+    One call takes some tenths of a millisecond.
+    """
+    data = bytes(range(256)) * 1024
 
     def digest() -> bytes:
+        """Return the hash of the data."""
         return hashlib.blake2b(data).digest()
 
     return Here(digest)
@@ -155,7 +172,8 @@ def yardstick() -> Here:
 class Contender:
     """One process that is timed; `lost` is why it ended before the others, "" while it is there.
 
-    A sample is the mean of `loops` calls. `spent` are the seconds of all samples.
+    A sample is the mean of `loops` calls. `spent` are the seconds of all samples of this visit.
+    `worker` is the number of the process among those of its backend.
     """
 
     process: Stopwatch | Here
@@ -168,11 +186,11 @@ class Contender:
     def warm_up(self, plan: Plan, first: float = 0.0) -> None:
         """Run until times change no more, and set `loops`, the number of calls that make a sample.
 
-        Ends after `plan.warm` seconds or 50 measurements at the latest. Nothing is run if the
-        `first` call took longer than that: one call makes a sample. Raises WorkerLost if the
+        A sample of short calls takes 0.5 to 1 ms; it is one call if memory is flushed before. Ends
+        after `plan.warm` seconds or 50 measurements at the latest. Nothing is run if the `first`
+        call took longer than that, in seconds: one call makes a sample. Raises WorkerLost if the
         process is gone or too slow.
         """
-        # After so long a call it is warm already.
         if first > plan.warm:
             return
         times: list[float] = []
@@ -189,9 +207,9 @@ class Contender:
         self.loops = 1 if plan.flushed else loops_for(min(times))
 
     def sample(self, number: int, flushed: int) -> None:
-        """Take the sample of the round of this `number`; raises WorkerLost if the process is gone.
+        """Take the sample of the round of this `number`, and add its seconds to `spent`.
 
-        `flushed` bytes are touched before each call.
+        `flushed` bytes are touched before each call. Raises WorkerLost if the process is gone.
         """
         start = monotonic()
         mean = self.process.measure(self.loops, flushed)
@@ -214,9 +232,9 @@ def interleave(
     returns True, or when no contender is left.
 
     Args:
-        contenders: Timed backends. One whose process is lost takes no further part, nor does one
-            that had its share of the time, which then counts for no other.
-        beside: Backends that take part in every round.
+        contenders: Timed backends. One whose process is lost, noted in its `lost`, takes no further
+            part, nor does one that had its share of the time, which then counts for no other.
+        beside: Rulers, which take part in every round.
         plan: How samples are taken.
         visit: How many rounds, and seconds.
         first: The number of the first round.
@@ -224,8 +242,7 @@ def interleave(
         stop: Asked after each round.
     """
     start = monotonic()
-    # Seconds of contenders that had their share.
-    over = 0.0
+    over = 0.0  # seconds of contenders that had their share
     active = [*contenders]
     for number in range(first, first + visit.rounds):
         order = [*active, *beside]
@@ -252,7 +269,7 @@ class Stopped(Exception):
     """Raised to end a benchmark at once."""
 
 
-def _look(stop: Stop) -> None:
+def _raise_if_stopped(stop: Stop) -> None:
     """Raise Stopped if the benchmark is to end."""
     if stop():
         raise Stopped
@@ -263,7 +280,7 @@ class _Rival:
     """One backend on one case: its judging process, its timed processes, and what they gave.
 
     `why_not` is why it is not timed, or no longer; "" while it is. `prepared` are seconds of
-    preparation, one for each process that held the case.
+    preparation, one for each visit.
     """
 
     pool: Pool
@@ -280,8 +297,8 @@ class _Rival:
     def timing(self) -> Timing:
         """Return the reported timing.
 
-        For a backend that died or became wrong it has the reason and no samples; for one that has
-        no sample yet, the reason is that the benchmark was interrupted.
+        For a backend that died or became wrong it has the reason and no samples, and for one that
+        has no sample yet, "interrupted before its turn".
         """
         name = self.pool.info.address
         prepared = tuple(self.prepared)
@@ -292,7 +309,11 @@ class _Rival:
 
 @dataclass(eq=False)
 class OneCase:
-    """A case and its measurements; its data and oracle's answer are made anew unless `is_kept`."""
+    """A case and its measurements; its data and oracle's answer are made anew unless `is_kept`.
+
+    `rivals` are the backends, `copy` and `yardstick` the samples of the rulers, `moved` the bytes
+    that the case reads and writes, `rounds` the number of rounds so far.
+    """
 
     case: Case
     plan: Plan
@@ -312,41 +333,42 @@ class OneCase:
     def visit(self, visit: Visit, chance: Random, stop: Stop) -> None:
         """Time the case in one process of each backend that is left, until `stop` returns True.
 
-        The first visit judges all backends before. The orders of rounds come from `chance`. Raises
-        UsageError if a file of a model's weights has changed.
+        The first visit judges all backends before; one whose answer is not right is not timed. The
+        orders of rounds come from `chance`. Raises UsageError if a file of a model's weights has
+        changed.
         """
         evaluation = CaseEvaluation(self.case, self.oracle_answer)
-        look = partial(_look, stop)
+        check = partial(_raise_if_stopped, stop)
         with suppress(Stopped):
             if self.oracle and not self.oracle_answer:
-                self._ask_oracle(self.oracle, evaluation, look)
+                self._ask_oracle(self.oracle, evaluation, check)
             if not self.is_judged:
-                self._judge(evaluation, look)
+                self._judge(evaluation, check)
             if self._left():
                 self._time(evaluation, visit, chance, stop)
 
     def _ask_oracle(
-        self, oracle: Pool, evaluation: CaseEvaluation, look: Callable[[], None]
+        self, oracle: Pool, evaluation: CaseEvaluation, check: Callable[[], None]
     ) -> None:
         """Give the evaluation its oracle's answer, which this object keeps if it `is_kept`.
 
-        Nothing is asked, and none given, if the case's data cannot be made. Raises Stopped if
-        `look`, which is called while the answer is awaited, does.
+        Nothing is asked, and none given, if the case's data cannot be made. `check` is called while
+        the answer is awaited. Raises Stopped if that does.
         """
         question = evaluation.for_the_oracle
         if question is None:
             return
-        [reply] = workers.answers([(oracle, workers.ask_once(question))], look)
+        [reply] = workers.answers([(oracle, workers.ask_once(question))], check)
         evaluation.oracle_answer = expected.OracleAnswer(oracle.info, reply.outcome)
         if self.is_kept:
             self.oracle_answer = evaluation.oracle_answer
 
     @property
     def is_precise(self) -> bool:
-        """True if all ratios to the baseline are precise, or there is none.
+        """True if all ratios of times to the baseline are precise, or there is none.
 
         Of a baseline alone, the ratio is that to the fixed piece of work. A backend that is not
-        timed, or without samples, does not count.
+        timed, or without a round in common with the baseline, does not count.
         """
         timings = [rival.timing() for rival in self._left()]
         timings = [timing for timing in timings if timing.samples]
@@ -363,7 +385,7 @@ class OneCase:
     def timed(self) -> Timed | None:
         """Return the measurements so far; None if the case had no turn yet.
 
-        A case that no backend answers rightly had its turn when it was judged.
+        It had one once it was measured, or judged if no backend answers it rightly.
         """
         if not self.is_judged or (self._left() and not self.rounds):
             return None
@@ -384,15 +406,14 @@ class OneCase:
         """Return the backends that are still timed, or to be timed."""
         return [rival for rival in self.rivals if not rival.why_not]
 
-    def _judge(self, evaluation: CaseEvaluation, look: Callable[[], None]) -> None:
+    def _judge(self, evaluation: CaseEvaluation, check: Callable[[], None]) -> None:
         """Judge the answer of each backend; one that is not right is not timed, noted in its rival.
 
-        Sets `is_judged` and, if a backend is left, `moved`, the bytes that it reads and writes.
-        Raises Stopped if `look`, which is called while answers are awaited, does; WrongCase if the
-        case contradicts itself.
+        Sets `is_judged` and, if a backend is left, `moved`, the bytes that the case reads and
+        writes. `check` is called while answers are awaited. Raises Stopped if that does.
         """
         asked = [(rival.pool, evaluation.judge(rival.pool.info)) for rival in self.rivals]
-        evaluated = workers.answers(asked, look)
+        evaluated = workers.answers(asked, check)
         if self.case.expect.compares_backends:
             evaluated = judge_by_agreement(evaluation, evaluated, [pool.info for pool, _ in asked])
         for rival, answer in zip(self.rivals, evaluated, strict=True):
@@ -405,8 +426,8 @@ class OneCase:
         """Note in `rival` why it is not timed, or keep its answer to the other data there.
 
         A backend whose answer is not right is not timed; poorer arithmetic is right here. Nor is
-        one that answers only once, whatever its answer. The outputs of a right answer that others
-        agreed with are kept in `self.agreed`.
+        one that answers only once, whatever its answer. If the case compares backends, a right
+        answer is kept in `self.agreed`, which others agreed with.
         """
         result = evaluated.result
         if not is_right(result):
@@ -424,8 +445,7 @@ class OneCase:
     def _bytes_moved(self, evaluation: CaseEvaluation) -> int:
         """Return the bytes of the inputs and of the outputs of the first admitted answer.
 
-        Raises WrongCase if the case contradicts itself, OracleUnavailable without its oracle's
-        answer.
+        Constants are not counted. A backend answered rightly, so that there is an answer.
         """
         moved = sum(array.nbytes for array in evaluation.question.inputs)
         answers = (answer for answer in self._answers(evaluation) if isinstance(answer, Answer))
@@ -439,15 +459,16 @@ class OneCase:
     def _answers(self, evaluation: CaseEvaluation) -> Sequence[Admitted]:
         """Return what backends agreed on (`self.agreed`), else the answers that the case admits.
 
-        Raises WrongCase if the case contradicts itself, OracleUnavailable without its oracle's
-        answer.
+        Raises OracleUnavailable without its oracle's answer, and what `accepted_answers` raises for
+        a wrong case.
         """
         return [Answer(self.agreed)] if self.agreed else evaluation.accepted_answers
 
     def _check(self, rival: _Rival, outputs: execute.Outputs, evaluation: CaseEvaluation) -> None:
-        """Check that the last answer of a process is right; most often it is as before.
+        """Note in `rival` why it is not timed any more, if its last answer is not right.
 
-        Notes in `rival` why it is not timed any more; raises nothing for a wrong answer.
+        `outputs` are that answer. One with the bits of one that was right before is not judged
+        again. Poorer arithmetic is right. Raises what the operator's formula raises for a bound.
         """
         digest = hashlib.blake2b(pickle.dumps(outputs)).digest()
         if digest in rival.right:
@@ -470,10 +491,11 @@ class OneCase:
             rival.why_not = f"while it was timed: its answer became wrong: {judgement.reason}"
 
     def _check_other(self, rival: _Rival, released: Released, evaluation: CaseEvaluation) -> None:
-        """Note in `rival` if a time is that of looking up an answer, and not of computing it.
+        """Note in `rival` if its times are those of looking up an answer, and not of computing it.
 
-        An answer was looked up if other data take longer, or if they are answered wrongly and were
-        answered rightly before. Nothing is raised.
+        An answer was looked up if other data take longer, or if they are answered as the case's
+        own, or wrongly and were answered rightly before. `released` has both answers. Clears what
+        was kept of the answer before. Raises what the operator's formula raises for a bound.
         """
         before = rival.other
         rival.other = ()
@@ -534,16 +556,16 @@ class OneCase:
     def _prepared(
         self, rival: _Rival, worker: int, asked: Question, stop: Stop
     ) -> Contender | None:
-        """Return a process that holds the task and is warm.
+        """Return a process that holds the task and is warm, ready for its samples.
 
         None, with the reason noted in `rival`, if it failed, died or hung. Adds the seconds of
         preparation to the rival's. Raises Stopped if `stop` returns True meanwhile.
         """
-        look = partial(_look, stop)
+        check = partial(_raise_if_stopped, stop)
         watch = rival.watches[worker]
-        look()
+        check()
         try:
-            held = watch.hold(asked, look)
+            held = watch.hold(asked, check)
             rival.prepared.append(held.prepared)
             contender = Contender(watch, worker, samples=rival.samples)
             contender.warm_up(self.plan, held.first)
@@ -566,6 +588,7 @@ class Benchmark:
     oracles: Mapping[str, Pool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Set up the cases; their data are kept if all inputs take at most 1 GiB."""
         is_kept = sum(spec.nbytes for case in self.cases for spec in case.inputs) <= _KEPT
         self._cases = []
         for case in self.cases:
@@ -579,7 +602,8 @@ class Benchmark:
 
         Each tour visits every case once in each process. A case whose ratios are precise, or that
         no backend is timed on any more, is left out of later tours. Sets `to_come`, the number of
-        visits that are left. Raises UsageError if a file of a model's weights has changed.
+        visits that are left in this tour. Raises UsageError if a file of a model's weights has
+        changed.
         """
         chance = Random(0)
         cases = self._cases
@@ -604,7 +628,8 @@ def planned(workers: int | None, seconds: float | None, *, cold: bool, quick: bo
     """Return how much is measured, by options of `opcheck bench`; its `base` is still to be set.
 
     `workers` are the processes of a backend, `seconds` the limit of a case; None is the default.
-    `cold` empties the caches before each call, `quick` takes one look after 9 rounds.
+    `cold` empties the caches before each call, `quick` takes one look after 9 rounds, in 3
+    processes and 0.7 seconds.
     """
     plan = Plan("", workers or 5, flushed=beyond_caches() if cold else 0)
     if quick:
@@ -625,7 +650,10 @@ def estimated_seconds(plan: Plan, cases: Sequence[Case], backends: int) -> float
 
 
 def _estimated_seconds(plan: Plan, case: Case, backends: int) -> float:
-    """Return about how long a case takes, to be judged and measured until its first look."""
+    """Return about how many seconds a case takes, to be judged and measured until its first look.
+
+    It depends on the bytes of its inputs alone; `backends` is their number.
+    """
     moved = sum(spec.nbytes for spec in case.inputs)
     call = max(_SAMPLE, moved / _CALL_RATE)
     # The copy and the fixed piece of work are measured like backends.
@@ -654,8 +682,9 @@ def why_not(case: Case) -> str:
 def _with_threads(settings: BackendSettings, threads: int) -> BackendSettings:
     """Return the backend with so many threads, by its own option and by its environment.
 
-    The option is set if the kind of backend has one and `threads` is above 1; an option that the
-    address states, and variables of its profile, stay. Raises UsageError for an unknown address.
+    The option is set if the kind of backend has one and `threads` is above 1; variables of the
+    usual libraries have that number. An option that the address states, and variables of its
+    profile, stay. Raises UsageError for an unknown address.
     """
     address = backends.parse(settings.address)
     asked = dict(address.options)
@@ -672,7 +701,7 @@ class BenchRequest:
     """What a benchmark measures, and how much.
 
     Each backend has so many `threads`. Ratios are relative to the backend `base`, the first by
-    default. `settings` are those of the addresses, if they are known already.
+    default. `settings` are those of the addresses, if they are known already, else empty.
     """
 
     addresses: Sequence[str]
@@ -686,12 +715,13 @@ class BenchRequest:
 
 @contextmanager
 def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
-    """Connect all backends and oracles; the context is a benchmark that can begin, and its header.
+    """Connect all backends and oracles; the context is a benchmark's header, and itself.
 
-    All processes end with the context. Raises UsageError and BackendUnavailable with everything
-    that is wrong with the backends, and UsageError for a `base` that does not take part, an oracle
-    that may not be used, and cases that compare backends where there is only one. CaseFileError for
-    a wrong opcheck.toml.
+    All processes end with the context. `base` may be an address as the user wrote it, or as it is
+    with its threads. Raises UsageError and BackendUnavailable with everything that is wrong with
+    the backends, and UsageError for a `base` that does not take part, an oracle that may not be
+    used, and cases that compare backends where there is only one. CaseFileError for a wrong
+    opcheck.toml.
     """
     addresses = request.addresses
     base = request.base
@@ -726,7 +756,7 @@ def entered(request: BenchRequest) -> Iterator[tuple[Bench, Benchmark]]:
 
 
 def at_a_host(request: BenchRequest) -> Iterator[str | tuple[Bench, Rows]]:
-    """Run a benchmark; yield the case's id before each visit, and at last its header and rows.
+    """Run a whole benchmark; yield the case's id before each visit, and last header and rows.
 
     The rows bear this machine's name. Raises UsageError and BackendUnavailable for backends and
     oracles that cannot be used, CaseFileError for a wrong opcheck.toml.

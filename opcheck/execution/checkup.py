@@ -23,7 +23,7 @@ _LEAST_MEMORY = 2 * _GIB
 
 @dataclass(frozen=True)
 class Checkup:
-    """What is here, by its name, and what looks wrong, a sentence each."""
+    """What is here, as pairs of a name and a text, and what looks wrong, a sentence each."""
 
     facts: tuple[tuple[str, str], ...]
     wrong: tuple[str, ...]
@@ -31,6 +31,8 @@ class Checkup:
 
 def checkup(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Checkup:
     """Look at the machine and at the settings of the working directory.
+
+    Nothing is raised for what is wrong: `wrong` has it.
 
     Args:
         offers: Backends that were tried.
@@ -40,7 +42,7 @@ def checkup(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Checku
 
 
 def _facts() -> Iterator[tuple[str, str]]:
-    """Yield pairs of a name and a text: versions, the machine, the cache, the settings file."""
+    """Yield pairs of a name and a text: versions, machine, cache of cases, settings file."""
     about = environment()
     yield "opcheck", about.opcheck
     yield "python", f"{about.python} on {about.platform}"
@@ -55,7 +57,7 @@ def _facts() -> Iterator[tuple[str, str]]:
 
 
 def _settings() -> str:
-    """Return the settings file in force, and if its code is accepted.
+    """Return the path of the opcheck.toml in force, and if its code is accepted, in words.
 
     Nothing is raised: a file that cannot be read, or none, is said in the text.
     """
@@ -72,8 +74,9 @@ def _settings() -> str:
 def _wrong(offers: Sequence[Offer], problems: Sequence[OpcheckError]) -> Iterator[str]:
     """Yield a sentence for each thing that changes verdicts or timings, or cannot be used.
 
-    `offers` are backends that were tried, `problems` errors of settings and packages, which come
-    last.
+    They are about the locale and other properties of the machine that change answers, its
+    arithmetic, memory below 2 GiB, other programs at work, a cache that cannot be written, backends
+    in `offers` that were tried in vain, and last `problems`, the errors of settings and packages.
     """
     kinds = {offer.profile.address.kind for offer in offers if offer.info}
     yield from remarks(kinds, {"StringNormalizer"})

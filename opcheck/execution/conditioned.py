@@ -2,8 +2,11 @@
 
 A mutant that is wrong everywhere is killed by any case that shows it. A kernel that is chosen by
 shapes, attributes or signs may be wrong there alone, so each mutant is tried in each situation
-(`opcheck.situations`) in which it could hide: where a case of the situation kills it, or would kill
-it on other data of the same shapes.
+(`opcheck.situations`) in which it could hide: where a case of the situation kills it, that is fails
+it as a backend, or would kill it on other data of the same shapes.
+
+A situation is one of a *family*, such as of shapes or of signs; it may be about some elements of
+the output only. A *cell* is the newest version of an operator on one dtype.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,6 +56,7 @@ _OTHER_DATA = {
     ),
     "bool": (Fill("choice", (0.0, 1.0), seed=1),),
 }
+#: The least and the greatest number of each fill.
 _OTHER_INTEGERS = ((1.0, 11.0), (-11.0, 11.0))
 #: Cases of a situation whose shapes and attributes are tried with other data, the smallest first.
 _MOST_PROBED = 2
@@ -68,6 +72,8 @@ def conditioned_mutants(
     spread: Spread | None = None,
 ) -> Iterator[ConditionedMutant]:
     """Yield where each mutant could hide, and whether a case kills it there, in no order.
+
+    One item has a mutant of a cell and its situations in one family, killed ones and others.
 
     Args:
         cases: The cases; those in no situation are left out.
@@ -85,13 +91,17 @@ def sightings(
 ) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
     """Yield each mutant and each situation in which cases kill it, with the ids of all that do.
 
-    Raises UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
+    A situation is "family: situation". Nothing is yielded of a mutant that none kills. Raises
+    UsageError for a case that is itself wrong, and ProcessDied if a process is killed.
     """
     yield from here(jobs, _sightings, _batches(cases, MutationSettings()))
 
 
 def _sightings(batch: _Batch) -> Iterator[tuple[MutantId, str, tuple[str, ...]]]:
-    """Yield each mutant of a batch in each situation in which cases kill it, with these cases."""
+    """Yield each mutant of a batch in each situation in which cases kill it, with these cases' ids.
+
+    Raises UsageError for a case that is wrong.
+    """
     cell, name, situations_of_cases, settings = batch
     family = next(family for family in FAMILIES if family.name == name)
     suite = _Suite(family, cell.dtype, situations_of_cases)
@@ -111,7 +121,12 @@ def count(cases: Sequence[Case], settings: MutationSettings) -> int:
 
 
 def _batches(cases: Sequence[Case], settings: MutationSettings) -> list[_Batch]:
-    """Return the work, a part for each family of each version and type of an operator."""
+    """Return the work, a part for each family of situations of each cell.
+
+    A part has the cases in situations of the family, the smallest first, and which these are. Only
+    operators of ONNX's own domain have parts, and only cases that need no backend's answer are
+    there.
+    """
     batches: list[_Batch] = []
     stated = [case for case in cases if case.expect.is_stated and not case.op.domain]
     for name, of_op in group_by(stated, lambda case: case.op.name).items():
@@ -124,7 +139,12 @@ def _batches(cases: Sequence[Case], settings: MutationSettings) -> list[_Batch]:
 
 
 def _mutants(cell: Cell, settings: MutationSettings) -> list[AnyMutant]:
-    """Return the mutants that can be wrong about legal nodes, and are not argued to be harmless."""
+    """Return the mutants in a cell that are tried in situations, all if the settings name none.
+
+    Left out are those that one type decides about for a version, which concern invalid nodes, and
+    those that an argument says no input can show. Raises CaseFileError for arguments about nothing
+    known.
+    """
     return [
         mutant
         for mutant in mutants_in(cell.op, cell.dtype)
@@ -139,7 +159,10 @@ def _is_left_out(mutant: Mutant, cell: Cell) -> bool:
 
 
 def _each(batch: _Batch) -> Iterator[ConditionedMutant]:
-    """Yield the fate of each mutant of a batch in each situation."""
+    """Yield the fate of each mutant of a batch in each situation.
+
+    Raises UsageError for a case that is wrong.
+    """
     cell, name, situations_of_cases, settings = batch
     family = next(family for family in FAMILIES if family.name == name)
     suite = _Suite(family, cell.dtype, situations_of_cases)
@@ -159,6 +182,7 @@ class _Suite:
     def __init__(
         self, family: Family, dtype: str, situations_of_cases: Mapping[Case, Sequence[str]]
     ) -> None:
+        """Take the cases of a cell and their situations, as `by_family` has them, in order."""
         self.family = family
         self.dtype = dtype
         self.cases = [
@@ -167,7 +191,10 @@ class _Suite:
         ]
 
     def killed(self, mutant: AnyMutant) -> dict[str, str]:
-        """Return the situations in which a case kills the mutant, with the id of the first."""
+        """Return the situations in which a case kills the mutant, with the id of the first.
+
+        Raises UsageError for a case that is wrong.
+        """
         return _kills(mutant, self.cases, {})
 
     def survived(self, mutant: AnyMutant, killed: Mapping[str, str]) -> dict[str, str]:
@@ -180,7 +207,12 @@ class _Suite:
 
     @cached_property
     def _probes(self) -> list["_Placed"]:
-        """Cases with other data that are in the same situations."""
+        """Cases with other data, in the same shapes, attributes and situations; made once.
+
+        They are made of the smallest two cases of each situation, and have those of its situations
+        that their data are in too. Those whose data are illegal, or whose answer is open, are left
+        out.
+        """
         probes: list[_Placed] = []
         tried: dict[str, int] = {}
         for placed in self.cases:
@@ -200,7 +232,10 @@ class _Suite:
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """A case, and the situations of a family that it is in; `case_id` is that of a shipped one."""
+    """A case, or one with other data in its place, and the situations of a family that it is in.
+
+    `case_id` is always that of the case.
+    """
 
     case_kills: CaseKills
     family: Family
@@ -209,14 +244,19 @@ class _Placed:
 
     @cached_property
     def is_judged(self) -> bool:
-        """Return True if the case can be judged; other data may be illegal, or left open."""
+        """True if the case can be judged; other data may be illegal, or their answer left open."""
         try:
             return self.case_kills.judges
         except UsageError:
             return False
 
     def kills_in(self, mutant: AnyMutant, situations: Sequence[str]) -> Iterator[str]:
-        """Yield the situations in which the case kills the mutant, which is right elsewhere."""
+        """Yield the situations in which the case kills the mutant, made right elsewhere.
+
+        If the family's situations are about elements (`family.elements` masks them in the output),
+        the mutant is made wrong at these alone, for each situation; a stateful one cannot be, and
+        counts in all.
+        """
         if self.case_kills.verdict(mutant) not in RED:
             return
         if self.family.elements is None or not isinstance(mutant, Mutant):
@@ -233,7 +273,8 @@ def _kills(
 ) -> dict[str, str]:
     """Return the situations, other than those `before`, in which a case kills the mutant.
 
-    Each comes with the id of the first such case.
+    Each comes with the id of the first such case. Cases that cannot be judged are left out. Raises
+    UsageError for a case that is wrong.
     """
     killed: dict[str, str] = {}
     for placed in cases:
@@ -275,8 +316,8 @@ def _are_alike(wrong: object, right: Array) -> bool:
 def _with_other_data(case: Case, dtype: str) -> Iterator[Case]:
     """Yield the case with other data in the tensors of a type, and the answer left to the engine.
 
-    Tensors of other types, such as indices next to floats, stay. Nothing is yielded if no input is
-    of the type, nor for types without numbers.
+    One case comes for each fill of the type. Tensors of other types, such as indices next to
+    floats, stay. Nothing is yielded if no input is of the type, nor for types without numbers.
     """
     for fill in (
         _fills(DTYPES[dtype]) if any(spec.dtype.name == dtype for spec in case.inputs) else ()
@@ -286,7 +327,10 @@ def _with_other_data(case: Case, dtype: str) -> Iterator[Case]:
 
 
 def _fills(dtype: DType) -> list[Fill]:
-    """Return the fills of which a type holds all values."""
+    """Return the fills for a type; none for texts, complex numbers and 8-bit floats.
+
+    Of integers there are only those of which the type holds all values.
+    """
     if dtype.kind != "int":
         return list(_OTHER_DATA.get(dtype.kind, ()))
     least, greatest = limits(dtype)
@@ -298,7 +342,10 @@ def _fills(dtype: DType) -> list[Fill]:
 
 
 def _filled(spec: TensorSpec, fill: Fill, place: int, dtype: str) -> TensorSpec:
-    """Return a tensor with other data if it is of that type; each input has other ones."""
+    """Return a tensor with other data if it is of that type, else as it is.
+
+    Its `place` among the inputs changes the seed: each input has other data.
+    """
     if spec.dtype.name != dtype:
         return spec
     return replace(spec, content=replace(fill, seed=fill.seed + 10 * place), put=())

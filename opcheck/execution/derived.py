@@ -1,7 +1,7 @@
 """Cases to time of operators that have no bench cases: their shipped cases, made larger.
 
 What is made depends on the shipped cases alone, not on the machine: saved benchmarks of it can be
-compared.
+compared. Only the engine's answers are asked for: an operator *allows* a longer axis if it has one.
 """
 
 import math
@@ -32,10 +32,11 @@ _TRIED = 3
 def derived_cases(
     op: str, dtypes: Collection[str] = (), opsets: Collection[int] = ()
 ) -> tuple[Case, ...]:
-    """Return a case to time of an operator, or one for each of `dtypes`.
+    """Return a case to time of an operator, or one for each of `dtypes` that it has.
 
-    There is none for an operator or type without shipped cases. A case is of the newest version
-    that has one, at one of `opsets` if there are any.
+    Without `dtypes` it is of float32, or else of the first type. There is none for an operator or
+    type without suitable shipped cases. A case is of the newest version that has one, at one of
+    `opsets` if there are any.
     """
     shipped = [case for case in load(ops=[op]) if _is_suitable(case, opsets)]
     newest = max((case.op.since for case in shipped), default=0)
@@ -48,7 +49,10 @@ def derived_cases(
 
 
 def _is_suitable(case: Case, opsets: Collection[int]) -> bool:
-    """Return True for a case of one node with a certain answer, at one of `opsets` if any."""
+    """Return True for a case of one node with a certain answer, at one of `opsets` if any.
+
+    It has the rule `must`, no oracle, no refusal and no empty tensor, and is not beyond opcheck.
+    """
     is_certain = case.rule == "must" and case.expect.is_stated and not case.beyond
     is_node = case.model is None and not why_not(case)
     return is_certain and is_node and (not opsets or case.opset in opsets)
@@ -64,8 +68,10 @@ def _dtype(case: Case) -> str:
 def _derived(cases: Sequence[Case]) -> Case:
     """Return the largest of some cases with longer axes, as far as its operator allows.
 
-    The three largest of up to 65,536 elements are tried. If the operator allows longer axes in none
-    of them, the largest is returned with its own shapes. There is at least one case.
+    Cases whose answers are mostly 0, infinity or NaN are left out, then those that write floats
+    out, then those of more than 65,536 elements, each if there are others. The three largest are
+    tried. If the operator allows longer axes in none of them, the largest is returned with its own
+    shapes and answer. There is at least one case.
     """
     ordinary = [case for case in cases if not case.empty] or cases
     of_fills = [case for case in ordinary if not any(map(_is_written_out, case.inputs))]
@@ -80,7 +86,7 @@ def _derived(cases: Sequence[Case]) -> Case:
 
 
 def _named(case: Case) -> Case:
-    """Return a case as `OPERATOR/derived@opset=N,dtype=T`, at every level."""
+    """Return a case as `OPERATOR/derived@opset=N,dtype=T`, at smoke, which all levels have."""
     parameters = f"opset={case.opset}"
     if case.dtype:
         parameters += f",dtype={case.dtype}"
@@ -89,19 +95,24 @@ def _named(case: Case) -> Case:
 
 
 def _is_written_out(spec: TensorSpec) -> bool:
-    """Return True for floats that a case writes out: they are few, and often special."""
+    """Return True for a tensor of floats that a case writes out: they are few, and often special.
+
+    False for a scalar, which is a parameter.
+    """
     return isinstance(spec.content, Given) and spec.dtype.kind == "float" and len(spec.shape) > 0
 
 
 def _elements(case: Case) -> int:
-    """Return the number of elements of the largest input."""
+    """Return the number of elements of the largest input, 0 without inputs."""
     return max((math.prod(spec.shape) for spec in case.inputs), default=0)
 
 
 def _made_larger(case: Case) -> Case:
-    """Return a case with axes made longer, one after another, until it is large enough.
+    """Return a case with axes of its largest input made longer, to about 65,536 elements.
 
-    An axis stays as it is if the operator does not allow another length.
+    The first and the last axis come first. One becomes longer by a whole factor, to 4096 at most,
+    and stays as it is if the operator does not allow another length. `case` itself if none does, or
+    if its inputs have no element.
     """
     if _elements(case) == 0:
         return case
@@ -117,9 +128,10 @@ def _made_larger(case: Case) -> Case:
 
 
 def _with_longer_axis(case: Case, name: str, axis: int, factor: int) -> Iterator[Case]:
-    """Yield cases with an answer: an axis is longer in one input, then in all as long along it.
+    """Yield cases that have an answer, with an axis `factor` times as long.
 
-    Nothing is yielded if the operator allows neither.
+    It is longer in the input of this `name` alone, then in all inputs of its rank that are as long
+    along it. Nothing is yielded if the operator allows neither.
     """
     chosen = next(spec for spec in case.inputs if spec.name == name)
     alike = [
@@ -128,7 +140,7 @@ def _with_longer_axis(case: Case, name: str, axis: int, factor: int) -> Iterator
         if len(spec.shape) == len(chosen.shape) and spec.shape[axis] == chosen.shape[axis]
     ]
     for names in ([name], alike):
-        # A small one shows soon whether the operator allows it.
+        # Twice as long first: that shows soon if the operator does not allow it.
         if all(_has_answer(_longer(case, names, axis, times)) for times in (2, factor)):
             yield _longer(case, names, axis, factor)
 
@@ -140,7 +152,11 @@ def _longer(case: Case, names: Collection[str], axis: int, factor: int) -> Case:
 
 
 def _repeated(spec: TensorSpec, axis: int, factor: int) -> TensorSpec:
-    """Return a tensor with a longer axis: written values are repeated, a rule makes more."""
+    """Return a tensor with an axis so many times as long.
+
+    Written values are repeated, a rule makes more; one of a file stays as it is, and fits no
+    longer.
+    """
     shape = [*spec.shape]
     shape[axis] *= factor
     content = spec.content
@@ -151,9 +167,9 @@ def _repeated(spec: TensorSpec, axis: int, factor: int) -> TensorSpec:
 
 
 def _has_answer(case: Case) -> bool:
-    """Return True if opcheck has answers to a case, and no refusal, of a sensible size.
+    """Return True if opcheck has answers to a case, none of them a refusal, of a sensible size.
 
-    False for a case with data from a file.
+    That is at most 262,144 elements for each output. False for a case with data from a file.
     """
     if any(isinstance(spec.content, FromFile) for spec in case.inputs):
         return False

@@ -55,6 +55,7 @@ class EarlierCases:
     """
 
     def __init__(self, pool: Pool, cases: Sequence[Case], check: Callable[[], None]) -> None:
+        """Begin without cases that cause failures of others."""
         self._pool = pool
         self._cases = cases
         self._check = check
@@ -82,7 +83,7 @@ class EarlierCases:
         (culprit,) = causing
         passing = [first, *self._passing_afresh(failures[1:_MOST])]
         count = len(passing)
-        # The others share a process.
+        # Only the first was alone in its process: the others share one.
         asked_alone = f"asked alone in a fresh process: {first.case.id} passes"
         return {
             failed.case.id: Diagnosis(
@@ -110,7 +111,7 @@ class EarlierCases:
             ]
 
     def _judged(self, case: Case, pool: Pool) -> LiveResult:
-        """Return the result of a case in a pool's process."""
+        """Return the result of a case in a pool's process; raise what `check` raises."""
         questions = CaseEvaluation(case).judge(pool.info)
         (evaluated,) = workers.answers([(pool, questions)], self._check)
         return evaluated.result
@@ -119,8 +120,9 @@ class EarlierCases:
         """Return the fewest earlier cases found after which a case fails as in the run.
 
         They are one, or several of which neither half is enough; none if it does not fail after all
-        earlier cases. Cases found for other failures are tried first; a new one is kept in
-        `_found`. Raises what `check` raises.
+        earlier cases. Cases found for other failures are tried first, then the cases just before
+        this one, more and more of them; a single one that is found is kept in `_found`. Raises what
+        `check` raises.
         """
         earlier = self._cases[: failed.place]
         for case in self._found:
@@ -135,7 +137,7 @@ class EarlierCases:
         return ()
 
     def _windows(self, place: int) -> Iterator[Sequence[Case]]:
-        """Yield the cases before a place in the run: few of them first, all of them last."""
+        """Yield the cases just before a place in the run: 8 of them, then more, all at last."""
         sizes = [size for size in _WINDOWS if size < place]
         for size in (*sizes, place):
             yield self._cases[place - size : place]
@@ -144,7 +146,8 @@ class EarlierCases:
         """Return a part of a window after which a case fails, but after neither half of it.
 
         It is one case, if one is enough. The case fails after the whole window, which is not empty.
-        The later half is asked first; a single case is returned without asking.
+        The later half is asked first; a single case is returned without asking. Raises what `check`
+        raises.
         """
         while len(window) > 1:
             middle = len(window) // 2
@@ -157,9 +160,10 @@ class EarlierCases:
         return window
 
     def _fails_after(self, window: Sequence[Case], failed: FailedCase) -> bool:
-        """Return True if a case fails after these cases, asked in one fresh process.
+        """Return True if a case fails after the cases of a window, all asked in one fresh process.
 
-        To fail as in the run is to have the same kind of failure. Raises what `check` raises.
+        To fail as in the run is to have the same kind of failure. The window's cases are asked some
+        at a time, and their results do not matter. Raises what `check` raises.
         """
         with closing(self._pool.copy(self._pool.settings.scratch)) as fresh:
             cases = iter(window)
@@ -171,9 +175,9 @@ class EarlierCases:
 
 
 def _remark(case: Case, causing: int) -> str:
-    """Return what was seen of a case that passes alone.
+    """Return what was seen of a case that passes alone, in words.
 
-    It fails after `causing` earlier cases together; 0 if it does not even fail after all of them.
+    It fails after `causing` earlier cases together, several; 0 if it does not even fail after all.
     """
     passes = f"asked alone in a fresh process: {case.id} passes"
     if causing:
@@ -184,8 +188,8 @@ def _remark(case: Case, causing: int) -> str:
 def _repeat(record: Record, culprit: Case) -> str:
     """Return the command that repeats a case after another one, `culprit`, in one process.
 
-    `record` has the command that repeats the case alone; "" if that names no case. A case file of
-    the culprit that is not in it is added.
+    `record` has the command that repeats the case alone, "opcheck run FILES --case ID …"; "" if
+    that names no case. A case file of the culprit that is not in it is added.
     """
     words = shlex.split(record.repeat)
     if "--case" not in words:

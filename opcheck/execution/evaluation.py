@@ -2,6 +2,12 @@
 
 Each time a case is asked it is a fresh question, prepared anew, maybe in another process. One right
 answer excuses no wrong one: a backend that fails some of the times fails.
+
+A question has the case's own data and *other data* of the same shapes, on which the task runs in
+between (`Produced.between`). The *legal twin* of a model that may be refused is the same model made
+valid. A *model* is a whole one, of several nodes; its answer may be *poorer*, right but for the
+arithmetic. A function that returns `Questions` is a generator: it yields questions to one backend,
+is sent the replies, and returns what its type states.
 """
 
 from collections import Counter
@@ -65,13 +71,16 @@ class EvaluatedCase:
     is_too_large: bool = False
 
     def changed(self, **fields: Any) -> "EvaluatedCase":
-        """Return a copy with other `fields` of the result."""
+        """Return a copy whose result has other values in these fields of LiveResult."""
         return replace(self, result=replace(self.result, **fields))
 
 
 @dataclass(frozen=True, eq=False)
 class _Expectation:
-    """The `admitted` answers, or why there are none: no oracle or no formula gives one."""
+    """The `admitted` answers, or why there are none: no oracle or no formula gives one.
+
+    Both reasons are "" if there are answers, and for a case that only compares backends.
+    """
 
     admitted: tuple[Admitted, ...] = ()
     no_oracle: str = ""
@@ -106,7 +115,10 @@ class CaseEvaluation:
 
     @property
     def for_the_oracle(self) -> Question | None:
-        """The question for the case's oracle; None without one, or if its data cannot be made."""
+        """The question for the case's oracle; None without one, or if its data cannot be made.
+
+        Raises UsageError if a file of a model's weights has changed.
+        """
         if self.case.expect.oracle is None:
             return None
         try:
@@ -116,7 +128,7 @@ class CaseEvaluation:
 
     @cached_property
     def question(self) -> Question:
-        """The question that every backend is asked; made once.
+        """The question that every backend is asked: task, data, other data, legal twin; made once.
 
         Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
         memory, UsageError if a file of a model's weights has changed.
@@ -125,21 +137,22 @@ class CaseEvaluation:
 
     @cached_property
     def node(self) -> Node:
-        """The node that the question asks about, which is computed right and wrong once for all.
+        """The node that the question asks about, for the engine; mutants compute it too. Made once.
 
-        Raises ValueError if the case's data cannot be made, MemoryError if they do not fit into
-        memory, UsageError if a file of a model's weights has changed.
+        A whole model is one node. Raises ValueError if the case's data cannot be made, MemoryError
+        if they do not fit into memory, UsageError if a file of a model's weights has changed.
         """
         return expected.node_of(self.question.task, self.question.inputs)
 
     @cached_property
     def accepted_answers(self) -> tuple[verdict.Admitted, ...]:
-        """The answers and refusals that the case admits; empty if it only compares backends.
+        """The answers and refusals that the case admits, made once; none if it only compares.
 
         Raises OracleUnavailable if the case's oracle has no usable answer, WrongCase if the case
         contradicts itself or the engine, Unsupported if the engine has no answer, TooLarge if that
-        takes more than opcheck computes, ValueError if its data cannot be made, and MemoryError if
-        they do not fit into memory.
+        takes more than opcheck computes (these three are ValueErrors), ValueError if its data
+        cannot be made, MemoryError if they do not fit into memory, and UsageError if a file of a
+        model's weights has changed.
         """
         return expected.accepted_answers(self.case, self.question, self.oracle_answer)
 
@@ -147,9 +160,11 @@ class CaseEvaluation:
     def answers_to_other_data(self) -> tuple[tuple[Want, ...], ...] | None:
         """Outputs that are right for the other data, a tuple for each answer that the text admits.
 
-        They are of the oracle or the engine. None if neither answers: no oracle and no formula, a
-        refusal, a contradiction, or too large a model. Raises ValueError if the case's data cannot
-        be made, MemoryError if they do not fit into memory.
+        They are the oracle's if it was asked, else the engine's; refusals are left out, so that the
+        outer tuple may be empty. None if neither answers: no oracle and no formula, a refusal, a
+        contradiction, or too large a model. Raises ValueError if the case's data cannot be made,
+        MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
+        changed.
         """
         case = self.case
         question = self.question
@@ -167,10 +182,12 @@ class CaseEvaluation:
     def compared_on_other_data(self, backend: BackendInfo, answer: Outputs) -> Comparisons | None:
         """Return the comparisons of an answer to the other data, one for each output.
 
-        Other data have the shapes of the case's own, and show if a backend computes at all. The
-        comparisons are with the first admitted answer that it matches, else with the last one. An
-        empty tuple means that the answer is plainly right, None that nothing states what is right.
-        Raises ValueError if the case's data cannot be made.
+        Other data have the shapes of the case's own, and show if a backend computes at all.
+        `answer` is compared with each answer that is right there, up to the first that it matches,
+        poorer arithmetic included; if it matches none, the comparisons are with the last. An empty
+        tuple means that it is plainly right, or that only refusals are; None that nothing states
+        what is right. Raises ValueError if the case's data cannot be made, and what the operator's
+        formula raises for a bound.
         """
         answers = self.answers_to_other_data
         if answers is None:
@@ -187,15 +204,16 @@ class CaseEvaluation:
         return compared
 
     def is_right_on_other_data(self, backend: BackendInfo, answer: Outputs) -> bool | None:
-        """Return True if an answer to the other data is right, perhaps of poorer arithmetic.
+        """Return True if an answer to the other data is right, poorer or undecided.
 
-        None if nothing states what is right. Raises ValueError if the case's data cannot be made.
+        None if nothing states what is right. Raises ValueError if the case's data cannot be made,
+        and what the operator's formula raises for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         return None if compared is None else _are_right(compared)
 
     @property
-    def is_model(self) -> bool:
+    def is_computed_model(self) -> bool:
         """True for a model that the engine computes."""
         return self.case.model is not None and isinstance(self.case.expect, model.Computed)
 
@@ -204,12 +222,13 @@ class CaseEvaluation:
 
         A case that judges no backend has its result without a question. Otherwise the backend
         answers it, and its answer is judged: on the case's own data, then on other data of the same
-        shapes. If opcheck cannot judge the answer, the case is unsupported, whatever the backend
-        did. A backend that refuses the model is asked again at later opsets, where the operator is
-        the same.
+        shapes. If backends are to be compared, the result stays open. If opcheck cannot judge the
+        answer, the case is unsupported, whatever the backend did. A backend that refuses the model
+        is asked again at later opsets, where the operator is the same.
 
-        Nothing is raised for a wrong case (`BAD_CASE`), for missing memory (`NOT_RUN`), or for what
-        the backend does. Raises UsageError if a file of a model's weights has changed.
+        Nothing is raised for a wrong case (`BAD_CASE`), for data that do not fit into memory
+        (`NOT_RUN`), or for what the backend does. Raises UsageError if a file of a model's weights
+        has changed, and what the operator's formula raises for a bound.
         """
         if self.case.level == HUGE:
             return (yield from self._judge_in_blocks(backend))
@@ -232,9 +251,11 @@ class CaseEvaluation:
         return self._evaluated(backend, answer, judgement, elsewhere=on_other_data is not None)
 
     def _judge_in_blocks(self, backend: BackendInfo) -> Questions[EvaluatedCase]:
-        """Judge a case whose tensors are too large to be held; it runs once, on one data.
+        """Judge a case of level huge, whose tensors are too large to be held, by a single run.
 
-        A program gets its data in lines or files that hold no such tensors, and is not asked.
+        Its data go through files, in `opcheck.execution.huge`. A program (`cmd:`), which no such
+        tensors can be fed, is not asked: *unsupported* by opcheck. A case whose data cannot be made
+        is a *bad case*. Generator of one question, or of none.
         """
         if backend.kind == "cmd":
             reason = "unsupported by opcheck: programs are fed no data of level huge"
@@ -256,11 +277,12 @@ class CaseEvaluation:
     def _expectation(self, backend: BackendInfo) -> "_Expectation | EvaluatedCase":
         """Return the admitted answers, or the result of a case that does not judge this backend.
 
-        The result is *unsupported* for a case beyond opcheck, an operator without a formula, and an
-        invalid model where the backend declares not to refuse these; *bad case* if the case
-        contradicts itself or its data cannot be made; *not run* if the data do not fit into memory.
-        An oracle without an answer, and a whole model with a node that the engine lacks, give an
-        expectation without answers.
+        The result is *unsupported* for a case beyond opcheck, for one that the engine has no answer
+        to or that takes too much, and for an invalid model where the backend declares not to refuse
+        these; *bad case* if the case contradicts itself or its data cannot be made; *not run* if
+        the data do not fit into memory. An oracle without an answer, and a whole model that the
+        engine cannot compute, give an expectation without answers, which has the reason. Raises
+        UsageError if a file of a model's weights has changed.
         """
         case = self.case
         if case.beyond:
@@ -290,8 +312,8 @@ class CaseEvaluation:
         """Judge only if the backend survives a model whose answer is unknown, for the reason `why`.
 
         Generator of one question. An answer, a refusal and a lack of support are all *unsupported*
-        by opcheck. A crash, a time limit, a lack of memory and unstable answers have their own
-        verdicts.
+        by opcheck. A crash, a time limit, too little memory, an unusable answer and runs that
+        contradict each other have their own verdicts.
         """
         reply = yield self.question
         judgement = verdict.judge_without_oracle(self.case.rule, reply.outcome, why)
@@ -300,9 +322,10 @@ class CaseEvaluation:
         return EvaluatedCase(LiveResult(self.case, backend.address, **vars(judgement)))
 
     def _answer_of(self, backend: BackendInfo) -> Questions["_BackendAnswer"]:
-        """Ask the backend; also about the legal twin if it refuses a model that it may refuse.
+        """Ask the backend; also about the legal twin, if there is one and the model is refused.
 
-        Generator of one or two questions; returns what came of them.
+        Generator of one or two questions; returns what came of them. Claims of the backend's
+        process that no model states the task are dropped where they are not true (`confirmed`).
         """
         question = self.question
         reply = yield question
@@ -324,11 +347,12 @@ class CaseEvaluation:
         )
 
     def _without_own_text(self, data: bytes, outcome: model.Produced) -> tuple[model.Produced, str]:
-        """Return the answer without declared outputs that only repeat a wrong text of the model.
+        """Return a model's answer without declarations that only repeat the model's wrong text.
 
-        A model, whose bytes are `data`, may declare other shapes of its outputs than they have; it
-        is judged by its values then. Also return what that text contradicts, or "" if the answer is
-        returned as it was.
+        A model, whose bytes are `data`, may declare other shapes of its outputs than they have, and
+        the backend may repeat these; its answer is judged by its values then. The second item is
+        what that text contradicts. If the backend declares nothing wrong, or something wrong of its
+        own, the answer is returned as it was, with "".
         """
         names = [output.name for output in self.case.outputs]
         wrong = verdict.misdeclared(outcome, names)
@@ -342,8 +366,8 @@ class CaseEvaluation:
     def _to_be_compared(self, backend: BackendInfo, answer: "_BackendAnswer") -> EvaluatedCase:
         """Return an open result, which the answers of other backends will judge.
 
-        It is *not run* until then. Its outcome is unstable if two answers to the same data differ
-        beyond the tolerance.
+        It is *not run* until then; `open` has its outcome, which is unstable if two answers to the
+        same data differ beyond the tolerance.
         """
         outcome = unstable_if_inconsistent(self.case, answer.outcome)
         result = LiveResult(
@@ -358,11 +382,11 @@ class CaseEvaluation:
     def _judge_answer(
         self, backend: BackendInfo, answer: "_BackendAnswer", expectation: "_Expectation"
     ) -> verdict.Judgement:
-        """Judge an answer to the case's own data.
+        """Judge an answer to the case's own data, and to its legal twin, by the admitted answers.
 
         If the oracle gave no answer, the judgement is *not run*, unless the outcome is wrong
-        whatever the right answer is, such as a crash. For a whole model, *bad case* becomes a
-        warning if an output is of poorer arithmetic. Raises
+        whatever the right answer is, such as a crash. For a whole model, *bad case*, where the
+        bound decides too little, becomes a warning if an output is of poorer arithmetic. Raises
         what the operator's formula raises for a bound.
         """
         case = self.case
@@ -379,23 +403,24 @@ class CaseEvaluation:
             twin=answer.twin,
         )
         is_poorer = any(output.problem == "precision" for output in judgement.comparisons)
-        if self.is_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
+        if self.is_computed_model and judgement.verdict is Verdict.BAD_CASE and is_poorer:
             return replace(judgement, verdict=Verdict.WARN, failure="precision")
         return judgement
 
     def _judge_on_other_data(
         self, backend: BackendInfo, answer: "_BackendAnswer", judgement: verdict.Judgement
     ) -> Questions[verdict.Judgement | None]:
-        """Judge the answer to other data; return None if it changes nothing about the judgement.
+        """Judge the answer to other data; return None if it changes nothing about the `judgement`.
 
         It is judged only if outputs came and the first answer passed; of a model, also if that has
         poorer arithmetic or undecided elements. A right answer changes nothing, nor does one of
-        poorer arithmetic after another. Generator of no question or one.
+        poorer arithmetic after another. Generator of no question or one: that asks for the answer
+        in question again. Raises what the operator's formula raises for a bound.
         """
         is_pass = judgement.verdict is Verdict.PASS
-        # A model that is off, or that has unknown parts, is not wrong, but may be so on other data.
+        # A model of poorer arithmetic, or with undecided elements, may be wrong on other data.
         is_vague = judgement.verdict is Verdict.BAD_CASE or verdict.is_right(judgement)
-        if answer.produced is None or not (is_pass or (self.is_model and is_vague)):
+        if answer.produced is None or not (is_pass or (self.is_computed_model and is_vague)):
             return None
         other = yield from self._on_other_data(answer.produced, backend, is_off=not is_pass)
         if other is None or (other.failure == "precision" and not is_pass):
@@ -405,9 +430,9 @@ class CaseEvaluation:
     def _why_nothing_is_judged(self, judgement: verdict.Judgement) -> str:
         """Describe why a judgement shows nothing about the backend, or "" if it does.
 
-        It shows nothing for a pass whose outputs have no element or number, for a model that
-        contradicts itself and is refused or declared otherwise, and for a whole model with a bad
-        case.
+        It shows nothing for a pass of a model whose outputs have no element or number, for a model
+        that contradicts itself and is refused or declared otherwise, and for a whole model with a
+        bad case: then the case is *unsupported* by opcheck.
         """
         if judgement.verdict is Verdict.PASS:
             degenerate = self._degenerate_reason()
@@ -425,13 +450,14 @@ class CaseEvaluation:
     def _contradiction(self, data: bytes) -> str:
         """Describe how a model contradicts itself, by onnx's inference or the engine; or "".
 
-        `data` are the model's bytes. By the engine, a declared shape of an output does not fit the
-        computed one.
+        `data` are the model's bytes. By onnx, a name or a type is wrong; by the engine, if that
+        computes the model, a declared shape of an output does not fit the one computed from the
+        case's data.
         """
         inferred = WholeModel(data, self.question.task.inputs).contradiction
         if inferred:
             return inferred
-        if not self.is_model:
+        if not self.is_computed_model:
             return ""
         wants = next((admitted.wants for admitted in self.accepted_answers), ())
         for stated, want in zip(output_declarations(data), wants, strict=False):
@@ -441,7 +467,10 @@ class CaseEvaluation:
         return ""
 
     def _may_be_the_opset(self, judgement: verdict.Judgement) -> bool:
-        """Return True if a node is refused, maybe for the number of its opset alone."""
+        """Return True if a node is refused or declined, maybe for the number of its opset alone.
+
+        False for a whole model, and for a node that may be refused, which has a legal twin.
+        """
         if self.question.twin or self.case.model is not None:
             return False
         return judgement.failure == "raised" or judgement.verdict is Verdict.UNSUPPORTED
@@ -456,9 +485,9 @@ class CaseEvaluation:
     ) -> EvaluatedCase:
         """Return the result with its evidence; `elsewhere` if the case fails on other data only.
 
-        Adds the oracle to the result, and what the backend printed. The evidence is the answer to
-        the legal twin if that was asked. The answer itself is kept for a pass, or for poorer
-        precision.
+        Adds the oracle to the result, and what the backend printed. The evidence is the wrong
+        outcome, or that of the legal twin if that was asked. The answer itself is kept for a pass,
+        for poorer precision and for a wrong declaration.
         """
         case = self.case
         outcome = answer.outcome
@@ -495,7 +524,9 @@ class CaseEvaluation:
     def _reason(self, answer: "_BackendAnswer", judgement: verdict.Judgement) -> str:
         """Return the reason of a judgement, with what it leaves unjudged or unchecked.
 
-        Without a reason, what a model's own text contradicts; else what a pass does not show.
+        Of a model that passes, the part that was judged comes first. Without a reason of its own,
+        it is what a model's own text contradicts, else what a pass does not show, such as
+        stability.
         """
         reason = judgement.reason or answer.note
         part = ""
@@ -508,9 +539,10 @@ class CaseEvaluation:
     def _degenerate_reason(self) -> str:
         """Describe why a right answer to a model shows nothing; "" if it shows something.
 
-        No output has an element, or all elements are NaN.
+        No output has an element, or all elements are NaN. "" for a case that is not a whole model.
+        Raises what `accepted_answers` raises, which was computed before.
         """
-        if not self.is_model:
+        if not self.is_computed_model:
             return ""
         wants = [want for admitted in self.accepted_answers for want in admitted.wants]
         values = [want.values for want in wants if want.values.size]
@@ -521,7 +553,7 @@ class CaseEvaluation:
         return ""
 
     def _unsupported(self, backend: BackendInfo, reason: str) -> EvaluatedCase:
-        """Return the result of a case that opcheck cannot judge: *unsupported* by opcheck."""
+        """Return the result *unsupported* by opcheck, of a case that it cannot judge."""
         result = LiveResult(self.case, backend.address, Verdict.UNSUPPORTED, reason)
         return EvaluatedCase(replace(result, inexpressible=True, beyond=True))
 
@@ -535,10 +567,12 @@ class CaseEvaluation:
     ) -> Questions[verdict.Judgement | None]:
         """Return the verdict on the answer to other data; None if that is right or was not given.
 
-        If the answer to the first data `is_off`, a poorer arithmetic on other data is no news. A
-        wrong answer that only repeats the first one is *unstable* under the rule `must`. Any other
-        that is wrong or poorer is asked for again, in a fresh process: generator of no question or
-        one.
+        If the answer to the first data `is_off`, right but for its arithmetic, poorer arithmetic on
+        other data is no news. A wrong answer that only repeats the first one is *unstable* under
+        the rule `must`. Any other that is wrong or, of a model, poorer is asked for again, in a
+        fresh process. A model that is wrong again fails on other data; a node is *unstable* if its
+        fresh run differs, and is else let off. Generator of no question or one. Raises what the
+        operator's formula raises for a bound.
         """
         answer = outcome.between
         if answer is None:
@@ -551,8 +585,8 @@ class CaseEvaluation:
             message = "answered other data of the same shape with the first run's answer"
             return verdict.unstable(message)
         reply = yield self.question.turned()
-        fresh = _of_itself(reply.outcome)
-        if self.is_model:
+        fresh = _in_fresh_process(reply.outcome)
+        if self.is_computed_model:
             return self._on_other_data_twice(answer, fresh, backend)
         difference = self._difference_of_fresh(outcome, answer, fresh, backend)
         if difference is None:
@@ -562,14 +596,14 @@ class CaseEvaluation:
     def _how_it_is_on_other_data(self, backend: BackendInfo, answer: Outputs) -> tuple[bool, bool]:
         """Return two answers: is it wrong on other data, and is it a model's of poorer arithmetic.
 
-        Both are False if nothing states what is right. Raises what the operator's formula raises
-        for a bound.
+        Undecided elements are not wrong. Both are False if nothing states what is right. Raises
+        what the operator's formula raises for a bound.
         """
         compared = self.compared_on_other_data(backend, answer)
         if compared is None:
             return False, False
         is_poorer = any(output.problem == "precision" for output in compared)
-        return not _are_right(compared), self.is_model and is_poorer
+        return not _are_right(compared), self.is_computed_model and is_poorer
 
     def _difference_of_fresh(
         self,
@@ -578,17 +612,18 @@ class CaseEvaluation:
         fresh: Outcome,
         backend: BackendInfo,
     ) -> str | None:
-        """Describe how a `fresh` run on the other data differs from a wrong second one.
+        """Describe how a `fresh` run on other data differs from a wrong second one, `answer`.
 
-        None if it does not differ, if it was not run, and if the backend is wrong on that data
-        whenever it runs: then two runs on the first data differed too.
+        A fresh run without outputs differs by what became of it. None if it does not differ, if it
+        was not run, and if the fresh run is wrong too (or nothing states what is right) and two
+        runs on the first data differed: then the backend is wrong whenever it runs. `outcome` is
+        that of the run in question. Raises what the operator's formula raises for a bound.
         """
         if isinstance(fresh, model.NotRun):
             return None
         if not isinstance(fresh, model.Produced):
-            return verdict.judge_without_expected("must", fresh).reason
+            return _without_outputs(fresh)
         is_right = self.is_right_on_other_data(backend, fresh.outputs)
-        # Two runs on the first data differed too: then the answers are wrong in any run.
         if outcome.again and not is_right:
             return None
         return execute.changed(fresh.outputs, answer, "the second")
@@ -598,8 +633,9 @@ class CaseEvaluation:
     ) -> verdict.Judgement | None:
         """Judge a model's `answer` to other data, and its `fresh` one; None if both are right.
 
-        A fresh run that gives no outputs is *unstable*, unless it was not run: then `answer` alone
-        counts.
+        A fresh run that gives no outputs is *unstable*, and so are two answers that contradict each
+        other. If it was not run, `answer` alone counts. Otherwise the failure is "other_data", or
+        "precision" for poorer arithmetic. Raises what the operator's formula raises for a bound.
         """
         outcome = model.Produced(answer, 0.0, once=True)
         if isinstance(fresh, model.Produced):
@@ -611,8 +647,7 @@ class CaseEvaluation:
                 differs=differs or "",
             )
         elif not isinstance(fresh, model.NotRun):
-            reason = verdict.judge_without_expected("must", fresh).reason
-            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {reason}")
+            return verdict.unstable(f"{_WRONG_IN_ITS_SECOND_RUN}: {_without_outputs(fresh)}")
         judgement = verdict.judge(
             self.case.rule,
             [Answer(wants) for wants in self.answers_to_other_data or ((),)],
@@ -633,15 +668,16 @@ class CaseEvaluation:
     def _at_a_later_opset(self, refused: verdict.Judgement) -> Questions[verdict.Judgement]:
         """Return the judgement `refused`, or one that says that only the opset's number is refused.
 
-        Generator of a question for each later opset at which the operator's version is in force,
-        until one gives outputs. A crash, a time limit or a lack of memory on the way is added to
-        the reason.
+        Generator of a question for each of two later opsets at most at which the operator's version
+        is in force, until one gives outputs: then it is an error, or a warning under the rule
+        `should`, and its reason names that opset. The outputs are not judged. A crash, a time limit
+        or too little memory on the way is added to the reason.
         """
         case = self.case
         # An operator is the same at every opset from its version to the next.
         for number in opset.later(case.op, case.opset):
             reply = yield replace(self.question, task=replace(self.question.task, opset=number))
-            outcome = _of_itself(reply.outcome)
+            outcome = _in_fresh_process(reply.outcome)
             if isinstance(outcome, model.Crashed | model.TimedOut | model.OutOfMemory):
                 message = verdict.judge_without_expected(case.rule, outcome).reason
                 message = f"{refused.reason}; the same model at opset {number}: {message}"
@@ -656,26 +692,35 @@ class CaseEvaluation:
 
 
 def _are_right(compared: Comparisons) -> bool:
-    """Return True unless an output is wrong; poorer precision and undecided elements are not."""
+    """Return True unless an output is wrong; poorer arithmetic and undecided elements are right."""
     return all(output.problem in (None, "precision", "undecided") for output in compared)
 
 
-def _of_itself(outcome: Outcome) -> Outcome:
-    """Return the outcome in a fresh process if earlier questions may have done the damage.
+def _in_fresh_process(outcome: Outcome) -> Outcome:
+    """Return the outcome in a fresh process, if there is one; else the outcome itself.
 
-    That is so for a crash and for too little memory; without such a second try, the outcome itself.
+    A crash and too little memory have one, where earlier questions may have done the damage and the
+    fresh process, asked this question first, was not lost.
     """
     if isinstance(outcome, model.Crashed | model.OutOfMemory):
         return outcome.alone or outcome
     return outcome
 
 
-def _may_refuse(outcome: Outcome) -> bool:
-    """Return True if an outcome may be the refusal of an invalid model.
+def _without_outputs(outcome: Outcome) -> str:
+    """Describe an outcome without outputs: a refusal by its own text, others by their reason."""
+    if verdict.needs_expected(outcome):
+        return f"raised {outcome}"
+    return verdict.judge_without_expected("must", outcome).reason
 
-    It is one if the backend takes the model's legal twin, which is asked next.
+
+def _may_refuse(outcome: Outcome) -> bool:
+    """Return True if an outcome may be a refusal of an invalid model: raised, or unsupported.
+
+    It is one if the backend takes the model's legal twin, which is asked next. An unusable answer
+    and a task that no model states are none.
     """
-    outcome = _of_itself(outcome)
+    outcome = _in_fresh_process(outcome)
     if isinstance(outcome, model.Declined):
         return not outcome.inexpressible
     return isinstance(outcome, model.Raised) and not outcome.unusable
@@ -685,7 +730,9 @@ def confirmed(outcome: Outcome, task: model.Task, backend: BackendInfo) -> Outco
     """Return an outcome without its claim that the task cannot be stated, unless that is true.
 
     The claim comes from the backend's process, where a backend could make it wherever it is wrong.
-    It is dropped unless no ONNX model states the task, or opcheck's adapter cannot hand it over.
+    It stands if no ONNX model states the task, and is marked `beyond` if opcheck's adapter cannot
+    hand the task over. Else the outcome is the backend's own lack of support. Other outcomes are
+    returned as they are.
     """
     if not isinstance(outcome, model.Declined) or not outcome.inexpressible:
         return outcome
@@ -704,7 +751,7 @@ def _seconds(outcome: Outcome) -> float:
 
 
 def _judged_part(judgement: verdict.Judgement) -> str:
-    """Describe how many elements of a model's outputs a pass has judged.
+    """Describe how many elements of each output of a model a pass has judged, in words.
 
     "" if it has judged all, and if it has judged none.
     """
@@ -724,7 +771,7 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
     """Describe what a pass does not show, or "".
 
     That is the values of random outputs without a formula; stability, if the backend is asked once;
-    and other data, if it refused these.
+    and other data, if it refused these. `case` and `outcome` are what was asked and what came.
     """
     if case.expect.random and operator_of(case.op) is None:
         return "values that are drawn at random are not judged, only their type and shape"
@@ -740,10 +787,11 @@ def _unchecked(case: Case, outcome: Outcome) -> str:
 def repeated(
     evaluation: CaseEvaluation, backend: BackendInfo, times: int
 ) -> Questions[list[EvaluatedCase]]:
-    """Judge one backend so many `times`, or once if the case is wrong; return the results in order.
+    """Judge one backend so many `times`, or once if the case is bad; return the results in order.
 
-    Generator of the questions of all. Outputs that differ from the first ones are noted in the
-    result.
+    Generator of the questions of all. A later result whose outputs differ in a bit from the first
+    ones, which are kept from the first result that has any, is *unstable* or marked as
+    irreproducible; not so if they are random. The results do not keep their answers.
     """
     repeats: list[EvaluatedCase] = []
     first: model.Produced | None = None
@@ -773,7 +821,9 @@ def _differing(
 ) -> EvaluatedCase:
     """Return a result whose answer to the same data differs from the `first` one.
 
-    It is *unstable* if both cannot be right together, else marked as irreproducible.
+    It is *unstable* if both cannot be right together, such as errors of unlike scatter; else it is
+    marked as irreproducible, as are one that is wrong anyway and one that backends are compared by.
+    Raises what the operator's formula raises for a bound.
     """
     result = evaluated.result
     case = evaluation.case
@@ -796,7 +846,7 @@ def _differing(
 
 
 def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
-    """Return the result as `--reproducible` judges it: bits that differ make it *unstable*.
+    """Return the result as `--reproducible` judges it: right bits that differ are *unstable*.
 
     A result whose bits do not differ, or that is wrong anyway, is returned as it is.
     """
@@ -812,15 +862,17 @@ def require_reproducible(evaluated: EvaluatedCase) -> EvaluatedCase:
 def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
     """Return one result of several on a case, of which there is at least one.
 
-    If those that ran contradict each other, it is *unstable*; else it is the worst, with the others
-    of another reason in `others`. If some were not run, a right answer does not count for all.
+    If those that ran contradict each other, in verdict, kind of failure or by a refusal, it is
+    *unstable*. Else it is the worst, with the others of another reason in `others`; if some were
+    not run, a right answer does not count for all: it is *not run*. Each counts the verdicts and
+    the seconds of all. A single one is returned as it is.
     """
     if len(repeats) == 1:
         return repeats[0]
     verdicts = dict(Counter(repeat.result.verdict for repeat in repeats))
     seconds = sum(repeat.result.seconds for repeat in repeats)
     ran = [repeat for repeat in repeats if repeat.result.verdict is not Verdict.NOT_RUN]
-    if len({_answer(repeat.result) for repeat in ran}) > 1:
+    if len({_what_must_agree(repeat.result) for repeat in ran}) > 1:
         return EvaluatedCase(
             replace(
                 _contradicting([repeat.result for repeat in ran], len(repeats)),
@@ -838,7 +890,7 @@ def combine_repeats(repeats: Sequence[EvaluatedCase]) -> EvaluatedCase:
             failure.changed(verdicts=verdicts, seconds=seconds, irreproducible=is_irreproducible),
             open=None,
         )
-        for failure in (worst, *_unlike(worst, repeats))
+        for failure in (worst, *_other_failures(worst, repeats))
     )
     return replace(combined, others=tuple(others))
 
@@ -850,7 +902,7 @@ def _contradicting(results: Sequence[LiveResult], count: int) -> LiveResult:
     first.
     """
     worst_first = sorted(results, key=_badness, reverse=True)
-    by_answer = grouping.group_by(worst_first, _answer).values()
+    by_answer = grouping.group_by(worst_first, _what_must_agree).values()
     reason = "; ".join(f"{len(alike)} of {count}: {_in_words(alike[0])}" for alike in by_answer)
     return replace(
         worst_first[0],
@@ -862,14 +914,17 @@ def _contradicting(results: Sequence[LiveResult], count: int) -> LiveResult:
     )
 
 
-def _answer(result: LiveResult) -> tuple[object, ...]:
-    """Return the parts that must agree each time; numbers need not: several may be right."""
+def _what_must_agree(result: LiveResult) -> tuple[object, ...]:
+    """Return the parts of a result that must agree each time; of several right answers none need.
+
+    They are the refusal and, of a wrong result, verdict and kind of failure.
+    """
     if verdict.is_right(result):
         return (result.refused,)
     return (result.refused, result.verdict, result.failure)
 
 
-def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
+def _other_failures(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[EvaluatedCase]:
     """Return other failures of `repeats` than `worst`, each once; none if `worst` is a pass.
 
     A ledger may list only one of them. Failures are equal if verdict, reason and wrong outputs are.
@@ -878,12 +933,12 @@ def _unlike(worst: EvaluatedCase, repeats: Sequence[EvaluatedCase]) -> list[Eval
         return []
     different = [worst]
     for repeat in repeats:
-        if not any(_is_the_same(repeat, other) for other in different):
+        if not any(_is_same_failure(repeat, other) for other in different):
             different.append(repeat)
     return different[1:]
 
 
-def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
+def _is_same_failure(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
     """Return True for results of one verdict and reason, whose wrong outputs are equal bit for bit.
 
     Results without evidence, or with a refusal, are compared by verdict and reason alone.
@@ -899,12 +954,16 @@ def _is_the_same(repeat: EvaluatedCase, other: EvaluatedCase) -> bool:
 
 
 def _badness(result: LiveResult) -> tuple[bool, bool, bool]:
-    """Return the key by which results are ordered: passes first, failures last."""
+    """Return the key by which results are ordered: passes first, failures last.
+
+    Between them are results that neither pass nor fail, such as *unsupported*. Of equal ones, one
+    whose bits differed from time to time is worse.
+    """
     return result.failure is not None, result.verdict is not Verdict.PASS, result.irreproducible
 
 
 def _in_words(result: LiveResult) -> str:
-    """Return the verdict and its reason."""
+    """Return the verdict and its reason; for a pass, the name of the answer that was given."""
     reason = result.alternative if result.verdict is Verdict.PASS else result.reason
     how = f"{result.verdict} by refusal" if result.refused else str(result.verdict)
     return f"{how}: {reason}" if reason else how
@@ -913,22 +972,23 @@ def _in_words(result: LiveResult) -> str:
 def judge_by_agreement(
     evaluation: CaseEvaluation, evaluated: Sequence[EvaluatedCase], backends: Sequence[BackendInfo]
 ) -> list[EvaluatedCase]:
-    """Judge all `backends` by each other's answers; return the results in the order of `evaluated`.
+    """Judge backends by each other's answers; return the results in the order of `evaluated`.
 
     Only open results are judged, those whose outcome is kept for this; others, such as those of a
-    wrong case, stay as they are.
+    wrong case, stay as they are. `backends` has the backend of each result, in any order. Raises
+    ValueError for a tolerance that makes no sense.
     """
     infos = {backend.address: backend for backend in backends}
     outcomes = {it.result.backend: it.open for it in evaluated if it.open}
     like = evaluation.like if outcomes else None
     judgements = judge_among(evaluation.case, outcomes, like)
     return [
-        _compared(it, it.open, judgements[it.result.backend], infos) if it.open else it
+        _with_judgement(it, it.open, judgements[it.result.backend], infos) if it.open else it
         for it in evaluated
     ]
 
 
-def _compared(
+def _with_judgement(
     evaluated: EvaluatedCase,
     outcome: Outcome,
     judgement: verdict.Judgement,
@@ -962,14 +1022,15 @@ def _compared(
 def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
     """Return the evidence in a wrong answer, for its diagnosis: a refusal or outputs, and the node.
 
+    With it come the answers that are right; for the answer to a legal twin, the twin is the node.
     None for unknown operators, and for outcomes without evidence: outputs that contradict each
     other, crashes, time limits, unusable answers, and refusals in a later run. Of a whole model
     that the engine computes, the model is the node. Raises WrongCase if the case contradicts
     itself, ValueError if its data cannot be made, MemoryError if they do not fit into memory, and
     OracleUnavailable without its oracle's answer.
     """
-    is_computed_model = evaluation.case.op == model.GRAPH and evaluation.is_model
-    if operator_of(evaluation.case.op) is None and not is_computed_model:
+    is_whole_model = evaluation.case.op == model.GRAPH and evaluation.is_computed_model
+    if operator_of(evaluation.case.op) is None and not is_whole_model:
         return None
     match wrong.outcome:
         case model.Raised(unusable=False, stage="prepare" | "run"):
@@ -985,8 +1046,9 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 def evidence_of_pass(case: Case) -> Evidence | None:
     """Return the evidence of a pass: the node and its only right answer, without outputs.
 
-    None where no single answer is known to be right: for unknown operators, several admitted
-    answers, and a case that is wrong itself. Raises MemoryError if the data do not fit into memory.
+    None where no single answer is known to be right: for unknown operators, cases that a backend
+    decides, several admitted answers, an expected refusal, and a case that is wrong itself. Raises
+    MemoryError if the data do not fit into memory.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None

@@ -1,4 +1,11 @@
-"""The question of a case and its accepted answers, computed if the case states none."""
+"""The question of a case and its accepted answers, computed if the case states none.
+
+A `Want` is the expected value of one output, with its error bound if it has one. An answer is a
+tuple of wants; an admitted refusal (`verdict.Refusal`) has those of the *legal twin*, the invalid
+model made valid. The *other data* of a question, on which backends run in between, have the shapes
+of the case's own. A *reading* is a way to understand what the text leaves open; each gives an
+answer.
+"""
 
 import math
 import os
@@ -24,7 +31,7 @@ from opcheck.engine import Node, any_order, evaluate, operator_of, operators, ro
 from opcheck.engine.graphs import graph_of
 from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reading
-from opcheck.errors import BeyondBudget, InvalidNode, NotExpressible, NotSupported, UsageError
+from opcheck.errors import BeyondBudget, InvalidNode, NotSupported, UsageError
 from opcheck.graph import model_of
 from opcheck.graph.folders import read_tensor
 from opcheck.graph.test_data import output_types
@@ -50,10 +57,10 @@ def _stored(value: model.AttrValue | model.Typed) -> Any:
 
 
 def question(case: Case) -> Question:
-    """Return the question that `case` asks: its data, other data, and that of its legal twin.
+    """Return the question that `case` asks: its task, data, other data, and that of its legal twin.
 
-    The twin is an invalid model made valid, None for others. Outputs have the ranks and types that
-    follow from the answers, where these are known.
+    The twin is the invalid model made valid, None for others. Outputs have the ranks and types that
+    follow from the answers, where these are known; the answers themselves are not in it.
 
     Raises ValueError if its data cannot be made: a value overflows its type, a permutation has
     ties, a file cannot be read. MemoryError if they do not fit into memory. UsageError if a file of
@@ -125,18 +132,23 @@ def _other_data(
     *,
     draws: bool,
 ) -> _OtherData:
-    """Return other data of the same shapes for a case.
+    """Return other data of the same shapes for a case, to be fed between two runs on its own data.
 
-    Without a formula for the operator, floats are reversed. Else they are reversed or negated, as
-    far as the node stays legal on them, or made by the operator's own rule. Of a whole model of
-    integers alone, these are moved.
+    Floats are reversed in memory order, or negated where that changes nothing. Integers may be
+    indices or shapes, and stay; those at `_movable` places, booleans and texts are reversed too. An
+    operator may have a rule of its own instead (`operator.other`). If an input of one element
+    changed, such as a depth, the node may have become illegal: then the engine is asked, and if it
+    refuses, data are only reversed, and not known to be legal. Without a formula for the operator,
+    floats are reversed, and nothing is known to be legal; of a whole model without floats, integers
+    are. Raises MemoryError.
 
     Args:
         case: The case.
         task: Its task.
         fed: The specifications of its inputs.
         inputs: The data of these inputs.
-        draws: True for a node that draws numbers at random, whose inputs are not negated.
+        draws: True for a node that draws numbers at random: its inputs are probabilities, and are
+            not negated.
     """
     operator = operator_of(case.op)
     if operator is None:
@@ -146,7 +158,6 @@ def _other_data(
     if operator.other:
         other = tuple(map(operator.other, inputs))
     else:
-        # Where numbers are drawn at random, inputs are probabilities.
         other = tuple(backends.second_data(inputs, may_negate=not draws, moved=moved))
     # Negated parameters, such as a depth or a ratio, may make the node illegal.
     parameters_are_kept = all(
@@ -156,7 +167,7 @@ def _other_data(
     answer = None
     is_legal = parameters_are_kept
     if not parameters_are_kept:
-        answer = _answer(task, other)
+        answer = _plain_outputs(task, other)
         is_legal = answer is not None
     if not is_legal:
         other = tuple(backends.second_data(inputs, may_negate=False, moved=moved))
@@ -164,10 +175,11 @@ def _other_data(
 
 
 def _movable(case: Case, fed: Sequence[model.TensorSpec]) -> list[int]:
-    """Return the numbers of the inputs whose elements may stand in another order.
+    """Return the places in `fed` of the inputs whose elements may stand in another order.
 
-    Elsewhere these are indices or shapes. Booleans and texts are neither, and some operators have
-    nothing else; sizes of ConstantOfShape make a shape in any order.
+    They are all inputs where an attribute holds the values of the output, as of ConstantOfShape,
+    whose sizes make a shape in any order; else booleans and texts, and inputs of the type that
+    kernels differ by. Other integers may be indices or shapes.
     """
     schema = opset.versions(case.op.domain, case.op.name).get(case.op.since)
     if schema is not None and schema.by_value:
@@ -182,19 +194,19 @@ def _movable(case: Case, fed: Sequence[model.TensorSpec]) -> list[int]:
 def _data_of_model(
     case: Case, task: Task, inputs: tuple[Array, ...], other: tuple[Array, ...]
 ) -> tuple[Array, ...]:
-    """Return the other data of a whole model, moved if all its inputs are integers such as tokens.
+    """Return the other data of a whole model, reversed if all its inputs are integers.
 
-    `other` is returned if it differs from `inputs` already, if the engine cannot compute the model
-    on either, or gives outputs of other shapes on moved data, and for all other cases. Raises
-    MemoryError if outputs do not fit into memory.
+    Such integers may be tokens. `other` is returned if it differs from `inputs` already, if the
+    engine cannot compute the model on its own data and on reversed ones with outputs of the same
+    shapes, and for all other cases. Raises MemoryError if outputs do not fit into memory.
     """
     if case.op != model.GRAPH or not isinstance(case.expect, model.Computed):
         return other
     if not all(map(dtypes.identical, inputs, other)):
         return other
     moved = tuple(backends.second_data(inputs, may_negate=False, moved=range(len(inputs))))
-    answer = _answer(task, inputs)
-    of_moved = _answer(task, moved)
+    answer = _plain_outputs(task, inputs)
+    of_moved = _plain_outputs(task, moved)
     if not answer or not of_moved:
         return other
     same_shapes = [*map(np.shape, answer)] == [*map(np.shape, of_moved)]
@@ -209,11 +221,11 @@ def _answer_for_ranks(case: Case, task: Task, inputs: Sequence[Array]) -> tuple[
     """
     if operator_of(case.op) is None or case.expect.written:
         return None
-    return _answer(task, inputs)
+    return _plain_outputs(task, inputs)
 
 
-def _answer(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return the outputs in plain arithmetic; None if the node is illegal or not supported.
+def _plain_outputs(task: Task, inputs: Sequence[Array]) -> tuple[Array, ...] | None:
+    """Return the engine's outputs in plain arithmetic, None for an illegal or unsupported node.
 
     Raises MemoryError if they do not fit into memory, UsageError if a file of a model's weights has
     changed, ValueError for a sparse constant of a model.
@@ -228,10 +240,10 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
     """Return `task` with the ranks of its outputs, and the types of those whose type is open.
 
     onnx's checker refuses an output of no rank, and ONNX infers none for many nodes. So answers
-    state it: what the case writes out and what the engine gives, where these agree. Of a model that
-    may be refused, ONNX's inference goes before, and its legal `twin`, the model made valid, stands
-    for an answer, if its inputs have the same ranks; None without one. Sizes stay open: they are
-    part of the answer.
+    state it: what the case writes out and what the engine gives, `answers`, where these agree.
+    Without any, without a formula, and for a model that may be refused, the rank that onnx infers
+    goes before. The legal `twin`, the model made valid, stands for an answer, if its inputs have
+    the same ranks; None without one. Sizes stay open: they are part of the answer.
     """
     ranks: dict[str, set[int]] = defaultdict(set)
     types: dict[str, set[dtypes.DType | None]] = defaultdict(set)
@@ -260,11 +272,12 @@ def _with_ranks(case: Case, task: Task, twin: Question | None, answers: Sequence
 
 
 def _inferred_ranks(task: Task) -> dict[str, int]:
-    """Return the ranks of outputs that ONNX infers, by name.
+    """Return the ranks of outputs that onnx infers, by name.
 
-    Outputs of open rank are left out; the result is empty if ONNX cannot state the task.
+    Outputs of open rank are left out; the result is empty if no ONNX model states the task, or
+    DirectML's page leaves open which.
     """
-    with suppress(NotExpressible):
+    with suppress(NotSupported):
         inferred = {}
         for output, value in zip(task.outputs, model_of(task).graph.output, strict=True):
             tensor = value.type.tensor_type
@@ -282,10 +295,12 @@ def _only(values: Collection[Item], otherwise: Item) -> Item:
 
 
 def node_of(task: Task, inputs: Sequence[Array]) -> Node:
-    """Return the node of `task`, or the model as one node, on read-only views of `inputs`.
+    """Return the node of `task` for the engine, or the model as one node, on these `inputs`.
 
-    Omitted inputs are None. Nothing is computed yet. Of a model, raises UsageError if a file of its
-    weights has changed, ValueError for a sparse constant.
+    `inputs` are those that are fed, in the order of `task.inputs`; the node's are read-only views,
+    in the operator's order, with the constants, None for omitted ones. Nothing is computed yet. Of
+    a model, raises UsageError if a file of its weights has changed, ValueError for a sparse
+    constant.
     """
     given = task.operands(inputs) if task.op != model.GRAPH else inputs
     operands = tuple(None if operand is None else operand.view() for operand in given)
@@ -304,7 +319,7 @@ class OracleUnavailable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class OracleAnswer:
-    """The outcome of an oracle for the question of a case."""
+    """The outcome of an oracle, the backend that a case names, for the question of that case."""
 
     oracle: BackendInfo
     outcome: Outcome
@@ -313,7 +328,8 @@ class OracleAnswer:
         """Return its answer, or with `other_data` that to these, as wants: one for each output.
 
         Raises OracleUnavailable if it crashed, raised, contradicts itself, refuses the other data,
-        or gives another number or other types of outputs than the case has.
+        or gives another number or other types of outputs than the case has; ValueError for a
+        tolerance of the case that makes no sense.
         """
         outcome = verdict.unstable_if_inconsistent(case, self.outcome)
         if not verdict.needs_expected(outcome):
@@ -348,7 +364,9 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     """Return True if a backend is the oracle itself, so that its pass proves nothing.
 
     Names, options, declarations, limits and variables make no other backend: the implementation
-    counts, by its address without options, its version and the digests of its files.
+    counts, by kind and detail of its address, its version, and the digests of its files if they are
+    known of both. Two addresses are one implementation if they name one Python class that has the
+    same files, or copies under other names.
     """
     if backend.address == oracle.address:
         return True
@@ -357,9 +375,8 @@ def is_the_same(backend: BackendInfo, oracle: BackendInfo) -> bool:
     here = _files_of(backend)
     there = _files_of(oracle)
     if _implementation(backend) != _implementation(oracle):
-        # Of Python code, one class may have two names, and so may its file.
         return CLASS in here and (here == there or _is_copied(here, there))
-    # Where both are known, two builds are told apart.
+    # Two builds of one version differ in their files, if these are known of both.
     return not here or not there or here == there
 
 
@@ -372,8 +389,8 @@ def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
     """Return True if two backends are one class in files of other names that hold the same.
 
     `here` and `there` are the digests of their files by name, and under CLASS, which `here` must
-    have, the class as module.Name; the module, named as its file, may differ. False if the names of
-    the files are the same: `here` and `there` were compared before.
+    have, the class as module.Name; the module, named as its file, may differ. False if there are
+    the same names of files: equal ones were found equal before.
     """
     if CLASS not in there or here.keys() == there.keys():
         return False
@@ -383,9 +400,11 @@ def _is_copied(here: dict[str, str], there: dict[str, str]) -> bool:
 
 
 def _implementation(backend: BackendInfo) -> tuple[str, ...]:
-    """Return what an address names, without options; of a program, its words with real paths.
+    """Return what an address names, without options: kind and detail.
 
-    Nothing is raised for an address that is unknown here, or a command with an open quote.
+    Of a program, `cmd`, these are its words, paths of files as real ones. An address that is
+    unknown here is returned as its text; a command with an open quote is one word. Nothing is
+    raised.
     """
     text = backend.of or backend.address
     try:
@@ -404,10 +423,10 @@ def _implementation(backend: BackendInfo) -> tuple[str, ...]:
 def too_degenerate(values: Array, dtype: dtypes.DType | None, *, rounded: bool) -> str | None:
     """Return why an expected output is too degenerate to test anything, else None.
 
-    More than half of its elements are 0 in `dtype`, infinity or NaN; or all, if answers are not
-    `rounded`, as those of Hardmax: zeros are answers like others there. Infinities and NaN count so
-    in floats of 16 bits or more alone. An output without elements is not degenerate. `dtype` None
-    is not a tensor of numbers.
+    It is if more than half of its elements come out as 0 in `dtype`, infinity or NaN; or all, if
+    answers are not `rounded`, as those of Hardmax: zeros are answers like others there. Only floats
+    of 16 bits or more have infinities and NaNs that count so. An output without elements is not
+    degenerate. `dtype` None is not a tensor of numbers.
     """
     if dtype is not None and dtype.kind == "float":
         # Half of the smallest subnormal number is the largest that rounds to 0.
@@ -446,13 +465,15 @@ def accepted_answers(
 
     Raises:
         WrongCase: The engine rejects a model that the case takes for legal, or accepts one that it
-            takes for invalid; a stated answer differs from the engine's, has no error bound and no
-            tolerance; a computed one is too degenerate to test anything; or a tolerance admits a
-            constant.
+            takes for invalid; a stated answer differs from the engine's, or has neither an error
+            bound nor a tolerance; a computed one is too degenerate to test anything; or a tolerance
+            admits a constant.
         Unsupported: The engine has no formula, or the text leaves open what cannot be listed.
         TooLarge: The answer takes more than opcheck computes.
         OracleUnavailable: `oracle_answer` is missing, or no usable answer.
         ValueError: The data, or a golden output, cannot be read or made.
+        MemoryError: An answer does not fit into memory.
+        UsageError: A file of a model's weights has changed.
     """
     answers: list[verdict.Admitted]
     match case.expect:
@@ -476,9 +497,9 @@ def _admitted_of_several(
 ) -> list[verdict.Admitted]:
     """Return the answers and refusals of all alternatives, in their order.
 
-    Of a golden folder, answers follow whose elements mix those of several readings of the text.
-    Raises WrongCase if the case contradicts the engine, Unsupported or TooLarge if an answer cannot
-    be computed, ValueError if data cannot be read.
+    Of a golden folder, whose case has a model, answers follow whose elements mix those of several
+    readings of the text. Raises WrongCase if the case contradicts the engine, Unsupported or
+    TooLarge if an answer cannot be computed, ValueError if data cannot be read.
     """
     refusals = {
         alternative.name: _refusal(case, asked, alternative.expect, alternative.name)
@@ -523,7 +544,7 @@ def _given_by_oracle(
     """Return the oracle's answer, with the engine's bounds if it has any.
 
     Raises OracleUnavailable if `oracle_answer` is None or unusable, WrongCase if the engine
-    contradicts it.
+    contradicts it or, without a tolerance, has no bound for it.
     """
     if oracle_answer is None:
         raise OracleUnavailable("the oracle was not asked: there was no memory left")
@@ -538,12 +559,17 @@ def _admitted(
 ) -> list[verdict.Admitted]:
     """Return the answers that one expectation admits.
 
-    Raises WrongCase for an answer that the engine contradicts or that tests nothing, Unsupported or
-    TooLarge if it has to be computed and is not, ValueError for a golden file that cannot be read.
+    A refusal is one answer, a stated answer too; a computed one, and numbers drawn at random by a
+    known operator, may be several. Raises WrongCase for an answer that the engine contradicts or
+    that tests nothing, Unsupported or TooLarge if it has to be computed and is not, ValueError for
+    a golden file that cannot be read.
 
-    Args: case: The case. asked: Its question. expect: What it expects, or one of its alternatives.
-    name: The name of the alternative, None without alternatives. twins: The outputs of legal twins,
-    whose bounds count if the engine refuses the model.
+    Args:
+        case: The case.
+        asked: Its question.
+        expect: What it expects, or one of its alternatives.
+        name: The name of the alternative, None without alternatives.
+        twins: The outputs of legal twins, whose bounds count if the engine refuses the model.
     """
     match expect:
         case model.Rejected():
@@ -569,15 +595,16 @@ def _refusal(
 ) -> verdict.Refusal:
     """Return the refusal that an expectation of one admits, with the answer to its legal twin.
 
-    Raises WrongCase if the engine computes a model that the case takes for invalid, or if the twin,
-    the same model made valid, is wrong itself; Unsupported or TooLarge if the engine has no answer
-    to the twin; MemoryError. A case of the rule `open` may admit either.
+    The answer is empty without a twin, or without a formula for it. Raises WrongCase if the engine
+    computes a model that the case takes for invalid, unless the case has the rule `open`, or if the
+    twin, the same model made valid, is wrong itself; Unsupported or TooLarge if the engine has no
+    answer to the twin; MemoryError.
     """
     assert isinstance(expect, model.Rejected)
     if case.rule != "open" and operator_of(case.op) is not None:
-        # A case may decide what the engine answers only as undecided.
+        # In judging, what the text leaves open is unsupported: there a case may decide.
         with operators.judging():
-            accepted = _answer(asked.task, asked.inputs) is not None
+            accepted = _plain_outputs(asked.task, asked.inputs) is not None
         if accepted:
             raise WrongCase("the case takes this model for invalid, opcheck's engine accepts it")
     wants: tuple[Want, ...] = ()
@@ -594,7 +621,8 @@ def _refusal(
 def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None:
     """Raise WrongCase for a computed answer that is mostly 0, infinity or NaN.
 
-    That is more than half of an output's elements; all, if answers are not rounded. Refusals pass.
+    That is more than half of an output's elements; all, if the output has no error bound, as
+    answers that are not rounded. Refusals pass.
     """
     for answer in answers:
         if isinstance(answer, verdict.Refusal):
@@ -609,10 +637,10 @@ def _check_that_they_test_something(answers: Iterable[verdict.Admitted]) -> None
 
 
 def _outputs(ports: Iterable[model.Port], wants: Wants, random: Collection[str]) -> Iterator[Want]:
-    """Yield the expected outputs of a model, whose tensors are `wants` in order.
+    """Yield the expected outputs of a model by its `ports`, whose tensors are `wants` in order.
 
-    A port that is a sequence or an optional takes as many of them as it has items. Those named in
-    `random` are judged by type and shape only.
+    A port that is a sequence or an optional takes as many tensors as it has items, and becomes one
+    want without values. Tensors named in `random` are judged by type and shape only.
     """
     tensors = (replace(want, random=want.name in random) for want in wants)
     for port in ports:
@@ -628,15 +656,14 @@ def _given(
 ) -> verdict.Answer:
     """Return outputs that the case or its oracle states, with the bounds that the engine computes.
 
-    Without a formula, or where the engine does not support the node, there are no bounds, and
-    nothing is checked; an exact operator has none either. Where the engine refuses the model of a
-    case of the rule `open`, the bounds are those of its legal twin's outputs, `twins`, if they are
-    the same.
+    There are no bounds, and nothing is checked, without a formula, and where the engine does not
+    support the node; an exact operator has no bounds either. If the case has the rule `open`,
+    nothing is checked, and where the engine refuses its model, the bounds are those of its legal
+    twin's outputs, `twins`, if they are the same.
 
     Raises WrongCase where the engine contradicts an answer in legality, number, shape or values,
-    unless the case has the rule `open`; and where the case states no tolerance, and the engine,
-    which computes the operator, has no bound for an output of that shape. Raises MemoryError where
-    the engine's answer is too large.
+    and where the case states no tolerance, and the engine, which computes the operator, has no
+    bound for an output of that shape. Raises MemoryError where the engine's answer is too large.
     """
     operator = operator_of(case.op)
     if operator is None:
@@ -663,7 +690,7 @@ def _given(
 
 
 def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
-    """Raise WrongCase for a stated output of another shape than the engine's."""
+    """Raise WrongCase for the first stated output of another shape than the engine's."""
     for want, answer in zip(wants, answers, strict=False):
         if answer.shape != want.values.shape:
             shapes = f"the case says shape {want.values.shape}, the engine {answer.shape}"
@@ -673,12 +700,11 @@ def _check_shapes(wants: Sequence[Want], answers: Sequence[Array]) -> None:
 def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Want:
     """Return `want` with the bound of the engine's output, for the case or for its legal twin.
 
-    `other` is that output, None if the engine refuses the model or gives fewer outputs. It needs
-    the same shape and, if it `is_twin`, of the model made valid, the same values. Without it,
-    `want` is returned as it is, and judged by the case's tolerance. Raises WrongCase if the case
+    `other` is that output, None if the engine refuses the model or gives fewer outputs. It must
+    have the same shape and, if it `is_twin`, of the model made valid, the same values. Otherwise
+    `want` is returned as it is, to be judged by the case's tolerance. Raises WrongCase if the case
     states none.
     """
-    # The bound is of outputs of the same shape and, of a twin, of the same values only.
     of_one_shape = other is not None and other.values.shape == want.values.shape
     if other and of_one_shape and not (is_twin and compare(other, in_its_dtype(want)).problem):
         return replace(want, bound=other.bound, rounded=dtypes.of(want.values))
@@ -699,7 +725,8 @@ def _bounded(case: Case, want: Want, other: Want | None, *, is_twin: bool) -> Wa
 def check_agreement(comparisons: Iterable[model.Comparison]) -> None:
     """Raise WrongCase for the first output that a case states otherwise than the engine.
 
-    `comparisons` are of the engine's outputs with the stated ones. Undecided ones agree.
+    `comparisons` are of the engine's outputs with the stated ones. Undecided ones, whose bound is
+    too wide to tell, agree; poorer arithmetic does not.
     """
     for comparison in comparisons:
         if comparison.problem in (None, "undecided"):
@@ -732,8 +759,9 @@ def _golden_wants(case: Case, folder: Path) -> Iterator[Want]:
 def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Want, ...]:
     """Return the first answer that the engine admits for `asked` on `inputs`, with error bounds.
 
-    Raises WrongCase if the text forbids the node, Unsupported if the engine has no answer, TooLarge
-    if that takes too much.
+    Refusals are passed over. Raises WrongCase if the text forbids the node, Unsupported if the
+    engine has no answer, TooLarge if that takes too much, and AssertionError if it admits refusals
+    only.
     """
     for answer in computed_answers(case, asked, inputs):
         if isinstance(answer, verdict.Answer):
@@ -744,12 +772,13 @@ def computed(case: Case, asked: Question, inputs: tuple[Array, ...]) -> tuple[Wa
 def computed_answers(
     case: Case, asked: Question, inputs: tuple[Array, ...], name: str | None = None
 ) -> list[verdict.Admitted]:
-    """Return the answers that the engine admits for `asked` on `inputs`, with error bounds.
+    """Return the answers and refusals that the engine admits for `asked` on `inputs`, at least one.
 
-    They bear the `name`, if there is one, and the readings of the text that they follow, the ways
-    to understand what it leaves open. Raises WrongCase if the text forbids the node or a model
-    declares another type of an output, Unsupported if the engine has no answer, TooLarge if that
-    takes too much, and UsageError if a file of a model's weights has changed.
+    Answers have error bounds. Their names are the `name`, if there is one, and the readings of the
+    text that they follow, the ways to understand what it leaves open; None without either. Raises
+    WrongCase if the text forbids the node or a model declares another type of an output,
+    Unsupported if the engine has no answer, TooLarge if that takes too much, and UsageError if a
+    file of a model's weights has changed.
     """
     answers: list[verdict.Admitted] = []
     for answer in answers_of(case, node_of(asked.task, inputs)):
@@ -768,8 +797,8 @@ def _with_origin(
     """Return `wants` marked as a whole model's, and by the data that they are computed from.
 
     Data drawn at random, a model's, and others of the case's own allow the scatter of errors to be
-    judged; on the data of a second run it is not. Raises WrongCase for a model that declares
-    another type of an output.
+    judged; on the data of a second run, that is if `inputs` are not the question's own object, it
+    is not, but for a model. Raises WrongCase for a model that declares another type of an output.
     """
     declared = output_types(case.model) if case.model and inputs is asked.inputs else []
     for want, dtype in zip(wants, declared, strict=False):
@@ -787,11 +816,12 @@ def _with_origin(
 
 
 def answers_of(case: Case, node: Node) -> tuple[verdict.Admitted, ...]:
-    """Return all answers to a case's node that the text admits.
+    """Return all answers and refusals of a case's node that the text admits, at least one.
 
-    Raises WrongCase where the text forbids the node, Unsupported where it leaves open what cannot
-    be listed, or where the engine has no formula; among those TooLarge where the answer takes more
-    than opcheck computes.
+    Readings that differ in single elements are one answer, whose elements may follow either; others
+    are answers of their own, by name. Of a whole model all are one. Raises WrongCase where the text
+    forbids the node, Unsupported where it leaves open what cannot be listed, or where the engine
+    has no formula; among those TooLarge where the answer takes more than opcheck computes.
     """
     try:
         with operators.judging():
@@ -823,11 +853,12 @@ def wants_of_outputs(case: Case, outputs: Outputs) -> list[Want]:
 def _of_reading(
     case: Case, name: str | None, answers: Sequence[Reading[Outputs]]
 ) -> Iterator[verdict.Admitted]:
-    """Yield the answer of readings that differ in single elements only, and a refusal.
+    """Yield a refusal, if a reading gives one, and then the answer of the others.
 
-    A reading is a way to understand what the text leaves open. The answers of all but the first are
-    in the `others` of its wants; one by which the node is invalid gives the refusal, which comes
-    first. Raises Unsupported if two readings give other shapes.
+    A reading is a way to understand what the text leaves open. `answers` are what each gives:
+    outputs, or InvalidNode if it makes the node invalid. The first outputs are the answer, the
+    `others` of its wants are those of the rest, by the names of their readings. `name` is that of
+    answer and refusal, None for none. Raises Unsupported if two readings give other shapes.
     """
     for answer in answers:
         if isinstance(answer.answer, InvalidNode):
@@ -866,7 +897,7 @@ def _has_random_data(case: Case) -> bool:
 
 
 def _marked_orderless(case: Case, wants: Iterable[Want]) -> tuple[Want, ...]:
-    """Return `wants`; if the operator decides no order along an axis, any order is right there."""
+    """Return `wants`, marked if the operator decides no order along an axis: any is right there."""
     axis = any_order(case.op, case.attrs)
     if axis is None:
         return tuple(wants)

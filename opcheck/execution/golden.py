@@ -4,6 +4,10 @@ Each test is a question with its right answers: outputs correctly rounded, with 
 Folders are written next to their place, and moved there when complete; names and bytes of all files
 are the same on every machine. docs/golden-files.md describes them. None is called `node`: for that,
 ONNX's loader would load the tests of its own package.
+
+A `Want` is the expected value of one output, with its error bound if it has one. A part that is
+*left out* has no test, for a stated reason. *ONNX's runner* compares with one rtol and one atol for
+all outputs, so that these stand for the allowed errors.
 """
 
 import json
@@ -28,7 +32,7 @@ from opcheck.engine import evaluate as engine_evaluate, operators
 from opcheck.engine.outputs import Outputs
 from opcheck.engine.readings import Reader, Reading, following
 from opcheck.engine.rounding import correctly_rounded
-from opcheck.errors import Exit, InvalidNode, NotExpressible, NotSupported, OpcheckError, UsageError
+from opcheck.errors import Exit, InvalidNode, NotSupported, OpcheckError, UsageError
 from opcheck.execution import expected, saving, workers
 from opcheck.graph import model_of
 from opcheck.graph.folders import DATA_SET, MODEL, folder_name, node_test_name, tensor_bytes
@@ -40,7 +44,7 @@ from opcheck.suite import golden_files as gm
 #: Packages that the values of golden files may depend on.
 _PACKAGES = ("ml_dtypes", "mpmath", "numpy", "onnx")
 AnswerKind: TypeAlias = Literal["must", "should", "open", "rejected"]
-#: Why there is none of a node whose elements may be returned in another order.
+#: Why there is no test of a node whose elements may be returned in another order.
 _ANY_ORDER = "its outputs may come in any order, and a stored tensor has one"
 #: How often rtol and atol are widened by 1 % until ONNX's runner, which rounds, accepts the ends.
 _MAX_STEPS = 40
@@ -59,7 +63,7 @@ NodeOutputs: TypeAlias = tuple[tuple[Array, ...], gm.ManifestMethod]
 
 
 class UnsoundArithmetic(OpcheckError):
-    """The arithmetic of this process is not that of IEEE 754."""
+    """The arithmetic of this process is not that of IEEE 754: no right answer can be computed."""
 
     exit_code = Exit.UNUSABLE
 
@@ -68,7 +72,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
     """Return a node's outputs, correctly rounded, and the method; None if the engine has none.
 
     It has none for an operator that it lacks, for random outputs, and where the text is open. NaNs
-    are positive and quiet.
+    are positive and quiet, as their bits depend on the processor.
 
     Raises:
         InvalidNode: The node is not legal.
@@ -86,7 +90,7 @@ def outputs(task: Task, inputs: Tensors) -> NodeOutputs | None:
 
 
 def _with_plain_nans(array: Array) -> Array:
-    """Return `array` with NaNs that are positive and quiet: their bits depend on the processor.
+    """Return a copy of `array` with NaNs that are positive and quiet, for one set of bits.
 
     An array that is not floating, or is of a type that opcheck does not know, is returned as it is.
     """
@@ -132,16 +136,17 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
     """Return the lowest and highest right values around `written`, those in the output's dtype.
 
     The tolerance decides, or if that is None the bound of `want`. Without both, only the written
-    values are right, as they are under a tolerance if the dtype has no ULP. A tolerance that is not
-    strict also allows errors up to the want's floor; an rtol and an atol are not in the ends.
-    Elements that are infinite or NaN are their own ends.
+    values are right, as they are under a tolerance in ULP if the dtype has none. Of a tolerance,
+    the ends have its ULP and, unless it is strict, the floor of `want`, an error that is right
+    anyway; an rtol and an atol are not in them. Elements that are infinite or NaN are their own
+    ends. Raises what the operator's formula raises where its bound is computed for the first time.
     """
     if tolerance is None and want.bound is not None:
         with np.errstate(over="ignore", invalid="ignore"):
             return Ends(written, *ends_of_bound(want, written))
     stated = tolerance or EXACT
     dtype = dtypes.of(written)
-    # Other outputs of the case have no ULP, and are exact.
+    # Integers and texts next to floats have no ULP, and are exact.
     has_ulp = dtype is not None and dtype.kind == "float"
     ulp = stated.ulp if has_ulp and stated.ulp else 0
     floor = 0.0 if stated.strict else want.floor
@@ -162,7 +167,9 @@ def ends(want: Want, written: Array, tolerance: Tolerance | None) -> Ends:
 def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
     """Return the tightest rtol and atol that admit all finite values, by ONNX's comparison.
 
-    Both are 0 if nothing but the written values is right.
+    Both are 0 if nothing but the written values is right. They are widened by 1 % until ONNX's
+    runner, which rounds, accepts the ends of every output; after 40 steps in vain, atol alone
+    admits all.
     """
     errors = [np.empty(0)]
     sizes = [np.empty(0)]
@@ -187,7 +194,8 @@ def as_rtol_and_atol(outputs: Sequence[Ends]) -> tuple[float, float]:
 def _allowed_errors(output: Ends) -> tuple[Array, Array]:
     """Return the larger allowed error of each element that has one, and the element's size.
 
-    Both are float64, of rank 1. Elements without an error, or an infinite one, are left out.
+    Both are float64, of rank 1 and one length. Elements without an error, or with an infinite one,
+    are left out.
     """
     lowest = wide(output.lowest)
     written = wide(output.written)
@@ -201,9 +209,9 @@ def _allowed_errors(output: Ends) -> tuple[Array, Array]:
 def _tightest(error: Array, size: Array) -> tuple[float, float]:
     """Return the rtol and atol that admit each `error` of an element of this `size`.
 
-    Both arguments are of rank 1, with one element for each allowed error, above 0. Of several
-    values of atol, 0 and powers of two, each has its smallest rtol. The pair is chosen that allows
-    the least more than it must, by the mean logarithm of what it allows.
+    Both arguments are of rank 1, with one element for each allowed error, above 0; there is at
+    least one. Of several values of atol, 0 and powers of two, each has its smallest rtol. The pair
+    is chosen that allows the least more than it must, by the mean logarithm of what it allows.
     """
     exponents = np.frexp(error)[1]
     first = int(exponents.min()) - 1
@@ -226,7 +234,7 @@ def _admits(output: Ends, rtol: float, atol: float) -> bool:
     """Return True if numpy.testing.assert_allclose accepts both ends, as ONNX's runner calls it.
 
     An end that is infinite or NaN is accepted. bfloat16 is compared in float32, with an rtol of 2⁻⁶
-    at least.
+    at least, as the runner does.
     """
     if output.lowest is output.written:
         return True
@@ -246,7 +254,7 @@ def _admits(output: Ends, rtol: float, atol: float) -> bool:
 
 
 def _upwards(number: float) -> float:
-    """Return the number, not negative, rounded up to three digits; infinity and NaN stay."""
+    """Return a number that is not negative, rounded up to three digits; infinity and NaN stay."""
     if number == 0 or not np.isfinite(number):
         return number
     nearest = float(f"{number:.2e}")
@@ -283,9 +291,10 @@ class CaseTests(NamedTuple):
 def golden_tests(case: Case) -> CaseTests:
     """Return the tests of `case`, or the reason why it is left out.
 
-    A case is left out if it contradicts itself or the oracle, if the engine cannot compute it, or
-    if it does not fit into memory. Raises UnsoundArithmetic if this machine's arithmetic cannot be
-    relied on.
+    A case is left out if it contradicts itself or the engine, which are its own faults, if the
+    engine cannot compute it, if backends or chance decide the answer, if outputs may come in any
+    order, or if it does not fit into memory. Raises UnsoundArithmetic if this machine's arithmetic
+    cannot be relied on, UsageError if a file of a model's weights has changed.
     """
     try:
         return _golden_tests(case)
@@ -306,10 +315,11 @@ def _left_out(case: Case, reason: str, *, wrong: bool = False) -> CaseTests:
 def _golden_tests(case: Case) -> CaseTests:
     """Return the tests of `case`, or why it is left out.
 
-    Raises the exceptions that `golden_tests` handles: Unsupported if the engine has no answer,
-    WrongCase and ValueError if the case is wrong or its data cannot be made, InvalidNode if the
-    engine refuses the node, MemoryError. UnsoundArithmetic if this machine's arithmetic cannot be
-    relied on.
+    A case with one answer has one test, another one for each answer; an invalid model, and one that
+    may be refused, one more of its legal twin, the model made valid. Raises the exceptions that
+    `golden_tests` handles: Unsupported if the engine has no answer, WrongCase and ValueError if the
+    case is wrong or its data cannot be made, InvalidNode if the engine refuses the node,
+    MemoryError. UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     question = expected.question(case)
     if isinstance(case.expect, model.Rejected):
@@ -343,7 +353,8 @@ def _test(
 ) -> Test:
     """Return a test with `computed` outputs, or if these are None those that the case states.
 
-    Without `wants`, what is expected of each output, it has no outputs: the model is to be refused.
+    `wants` is what is expected of each output, with the allowed errors; without any the test has no
+    outputs, as the model is to be refused. Raises what a formula raises for a bound.
     """
     if computed is None:
         arrays: tuple[Array, ...] = tuple(map(in_its_dtype, wants))
@@ -356,7 +367,7 @@ def _test(
     has_bound = case.tolerance is None and any(it.lowest is not it.written for it in around)
     task = question.task
     if around:
-        # Other answers that are right may have other ranks.
+        # The ranks of this answer: others that are right may have other ones.
         with_ranks = tuple(
             replace(output, rank=it.written.ndim)
             for output, it in zip(task.outputs, around, strict=True)
@@ -375,15 +386,16 @@ def _test(
 
 
 def _kind(case: Case) -> AnswerKind:
-    """Return the folder of an answer that is the only right one."""
+    """Return the folder, by the case's rule, of an answer that is the only right one."""
     return "should" if case.rule == "should" else "must"
 
 
 def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
     """Return the test of an invalid model, and that of its legal twin, the same model made valid.
 
-    Raises WrongCase if the engine accepts the model, or the case contradicts itself;
-    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    Raises WrongCase if the engine accepts the model, or the case contradicts itself; Unsupported if
+    it has no answer to the twin; UnsoundArithmetic if this machine's arithmetic cannot be relied
+    on.
     """
     expected.accepted_answers(case, question)
     with suppress(InvalidNode):
@@ -396,7 +408,9 @@ def _rejected(case: Case, question: Question, reason: str) -> CaseTests:
 def _with_legal_twin(case: Case, question: Question, tests: Iterable[Test]) -> CaseTests:
     """Return `tests`, and that of the legal twin if a backend must or may refuse the model.
 
-    A twin without a test is left out, with the reason.
+    A twin without a test is left out, with the reason; it is to blame only if the engine refuses
+    it. Raises UnsoundArithmetic if this machine's arithmetic cannot be relied on, and what `tests`
+    raise.
     """
     without_twin = tuple(tests)
     refused = case.expect.rejection
@@ -432,7 +446,8 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
 def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     """Yield a test for each answer that an undecided text admits, as its author stated it.
 
-    Raises WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one,
+    A refusal gives a test without outputs, and a computed answer is correctly rounded. Raises
+    WrongCase if the engine contradicts an answer, Unsupported if it cannot compute one,
     UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     assert isinstance(case.expect, model.AnyOf)
@@ -449,12 +464,12 @@ def _alternatives(case: Case, question: Question) -> Iterator[Test]:
 
 
 def _as_alternative(test: Test, case: Case, name: str) -> Test:
-    """Return the test as one of several of a case, in the folder `open/` and under this name."""
+    """Return the test as one of several of a case, in the folder `open`, by its answer's name."""
     return replace(test, name=f"{case.id}~{name}", kind="open", alternative=name)
 
 
 def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
-    """Return the answers that the text admits, one for each way to read what it leaves open.
+    """Return the engine's answers, one for each way to read what the text leaves open.
 
     Empty if the engine has no answer or refuses the node.
     """
@@ -468,12 +483,12 @@ def _readings(question: Question) -> tuple[Reading[Outputs], ...]:
 def _of_readings(
     case: Case, question: Question, readings: Sequence[Reading[Outputs]]
 ) -> Iterator[Test]:
-    """Yield a test for each different answer that the text admits, by the readings it follows.
+    """Yield a test for each different answer of the engine, named by the readings that it follows.
 
     A reading is a way to understand what the text leaves open. One by which the node is invalid
-    gives a test that expects a refusal; one whose outputs are not decided gives none. Raises
-    ValueError if a rounding stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot
-    be relied on.
+    gives a test that expects a refusal; one whose outputs are not decided gives none, nor does one
+    with the outputs of an earlier one. Raises ValueError if a rounding stays uncertain,
+    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     written: list[tuple[Array, ...]] = []
     for reading in readings:
@@ -502,7 +517,9 @@ _NAMED: dict[Names, Callable[[str], str]] = {"opcheck": folder_name, "onnx": nod
 def files_of(test: Test, names: Names = "opcheck") -> tuple[gm.TestFields, dict[str, bytes]]:
     """Return the manifest's entry for `test`, and its files by path in the test's folder.
 
-    Raises NotExpressible if ONNX cannot state the model, ValueError if no file can hold a tensor.
+    The files are the model, its tensors, and, unless it is to be refused, a `data.json` with rtol
+    and atol. Raises NotSupported if ONNX cannot state the model, or DirectML's page leaves open
+    how; ValueError if no file can hold a tensor.
     """
     floor = max((output.floor for output in test.outputs), default=0.0)
     rtol, atol = _rtol_and_atol(test, floor)
@@ -572,13 +589,13 @@ def write(
     names: Names = "opcheck",
     counted: workers.Counted[tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]] = iter,
 ) -> gm.Manifest:
-    """Write `cases` to `folder`, whole or not at all; return the manifest.
+    """Write `cases` to `folder`, whole or not at all; return the manifest of what was written.
 
     Nothing is written if no case has a test.
 
     Args:
         folder: A new or empty folder, or one of golden files that `force` lets it replace.
-        cases: The cases.
+        cases: The cases, none twice.
         selection: How they were selected, in words.
         processes: The number of processes that compute them.
         force: Replace earlier golden files there.
@@ -621,7 +638,10 @@ def write(
 
 
 def _check_names(cases: Iterable[gm.ManifestCase]) -> None:
-    """Raise UsageError if the tests of two cases have one name, as ONNX's form may have it."""
+    """Raise UsageError if the tests of two cases have one name, as ONNX's form may have it.
+
+    Names that differ in letters' case only are one: some file systems take them for that.
+    """
     owners: dict[str, str] = {}
     for case in cases:
         for test in case.tests:
@@ -634,7 +654,8 @@ def _check_names(cases: Iterable[gm.ManifestCase]) -> None:
 def check_place(folder: Path, *, force: bool) -> None:
     """Raise UsageError if something is at `folder` that must not be replaced.
 
-    Without `force` that is anything; with it, anything but golden files that opcheck wrote.
+    Without `force` that is anything but an empty folder; with it, anything but golden files that
+    opcheck wrote, which the manifest there names.
     """
     if saving.is_free(folder):
         return
@@ -652,10 +673,10 @@ def check_place(folder: Path, *, force: bool) -> None:
 
 
 def _write(stage: Path, names: Names, case: Case) -> tuple[gm.ManifestCase, tuple[gm.LeftOut, ...]]:
-    """Write the tests of a case below `stage`; return the case, and the parts left out.
+    """Write the tests of a case below `stage`; return what was written, and what is left out.
 
-    A test that no file can hold is left out. Raises OSError if a file cannot be written, and
-    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    A test that no file can hold, or that no ONNX model states, is left out. Raises OSError if a
+    file cannot be written, and UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     case_tests = golden_tests(case)
     written: list[gm.TestFields] = []
@@ -663,7 +684,7 @@ def _write(stage: Path, names: Names, case: Case) -> tuple[gm.ManifestCase, tupl
     for test in case_tests.tests:
         try:
             fields, files = files_of(test, names)
-        except (NotExpressible, ValueError) as error:
+        except (NotSupported, ValueError) as error:
             part = gm.LEGAL_TWIN if test.legal_twin else "the case"
             is_wrong = isinstance(error, ValueError)
             left_out.append(gm.LeftOut(case.id, part, str(error), is_wrong))

@@ -59,7 +59,10 @@ _WRITERS: dict[str, Callable[[Path, Path], None]] = {
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the name of each file in the archive, and its path, sorted by the name."""
+    """Yield the name of each file in the archive, and its path, sorted by the name.
+
+    Names begin with `golden/`, whatever `folder` is called.
+    """
     names = {f"{FOLDER}/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*")}
     for name in sorted(names):
         if names[name].is_file():
@@ -88,7 +91,8 @@ def write(
 ) -> gm.Manifest:
     """Write `cases` to `archive`, whole or not at all, as `golden.write` does to a folder.
 
-    An earlier file is replaced. Nothing is written if no case has a test.
+    An earlier file is replaced; nothing is written if no case has a test. Returns the manifest. The
+    name of `archive` is that of an archive, else KeyError is raised.
 
     Raises:
         UsageError: Two tests have one name.

@@ -56,7 +56,7 @@ class Needs:
     disk: int
 
     def missing(self) -> str:
-        """Return what this machine has too little of, or ""."""
+        """Return what this machine has too little of at the moment, in words, or ""."""
         memory = _free_memory()
         if memory < self.memory:
             return _too_little("memory", self.memory, memory)
@@ -83,7 +83,11 @@ def _too_little(what: str, needed: int, free: int) -> str:
 
 
 def needs_of(case: Case, node: HugeNode) -> Needs:
-    """Return the bytes that a case takes; its output has a stated dtype and the node's shape."""
+    """Return the bytes that a case takes; its output has a stated dtype and the node's shape.
+
+    The backend's process holds the inputs and three times the output. Raises InvalidNode or
+    NotSupported for a node without an answer.
+    """
     inputs = sum(spec.nbytes for spec in case.inputs)
     output = prod(node.shape) * _dtype_of(case.outputs[0]).itemsize
     return Needs(memory=inputs + _COPIES_OF_OUTPUT * output, disk=inputs + output)
@@ -100,9 +104,10 @@ def judged(
 ) -> Questions[tuple[Judgement, Reply | None]]:
     """Judge a backend on a case of level huge: a generator of one question, or none.
 
-    Without enough memory or space the verdict is *not run*, and no backend is asked. `confirm`
-    returns an outcome without claims that this process does not find true. Raises ValueError for
-    data that cannot be made.
+    Returns the judgement, and the reply or None. Without enough memory or space, and on another
+    system than Linux, the verdict is *not run*, and no backend is asked. `confirm` returns an
+    outcome without claims that this process does not find true. Raises ValueError for data that
+    cannot be made, KeyboardInterrupt if the user interrupts it.
     """
     node = huge_node(case)
     missing = needs_of(case, node).missing()
@@ -151,7 +156,12 @@ def _task(case: Case) -> Task:
 
 
 def _write(file: IO[bytes], spec: TensorSpec) -> int:
-    """Write an input to the end of a file, block by block; return where it begins."""
+    """Write an input to a file, block by block; return the byte where it begins.
+
+    That is the first multiple of 64 KiB behind what was written before. Raises ValueError for
+    values that cannot be made, OSError if the file cannot be written, KeyboardInterrupt if the user
+    interrupts it.
+    """
     end = file.tell()
     start = end + -end % _ALIGNED
     file.seek(start)
@@ -165,7 +175,12 @@ def _write(file: IO[bytes], spec: TensorSpec) -> int:
 def _judge_output(
     case: Case, node: HugeNode, written: tuple[Declared, ...], file: IO[bytes]
 ) -> Judgement:
-    """Judge the only output, which lies in a file and is of the type and shape `written`."""
+    """Judge the only output, which lies in a file and is of the type and shape `written`.
+
+    `written` has what the backend's process says of each output. Another number, type or shape
+    fails; else the elements are compared bit by bit, in blocks. A failure is a warning under the
+    rule `should`. Raises KeyboardInterrupt if the user interrupts it.
+    """
     wanted = Declared(str(case.outputs[0].dtype), node.shape)
     kind = _wrong_form(wanted, written)
     if kind:
@@ -184,7 +199,7 @@ def _judge_output(
 
 
 def _wrong_form(wanted: Declared, written: tuple[Declared, ...]) -> Failure | None:
-    """Return how outputs differ from one of the wanted dtype and shape; None if they do not."""
+    """Return how outputs differ from a single one, `wanted`, in form; None if they do not."""
     if len(written) != 1:
         return "count"
     (only,) = written
@@ -194,7 +209,7 @@ def _wrong_form(wanted: Declared, written: tuple[Declared, ...]) -> Failure | No
 
 
 def _read(file: IO[bytes], part: slice, dtype: np.dtype[Any]) -> Array:
-    """Return a block of an output; zeros where the file has become shorter."""
+    """Return the elements `part` of an output; zeros where the file has become shorter."""
     # Read and not mapped: a process is killed for reading a mapped file that became shorter.
     size = (part.stop - part.start) * dtype.itemsize
     data = os.pread(file.fileno(), size, part.start * dtype.itemsize)
@@ -212,7 +227,10 @@ class _Findings:
     want: object = None
 
     def add(self, start: int, want: Array, got: Array) -> None:
-        """Compare a block, whose first element is at position `start`."""
+        """Compare a block of right values with what the backend gave, of the same length and dtype.
+
+        `start` is the position of the first element in the output, in row-major order.
+        """
         differ = np.flatnonzero(want != got)
         if not differ.size:
             return
@@ -224,7 +242,7 @@ class _Findings:
         self.wrong += differ.size
 
     def in_words(self, shape: tuple[int, ...]) -> str:
-        """Describe them, for an output of this shape."""
+        """Describe the wrong elements, at least one, of an output of this shape."""
         at = [*map(int, np.unravel_index(self.first, shape))]
         place = f"the first at {at}, position {self.first:,}"
         words = f"{self.wrong:,} of {prod(shape):,} elements are wrong"

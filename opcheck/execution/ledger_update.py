@@ -1,4 +1,9 @@
-"""Update a user's ledger after a run, so that the next run has no unexpected result."""
+"""Update a user's ledger after a run, so that the next run has no unexpected result.
+
+A ledger lists results that a backend is known to have, in *entries*, each with *places*: conditions
+on cases by field. An entry and a place go by their indices in the file, from 0. A result is *red*
+if it makes a run fail.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -39,18 +44,20 @@ def update_ledger(
 ) -> tuple[Revision, list[str]]:
     """Return what to change in a ledger after a run, and messages that say what is changed or left.
 
+    There is at least one message. Nothing is written here.
+
     Args:
         ledger: The ledger, None if there is none yet.
         records: The results of its backend.
-        cases: All cases there are.
+        cases: All cases there are, those of the records among them.
         red: The ids of the cases that are red.
         version: The backend's version; entries about others stay as they are.
-        add: List what fails; else, as in CI, it is only counted.
+        add: List what fails, and what is unsupported; else, as in CI, it is only counted.
         prune: Remove what passes, and places that no case is at; else what passes is only counted.
     """
     of_backend = list(records)
     to_list = [record for record in of_backend if _is_to_be_listed(record, red)]
-    # Listed twice, a case would be in vain in one of the ledgers.
+    # A case may be listed in one ledger only.
     failing = [record for record in to_list if _may_be_listed(ledger, record)]
     passing = {
         record.case for record in of_backend if record.verdict is _PASSES and _is_in(ledger, record)
@@ -99,9 +106,10 @@ def _counted(*, failing: int, passing: int, elsewhere: int, add: bool, prune: bo
 def _messages_of_dead_places(
     ledger: UserLedger, replaced: Iterable[tuple[int, int]], cases: Sequence[Case]
 ) -> list[str]:
-    """Return a message that names the lines of a ledger with an item that no case matches, or none.
+    """Return a message that names the lines of a ledger's places that no case is at, or none.
 
-    Only the places `replaced`, by the numbers of entry and place, are looked at.
+    A place counts if an item of one of its fields matches none of `cases`. Only the places
+    `replaced`, by the numbers of entry and place, are looked at.
     """
     lines = dict.fromkeys(
         ledger.line_of(number, spot)
@@ -116,7 +124,11 @@ def _messages_of_dead_places(
 
 
 def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
-    """Return True if a result would be red under a ledger that does not list it."""
+    """Return True if a result would be red under a ledger that does not list it.
+
+    It is if it is red, and no pass that a ledger did not expect, or if the backend does not support
+    the case.
+    """
     unsupported = record.verdict is Verdict.UNSUPPORTED and not record.inexpressible
     return (record.case in red and record.verdict is not _PASSES) or unsupported
 
@@ -124,7 +136,7 @@ def _is_to_be_listed(record: Record, red: Collection[str]) -> bool:
 def _may_be_listed(ledger: UserLedger | None, record: Record) -> bool:
     """Return True unless another of the user's ledgers than `ledger` lists the case.
 
-    `ledger` is None if there is none yet.
+    `ledger` is None if there is none yet. Shipped ledgers, which have no lines here, do not count.
     """
     if record.known is None or not record.known.line:
         return True
@@ -157,7 +169,9 @@ def _replaced(
 def _entries(failing: Iterable[Record], cases: Sequence[Case]) -> Iterator[dict[str, Any]]:
     """Yield an entry for each way to fail, cause that it looks like, and pattern of the reason.
 
-    An entry has the fields of `known.LedgerEntry`, None for those that are left out.
+    An entry has the fields of `known.LedgerEntry`, None for those that are left out, and places
+    that fit the cases of these results, but no other of `cases`. Raises KeyError for a result whose
+    case is not among these.
     """
     by_way = grouping.group_by(failing, _way_to_fail)
     by_id = {case.id: case for case in cases}
@@ -183,7 +197,10 @@ def _way_to_fail(record: Record) -> tuple[Verdict, Failure | None]:
 
 
 def _telling_pattern(record: Record) -> str | None:
-    """Return the pattern of a reason in the backend's own words, None for opcheck's words."""
+    """Return the pattern of a reason in the backend's own words, None for opcheck's words.
+
+    None, too, for words that are too few for a pattern.
+    """
     return pattern(record.reason) if record.failure in _TELLING else None
 
 
@@ -212,7 +229,7 @@ def _why(cause: analysis.Cause, first: Record, *, is_one_message: bool) -> str:
 
 
 def _brief(text: str) -> str:
-    """Return a text in one line, shortened."""
+    """Return a text in one line, cut off after 300 characters."""
     line = _printable(text, "�")
     return line if len(line) <= _LONGEST_CAUSE else f"{line[:_LONGEST_CAUSE]} …"
 
@@ -226,7 +243,8 @@ def _printable(text: str, instead: str) -> str:
 def pattern(reason: str) -> str | None:
     """Return a pattern that similar reasons share, `*` for the rest; None if it is too short.
 
-    It has at most 100 characters, and at least 8 besides `*`.
+    Paths, addresses and numbers become `*`. It has at most 100 characters, and at least 8 besides
+    `*`; a reason matches that contains it anywhere.
     """
     text = _printable(reason, "*")[: 4 * _LONGEST]
     text = re.sub(r"\*(?:[\s*,:;×x]*\*)+", "*", diagnose.PARTICULARS.sub("*", text))

@@ -1,15 +1,28 @@
-"""What level core must show, and which cases show it: see `opcheck.suite.levels`."""
+"""What level core must show, and which cases show it: see `opcheck.suite.levels`.
 
+A demand is something that core must show, such as that a mutant, a wrong implementation, is killed.
+Functions here yield pairs of a demand and the ids of the cases, of any level, that show it. A
+*cell* is an operator version on one dtype.
+"""
+
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
+import numpy as np
+
 from opcheck import clauses, situations
 from opcheck.diagnose.suspects import cell_of
+from opcheck.execution.expected import accepted_answers, question
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, MutantId, OpVersion
+from opcheck.model import Case, Cell, Computed, MutantId, OpVersion, TensorSpec, Values
+from opcheck.suite import materialize
 from opcheck.suite.levels import CORE, Demand, Shown
+
+#: Inputs of more elements are not searched for what is no number.
+MOST_ELEMENTS = 512
 
 
 def demands(
@@ -18,15 +31,18 @@ def demands(
     in_situations: Iterable[tuple[MutantId, str, Sequence[str]]],
     ledgers: Iterable[Ledger],
 ) -> Iterator[Shown]:
-    """Yield everything that core must show, with the cases that show it.
+    """Yield everything that core must show, with the ids of the cases that show it.
+
+    What no case shows is left out.
 
     Args:
         cases: All cases of some operators, of every level.
         sightings: What they see of every mutant.
-        in_situations: Mutants that are wrong in one situation, and the cases that kill them.
+        in_situations: Mutants that are wrong in one situation, that situation, and the ids of the
+            cases that kill them there.
         ledgers: Known defects of engines.
     """
-    yield from _mutants(sightings)
+    yield from _mutants(cases, sightings)
     for mutant, situation, ids in in_situations:
         what = f"{mutant.name} in {situation}"
         yield Demand("conditioned mutant", mutant.op, what, mutant.dtype), ids
@@ -34,24 +50,32 @@ def demands(
     yield from _situations(cases)
     yield from _defects(cases, ledgers)
     yield from _types(cases)
+    yield from _refusals(cases)
+    yield from _rests(cases)
+    yield from _no_numbers(cases)
     yield from _names(cases)
 
 
-def _mutants(sightings: Iterable[Sighting]) -> Iterator[Shown]:
-    """Yield each mutant with the cases that kill it; without any, with those that notice it.
+def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[Shown]:
+    """Yield each mutant with the ids of the cases that kill it, that is fail it as a backend.
 
-    A mutant that no case even notices is left out.
+    Without any, the demand is a "warning", with the cases that notice it. A mutant that no case
+    even notices is left out. One of any type must be seen in the dtype that it counts for, if it
+    can be: float32's newest version is asked alone.
     """
+    dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:
         mutant = sighting.mutant
         kind = "mutant" if sighting.killers else "warning"
         ids = sighting.killers or sighting.noticers
+        if mutant.any_type:
+            ids = tuple(id for id in ids if dtypes[id] == mutant.dtype) or ids
         if ids:
             yield Demand(kind, mutant.op, mutant.name, mutant.dtype), ids
 
 
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each sentence that cases of a version test, with these cases."""
+    """Yield each sentence of the specification that cases of a version test, with these cases."""
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
         for label in (case.name, f"{case.name}#{case.row}"):
@@ -64,7 +88,11 @@ def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each situation that cases are in, with these cases."""
+    """Yield each situation that cases of an operator's newest version are in, with these cases.
+
+    A situation, such as a shape or a sign, is one that kernels may treat apart; it is one of a
+    family.
+    """
     newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
     for name, op in newest.items():
         for family, situations_of_cases in situations.by_family(name, cases):
@@ -77,13 +105,17 @@ def _situations(cases: Sequence[Case]) -> Iterator[Shown]:
 
 
 def _defects(cases: Sequence[Case], ledgers: Iterable[Ledger]) -> Iterator[Shown]:
-    """Yield each known defect of an engine in each version, with the cases that show it."""
+    """Yield each known defect of an engine in each version, with the cases that show it.
+
+    A demand names the engine and the defect's id. Defects of no operator, such as stray crashes,
+    are left out.
+    """
     by_version = group_by(cases, attrgetter("op"))
     for ledger in ledgers:
         engine = ledger.fields.backend[0]
         for line in ledger.fields.known:
             for op, of_version in by_version.items():
-                # Other operators cannot match, and a stray crash matches anything.
+                # An operator that no place names cannot match; a stray crash has no place.
                 if not any(place.may_be_about(op.name, None) for place in line.where):
                     continue
                 ids = [case.id for case in of_version if line.is_about(case)]
@@ -98,11 +130,79 @@ def _types(cases: Sequence[Case]) -> Iterator[Shown]:
         yield Demand("type", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
 
 
+def _refusals(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each version and dtype of which something must be refused, with the cases that ask."""
+    refusing = [case for case in cases if case.rule == "must" and case.expect.rejection is not None]
+    for cell, of_cell in group_by(refusing, cell_of).items():
+        yield Demand("refusal", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+
+
+def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield where a kernel may leave the rest of a row, with the cases that would show it.
+
+    That is in each version for each dtype of what goes in and of what comes out, and in the newest
+    version for each pair of these.
+    """
+    newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
+    showing = [case for case in cases if _leaves_a_rest(case) and _shows_a_rest(case)]
+    for cell, of_cell in group_by(showing, cell_of).items():
+        yield Demand("rest", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+    for (op, dtype), of_dtype in group_by(showing, lambda case: (case.op, _output(case))).items():
+        yield Demand("rest", op, f"to {dtype}"), [case.id for case in of_dtype]
+    of_newest = [case for case in showing if case.op == newest[case.op.name]]
+    pairs = group_by(of_newest, lambda case: (case.op, case.inputs[0].dtype.name, _output(case)))
+    for (op, first, last), of_pair in pairs.items():
+        yield Demand("pair of types", op, f"{first} to {last}"), [case.id for case in of_pair]
+
+
+def _leaves_a_rest(case: Case) -> bool:
+    """Return True if an answer is known, and vectors of 8 to 32 elements leave an input's rest."""
+    sizes = [math.prod(spec.shape) for spec in case.inputs]
+    is_answered = isinstance(case.expect, Computed | Values)
+    return is_answered and any(size > 32 and size % 8 for size in sizes)
+
+
+def _shows_a_rest(case: Case) -> bool:
+    """Return True if what vectors of 8 elements leave of the answer is not all zeros."""
+    first, *_ = accepted_answers(case, question(case))
+    values = first.wants[0].values.reshape(-1)
+    return any(one != 0 for one in values[len(values) // 8 * 8 :].tolist())
+
+
+def _output(case: Case) -> str:
+    """Return the dtype of the first output."""
+    return str(case.outputs[0].dtype)
+
+
+def _no_numbers(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield NaN and infinity of each version and float dtype, with the cases that have them."""
+    by_kind: dict[Demand, list[str]] = {}
+    for case in cases:
+        if not isinstance(case.expect, Computed | Values):
+            continue
+        for spec in case.inputs:
+            for kind in _no_numbers_of(spec):
+                demand = Demand("no number", case.op, kind, spec.dtype.name)
+                by_kind.setdefault(demand, []).append(case.id)
+    yield from by_kind.items()
+
+
+def _no_numbers_of(spec: TensorSpec) -> list[str]:
+    """Return which of `nan` and `infinite` are in an input; those of large inputs are left out."""
+    if spec.dtype.kind != "float" or math.prod(spec.shape) > MOST_ELEMENTS:
+        return []
+    values = materialize(spec)
+    tests = {"nan": np.isnan, "infinite": np.isinf}
+    # NumPy warns of some NaN.
+    with np.errstate(invalid="ignore"):
+        return [kind for kind, test in tests.items() if test(values).any()]
+
+
 def _names(cases: Sequence[Case]) -> Iterator[Shown]:
     """Yield each name of a case in core, with its cases of the newest version that has it in core.
 
-    These are cases of every level. If one of them is of float32 and in core, those of other types
-    are left out. A name states a behavior, for which there may be no mutant.
+    These are cases of every level. If core has it in float32 there, those of other types are left
+    out. A name states a behavior, for which there may be no mutant.
     """
     by_name = group_by(cases, lambda case: (case.op.domain, case.op.name, case.name))
     for (_, _, name), of_name in by_name.items():

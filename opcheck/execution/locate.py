@@ -4,6 +4,11 @@ To find the first wrong node, each is judged on the backend's own inputs to it, 
 error counts against it: the model is asked again with its tensors as outputs, in as many passes as
 memory needs. Where the backend is wrong and no node is, it computes several together: then the
 tensors that have to be outputs for the answer to be right are searched for.
+
+A `Part` is a node with its name and its place among all nodes, from 0. Tensors go by their names in
+the model; "" stands for an input or output that a node leaves out. A function that returns
+`Questions` is a generator: it yields questions to one backend, is sent the replies, and returns
+what its type states.
 """
 
 import re
@@ -30,6 +35,7 @@ from opcheck.model.located import Depth, JudgedNode, Located, Part
 from opcheck.opset import Body, BodyNode, onnx_defs
 from opcheck.suite.tensors import case_file, made_up
 
+#: Tensors by name; what a backend gave in place of one may be anything.
 Values: TypeAlias = Mapping[str, Any]
 #: Bytes of tensors that one pass makes outputs of.
 _ROOM = 256 << 20
@@ -66,18 +72,21 @@ class Network:
     """
 
     def __init__(self, case: model.Case) -> None:
+        """Read the model, and put the branch that it takes in place of each If that is decided.
+
+        One If is replaced at a time, and the model read anew: what a branch computes may decide the
+        next one.
+        """
         self.case = case
         self.evaluation = CaseEvaluation(case)
         question = self.evaluation.question
         self.fed: Values = question.task.feed(question.inputs)
         self.branches = 0
-        #: Why the engine could not compute nodes, by place.
         self.failed: dict[int, str] = {}
         data: bytes | None = case.model or b""
         while data is not None:
             self.whole = WholeModel(data, question.task.inputs)
             self.body: Body = onnx_defs.model_body(data)
-            #: The nodes, in order.
             self.parts = tuple(
                 Part(place, name, node.op, node.outputs)
                 for place, (name, node) in enumerate(
@@ -91,7 +100,8 @@ class Network:
     def _with_a_branch(self) -> bytes | None:
         """Return the model with the branch of the first decided If, None if there is none.
 
-        A condition decides if the engine computes it as one element.
+        An If is decided if the engine computes its condition as one element. One whose branch
+        cannot stand in its place, such as for a sparse constant, is passed over.
         """
         ifs = {part.place for part in self.parts if part.op.name == "If" and not part.op.domain}
         if not ifs:
@@ -108,12 +118,16 @@ class Network:
         return None
 
     def node(self, part: Part) -> BodyNode:
-        """Return the tensors that a node reads, and its attributes."""
+        """Return a node as the engine has it: the names it reads and gives, and its attributes."""
         return self.body.nodes[part.place]
 
     @cached_property
     def constants(self) -> Mapping[str, model.Array]:
-        """Tensors that are the same in every run, by name: initializers and outputs of Constant."""
+        """Tensors that are the same in every run, by name: initializers and outputs of Constant.
+
+        Raises InvalidNode for a Constant that the specification forbids, such as one without a
+        value.
+        """
         constants = dict(self.body.constants)
         for node in self.body.nodes:
             if node.op.name == "Constant" and not node.op.domain:
@@ -122,11 +136,13 @@ class Network:
         return constants
 
     def values(self) -> Iterator[tuple[Part, Values]]:
-        """Yield each node with the tensors that it reads and gives, as the engine computes them.
+        """Yield each node, in order, with the tensors known by then, those that it gives included.
 
-        They go by their names. Those that it cannot compute are left out, and the reason is noted
-        in `failed`. The mapping is one and the same, and changes: a tensor is dropped after its
-        last reader's turn.
+        They are the initializers, the case's data, and what the engine computes from these in plain
+        arithmetic, by name. A node that the engine cannot compute gives none, for the reason that
+        is noted in `failed`; nor does any node that reads a missing tensor, without a reason there.
+        The mapping is one and the same, and changes: a tensor is dropped after its last reader's
+        turn, unless it is an output of the model.
         """
         named: dict[str, Any] = {**self.body.constants, **self.fed}
         for part, done in zip(self.parts, self.body.done, strict=True):
@@ -182,8 +198,8 @@ class Network:
     def _why_not(self, part: Part) -> str:
         """Return why a node cannot be judged by itself, "" if it can.
 
-        Its operator is unknown or too new, has graphs, draws at random, or takes or gives no
-        tensors.
+        Its operator is unknown to opcheck or of a newer opset than the installed packages know, has
+        graphs, draws at random, or takes or gives a sequence or an optional.
         """
         operator = engine.operator_of(part.op)
         node = self.node(part)
@@ -200,14 +216,18 @@ class Network:
             return f"{part.op.name} draws at random"
         return ""
 
-    def names(self, parts: Sequence[Part]) -> list[str]:
-        """Return the tensors that must be outputs for these nodes to be judged, each once."""
+    def needed_outputs(self, parts: Sequence[Part]) -> list[str]:
+        """Return the tensors that must be outputs for these nodes to be judged, each once.
+
+        They are all that the nodes read and give, but for the `fixed` ones: constants and the
+        model's inputs.
+        """
         of_nodes = ((*self.node(part).inputs, *part.outputs) for part in parts)
         names = dict.fromkeys(chain.from_iterable(of_nodes))
         return [name for name in names if name not in self.fixed]
 
     def ancestors(self, names: Iterable[str]) -> set[str]:
-        """Return these tensors and all that they are computed from."""
+        """Return these tensors and all they are computed from, constants and inputs included."""
         ancestors = {*names}
         for node in reversed(self.body.nodes):
             if not ancestors.isdisjoint(node.outputs):
@@ -216,14 +236,15 @@ class Network:
 
     @cached_property
     def fixed(self) -> set[str]:
-        """The tensors that no node computes."""
+        """The names of tensors that no node computes: constants, the model's inputs, and ""."""
         return {"", *self.constants, *self.fed}
 
     def passes(self) -> Iterator[list[Part]]:
-        """Yield lists of nodes that are judged together: of at most 256 MiB, or a single one.
+        """Yield nodes that are judged together, in order: of at most 256 MiB, or a single one.
 
-        That is the size of their tensors, constants and the model's inputs not counted; one of
-        unknown size counts 0. Nodes in `why_not` and Constant are in none.
+        That is the size of the tensors that they read and give, each once, without constants and
+        the model's inputs; one of unknown size counts 0. Nodes in `why_not` and Constant are in
+        none.
         """
         nodes: list[Part] = []
         names: set[str] = set()
@@ -231,7 +252,7 @@ class Network:
         for part in self.parts:
             if part in self.why_not or part.op.name == "Constant":
                 continue
-            of_node = {*self.names([part])}
+            of_node = {*self.needed_outputs([part])}
             size += sum(map(self.whole.nbytes, of_node - names))
             if nodes and size > _ROOM:
                 yield nodes
@@ -244,10 +265,11 @@ class Network:
             yield nodes
 
     def up_to(self, part: Part) -> "Network":
-        """Return the model that gives only what a node reads, of which something is not `fixed`.
+        """Return the model that gives only what a node reads, as far as other nodes compute it.
 
-        Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
-        if they do not fit into memory, UsageError if a file of the weights has changed.
+        Its answer is the engine's, without the tolerance of the case. Raises ValueError if the data
+        cannot be made or the model has a sparse constant, MemoryError if they do not fit into
+        memory, UsageError if a file of the weights has changed.
         """
         reads = [name for name in self.node(part).inputs if name not in self.fixed]
         data, names = self.whole.giving(reads, alone=True)
@@ -257,7 +279,7 @@ class Network:
         return Network(replace(case, model=data, outputs=outputs, empty="it is what nodes read"))
 
     def turned(self) -> "Network":
-        """Return the model on the other data of a second run.
+        """Return the model on the other data, of the same shapes, of a second run.
 
         Raises ValueError if the data cannot be made or the model has a sparse constant, MemoryError
         if they do not fit into memory, UsageError if a file of the weights has changed.
@@ -269,10 +291,10 @@ class Network:
         return Network(replace(self.case, inputs=inputs))
 
     def asking_for(self, names: Sequence[str], *, turned: bool = False) -> model.Question:
-        """Return the question for these tensors, after the model's outputs; each is an output once.
+        """Return the question for these tensors, after the model's own outputs; each comes once.
 
-        Its second run is on other data if `turned`, else on the same: a node may be wrong only in a
-        later run.
+        Its inputs are the case's own data. The second run is on the other data if `turned`, else on
+        the same: a node may be wrong only in a later run.
         """
         question = self.evaluation.question
         data, added = self.whole.giving(names)
@@ -288,12 +310,16 @@ def is_whole(dtype: dtypes.DType | None) -> bool:
 
 
 def case_of(network: Network, part: Part, values: Values, *, later: bool = False) -> model.Case:
-    """Return a node as a case of its own, on these values.
+    """Return a node as a case of its own, on these values; the engine computes what is right.
+
+    Inputs and outputs have the operator's names, and constants of the model are initializers.
+    Raises KeyError for an operator or a version that opcheck does not know.
 
     Args:
         network: The model.
         part: The node.
-        values: What it reads, by name; inputs that are missing here, or no tensors, are left out.
+        values: What it reads, by name; inputs that are missing here, or no arrays, have no data in
+            the case.
         later: The values are of a later run, which the case's id says.
     """
     op = part.op
@@ -332,9 +358,9 @@ def case_of(network: Network, part: Part, values: Values, *, later: bool = False
 
 
 def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Iterator[str]:
-    """Yield the operator's own names of a node's inputs or outputs, in order.
+    """Yield the operator's own names of a node's inputs or outputs, one for each of `names`.
 
-    Those of a variadic parameter have numbers from 0.
+    Those of the last parameter, if it is variadic, have numbers from 0, as `inputs_0`.
     """
     last = len(parameters) - 1
     for place in range(len(names)):
@@ -347,7 +373,10 @@ def _slots(parameters: Sequence[opset.Parameter], names: Sequence[str]) -> Itera
 
 @dataclass
 class Extracted:
-    """Nodes that ask the same: the first of them as a case, how many, and their share of time."""
+    """Nodes that ask the same: the first as a case, the names of all, their share of time.
+
+    The share is the sum of theirs, 0 if nothing is known of the time.
+    """
 
     case: model.Case
     names: list[str]
@@ -357,10 +386,11 @@ class Extracted:
 def extracted(
     network: Network, shares: Mapping[str, float]
 ) -> tuple[list[Extracted], list[tuple[str, str]]]:
-    """Return the nodes as cases, each question once, and the names of the others with why.
+    """Return the nodes as cases, each question once, and other nodes' names with reasons.
 
-    `shares` of time are by the names of nodes, 0 for others; cases with larger shares come first.
-    Constants are in neither list.
+    Two nodes ask the same if their cases are written alike, but for the ranges of large data.
+    `shares` of the time are by the names of nodes, 0 for others; cases with larger shares come
+    first. Constants are in neither list.
     """
     by_question: dict[str, Extracted] = {}
     left_out: list[tuple[str, str]] = []
@@ -385,7 +415,8 @@ def extracted(
 def _why_not_extracted(network: Network, part: Part, values: Values) -> str:
     """Return why a node is not a case of its own, "" if it is.
 
-    `values` are the tensors that are known when the node's turn comes.
+    It cannot be judged by itself, the engine could not compute it, or a tensor that it reads is not
+    among `values`, those that are known when the node's turn comes.
     """
     reason = network.why_not.get(part) or network.failed.get(part.place)
     if reason:
@@ -397,11 +428,16 @@ def _why_not_extracted(network: Network, part: Part, values: Values) -> str:
 
 
 def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
-    """Ask one backend about the nodes of a model; a generator of questions.
+    """Judge a model, and each of its nodes, on one backend; a generator of questions.
 
     First the model is judged as it is. Then each node is judged on the backend's own inputs to it.
-    If the answer stays unexplained, nodes that the backend computes together are searched for.
-    Nothing but the first is done for a case that is bad, or more than opcheck computes.
+    If the model's answer is wrong and no node explains that, nodes that the backend computes
+    together are searched for. Nothing but the first is done for a case that is bad, or more than
+    opcheck computes. If the model fails on other data of a second run alone, its nodes are judged
+    on these.
+
+    Raises ValueError or MemoryError if other data cannot be made, UsageError if a file of the
+    weights has changed.
     """
     whole = yield from network.evaluation.judge(backend)
     has_answer = not network.case.expect.compares_backends
@@ -425,11 +461,11 @@ def located(network: Network, backend: model.BackendInfo) -> Questions[Located]:
 def _on_data_of_second_run(
     network: Network, whole: EvaluatedCase, backend: model.BackendInfo
 ) -> Questions[tuple[Network, EvaluatedCase]]:
-    """Return the model on the other data and its result, if it has wrong or poorer values there.
+    """Return the model on the other data, and its result there, if that has wrong or poorer values.
 
-    Else `network` and `whole` as they are. Generator of the questions that judge it. Raises
-    ValueError or MemoryError if the other data cannot be made, UsageError if a file of the weights
-    has changed.
+    Else `network` and `whole` as they are: the answer was wrong in a second run alone, or
+    otherwise. Generator of the questions that judge it. Raises ValueError or MemoryError if the
+    other data cannot be made, UsageError if a file of the weights has changed.
     """
     turned = network.turned()
     other = yield from turned.evaluation.judge(backend)
@@ -442,10 +478,11 @@ def _on_data_of_second_run(
 def _node_results(
     search: "_Search", whole: model.LiveResult, nodes: Sequence[JudgedNode], *, has_answer: bool
 ) -> Located:
-    """Return the results of the nodes, and why the others have none.
+    """Return what was found of the `nodes` judged so far, and why the others are not judged.
 
-    Without an answer of the model (`has_answer` False) there is no result of the whole, and no
-    depths.
+    Nodes without a verdict are `unjudged` only if a wrong output is computed from them, or any
+    output if none is known to be wrong. Without an answer of the model (`has_answer` False) there
+    is no result of the whole, and no depths, the errors of tensors on the way.
     """
     network = search.network
     judged_parts = {node.part for node in nodes}
@@ -475,10 +512,11 @@ def _first_together(
 ) -> Questions[Part | None]:
     """Return the first node that the backend computes together with others, and so wrongly.
 
-    If a node is wrong by itself, only what it reads is left to explain: its inputs may be wrong in
-    the model as it is, where they are not outputs. None if nothing is left to explain. Generator of
-    questions. Raises ValueError or MemoryError if the data cannot be made anew, UsageError if a
-    file of the weights has changed.
+    If a node is wrong by itself, the model is cut to what that node reads: its inputs may be wrong
+    in the model as it is, where they are not outputs. None if the model, or the cut one, has no
+    wrong or poorer values, if nobody knows its answer, if the wrong node reads only what no node
+    computes, and if the search finds none. Generator of questions. Raises ValueError or MemoryError
+    if the data cannot be made anew, UsageError if a file of the weights has changed.
     """
     if result.whole is None:
         return None
@@ -495,10 +533,11 @@ def _first_together(
 
 
 def _is_right_alone(search: "_Search", wrong: JudgedNode | None) -> Questions[bool]:
-    """Return True if a wrong node is right as a model of its own, where it is judged by its bound.
+    """Return True if a wrong node is right as a model of its own, on the same inputs.
 
-    Only a node with elements beyond what is allowed is asked; False for all others, and for None.
-    Generator of no question or one.
+    Only a node is asked whose tensors the backend gave, with elements beyond what is allowed, and
+    that was not found wrong alone before; False for all others, and for None. Poorer arithmetic is
+    right. Generator of the questions that judge it.
     """
     if wrong is None or wrong.wrong_alone or not search.gives(wrong.part):
         return False
@@ -515,11 +554,12 @@ def _asked_alone(
 
     A node that is computed together with others may be off by some roundings. As a model of its
     own, as `opcheck extract` writes it, it is judged by its bound. Of the nodes that fail and are
-    off by little, the furthest off of each operator and type is asked alone. Generator of these
-    questions.
+    off by little (at most 64 roundings), the furthest off of each operator version and dtype is
+    asked alone; it is wrong there if it has wrong values. Generator of these questions.
     """
 
     def operator_and_dtype(node: JudgedNode) -> tuple[model.OpVersion, dtypes.DType | None]:
+        """Return what nodes have in common of which one is asked."""
         return node.part.op, node.result.case.dtype
 
     nodes = [*results]
@@ -533,7 +573,7 @@ def _asked_alone(
 
 
 def _is_undecided(node: JudgedNode) -> bool:
-    """Return True for a node that has something to judge, and no verdict."""
+    """Return True for a node that opcheck could not judge, though an output has an element."""
     return node.result.beyond and node.result.reason != _NO_ELEMENT
 
 
@@ -557,32 +597,39 @@ class _Tensors:
 
 
 class _Search:
-    """The tensors that a backend gives of a model, and what they show."""
+    """The tensors that a backend gives of a model, and what they show.
+
+    Attributes:
+        stale: The model's second run is on other data, of which an earlier answer is wrong.
+        judged: The results of nodes, a node's once for each run that shows more of it.
+        notes: Remarks on passes without an answer, or with another answer of the model.
+        given: The names of tensors that the backend gave.
+        sample: The names of tensors whose errors are shown, with their nodes.
+        seen: Those of them that the backend gave.
+    """
 
     def __init__(self, network: Network, backend: model.BackendInfo, *, stale: bool) -> None:
+        """Begin without an answer of the backend; the attributes are those of the class."""
         self.network = network
         self.backend = backend
-        #: The model's second run is on other data, of which an earlier answer is wrong.
         self.stale = stale
         self.judged: list[JudgedNode] = []
         self.notes: list[str] = []
-        #: The names of tensors that the backend gave.
         self.given: set[str] = set()
-        #: The names of tensors whose errors are shown, with their nodes.
         self.sample = _sample(network)
-        #: Those of them that the backend gave.
         self.seen: dict[str, Any] = {}
 
     def gives(self, part: Part) -> bool:
-        """Return True if the backend gave all that a node reads and gives."""
-        return self.given.issuperset(self.network.names([part]))
+        """Return True if the backend gave all that a node gives and reads from other nodes."""
+        return self.given.issuperset(self.network.needed_outputs([part]))
 
     def ask(self, answer: model.Produced | None) -> Questions[None]:
         """Ask for the tensors of all nodes, and judge the nodes; generator of questions.
 
-        A pass that leaves nodes unjudged is asked again in halves, but not endlessly. Results are
-        added to `judged`, remarks to `notes`. `answer` is what the model gives as it is, None if it
-        gave none.
+        A pass that leaves nodes unjudged is asked again in halves, but not endlessly, and not if it
+        ran out of time or has one node. Results are added to `judged`, remarks to `notes`, such as
+        that the model's own outputs change when tensors are outputs too. `answer` is what the model
+        gives as it is, None if it gave none.
         """
         passes = [*self.network.passes()]
         halvings_left = _MAX_HALVINGS
@@ -595,7 +642,7 @@ class _Search:
                     self.notes.append(_CHANGED)
                 unjudged = self._judge(parts, names, outcome)
             else:
-                self.notes.append(f"{_EXPOSED}: {_how(outcome, len(names))}")
+                self.notes.append(f"{_EXPOSED}: {_what_came(outcome, len(names))}")
                 unjudged = parts
             if len(parts) == 1 or not unjudged or isinstance(outcome, model.TimedOut):
                 continue
@@ -606,13 +653,14 @@ class _Search:
                 passes[:0] = [half for half in halves if half]
 
     def _pass(self, parts: Sequence[Part]) -> Questions[tuple[list[str], model.Outcome]]:
-        """Ask for what nodes read and give; return which tensors, and what came of it.
+        """Ask for what these nodes read and give, after the model's own outputs.
 
-        If that is refused, it is asked again without integers and truth values. Generator of one
-        question or two.
+        Return the names of all outputs that were asked for, and the outcome. If the backend raises
+        or declines, that is noted, and it is asked again without integers and truth values, if
+        there are any. Generator of one question or two.
         """
         network = self.network
-        names = network.names(parts)
+        names = network.needed_outputs(parts)
         question = network.asking_for(names, turned=self.stale)
         outcome = (yield question).outcome
         if isinstance(outcome, model.Raised | model.Declined):
@@ -620,16 +668,19 @@ class _Search:
             whole = {name for name in names if is_whole(network.whole.dtype(name))}
             whole |= network.exact.keys() & names
             if whole:
-                self.notes.append(f"{_EXPOSED}: {_how(outcome)}")
+                self.notes.append(f"{_EXPOSED}: {_what_came(outcome)}")
                 others = [name for name in names if name not in whole]
                 question = network.asking_for(others, turned=self.stale)
                 outcome = (yield question).outcome
         return [output.name for output in question.task.outputs], outcome
 
     def _judge(self, parts: list[Part], names: list[str], outcome: model.Produced) -> list[Part]:
-        """Judge nodes whose outputs were given, on inputs given or exact; return the others.
+        """Judge nodes all of whose outputs were given, on inputs that were given or are known.
 
-        `names` are those of the outputs in `outcome`, as many as it has.
+        Return the other nodes. `names` are those of the outputs in `outcome`, as many as it has. A
+        node is judged on the first run, and on each later one that differs there or is on other
+        data; results are added to `judged`. Inputs are known if they are constants, the model's
+        own, or exact.
         """
         runs = self._runs(parts, names, outcome)
         first = runs[0]
@@ -653,13 +704,14 @@ class _Search:
         """Return the tensors of each run that gave as many outputs as asked for, in order.
 
         The first run is always there; `names` are those of its outputs, as many as it has. Tensors
-        that no run gave come from the constants, the data and, if a node reads others, the exact
-        integers.
+        that no run gave come from the constants, the data and, if these nodes need others, the
+        exact integers. As those are exact on the case's own data alone, a second run on other data
+        is left out then.
         """
         network = self.network
         first = dict(zip(names, outcome.outputs, strict=True))
         exact: Values = {}
-        if not all(name in first for name in network.names(parts)):
+        if not all(name in first for name in network.needed_outputs(parts)):
             exact = network.exact
         others: Values = {"": None, **exact, **network.constants, **network.fed}
         runs = [_Tensors(first, others)]
@@ -667,7 +719,11 @@ class _Search:
         other_data: Values = question.task.feed(question.second) if self.stale else {}
 
         def add(answer: Outputs | None, *, data: Values) -> None:
-            """Add a later run on this `data`, empty for the first data, if its answer is whole."""
+            """Add a later run, if it gave all outputs.
+
+            `answer` is what it gave, None for none; `data` its inputs by name, empty for the first
+            data.
+            """
             if answer and len(answer) == len(names):
                 run = _Tensors(
                     gave=dict(zip(names, answer, strict=True)),
@@ -686,7 +742,8 @@ class _Search:
     def _is_new(self, part: Part, first: _Tensors, run: _Tensors) -> bool:
         """Return True if this run shows more of a node than the `first` one.
 
-        It is the first, or on other data, or gave the node other inputs or outputs.
+        It is the first itself, or on other data, or gave other bits in what the node reads or
+        gives.
         """
         if run is first or run.is_on_other_data:
             return True
@@ -695,10 +752,11 @@ class _Search:
     def _judge_node(self, part: Part, run: _Tensors) -> None:
         """Judge one node on the tensors of a run, and add it to `judged`.
 
-        It gets its causes if it is wrong and none before it is: only the first wrong node is shown.
+        If it is wrong, and no node before it is so far, its result gets the causes that mutants
+        suggest.
         """
         node, evidence = _judge_node(self.network, part, run, self.backend)
-        # Diagnosis takes long, and only the first wrong node is shown.
+        # Only the first wrong node is shown, and diagnosis takes long.
         is_first = not any(
             earlier.is_wrong and earlier.part.place < part.place for earlier in self.judged
         )
@@ -708,10 +766,13 @@ class _Search:
         self.judged.append(node)
 
     def together(self, network: Network) -> Questions[Part | None]:
-        """Return the node from which on the answer is right, with all so far as outputs.
+        """Return the first node such that all outputs of nodes up to it make the answer right.
 
-        None if there is none, or if making an output of any other node does as much. A reason why
-        none is found is put first into `notes`. Generator of questions, by bisection.
+        The answer is the model's own outputs, asked for together with those of these nodes. The
+        node is found by bisection, among the nodes of which the backend gave an output. None if
+        there is none, or if outputs of the last node, other than the model's own, do as much alone;
+        a reason why none is found is put first into `notes`. Generator of questions; `network` is
+        the model, or a part of it.
         """
         parts = [
             part
@@ -725,18 +786,19 @@ class _Search:
             return None
         own = {output.name for output in network.case.outputs}
         later = [part for part in parts[place + 1 :] if own.isdisjoint(part.outputs)]
-        # What any output cures says nothing of this node.
+        # If an output far behind cures the answer too, this node is not the reason.
         if later and (yield from self._is_right(network, later[-1:])):
             self.notes.insert(0, _CURED)
             return None
         return parts[place]
 
     def _first_that_cures(self, network: Network, parts: Sequence[Part]) -> Questions[int | None]:
-        """Return the place among `parts` by which, all up to it being outputs, the answer is right.
+        """Return the place in `parts` up to which they must be outputs for a right answer.
 
-        It is their number if not even all of them help, -1 if the model is right without any: a
-        branch in place of an If may be enough. None, noted in `notes`, if a question stays
-        unanswered. Generator of questions.
+        That is the length of `parts` if not even all of them help, and -1 if the model is right
+        without any, which is tried only if a branch stands in place of an If: that may be enough.
+        None, noted in `notes`, if a question stays unanswered. Generator of questions, by
+        bisection.
         """
         low = -1 if network.branches else 0
         high = len(parts)
@@ -752,16 +814,17 @@ class _Search:
         return low
 
     def _is_right(self, network: Network, parts: Sequence[Part]) -> Questions[bool | None]:
-        """Return True if the model is right with outputs of nodes as its own, None if unanswered.
+        """Return True if the model's own outputs are right when those of `parts` are outputs too.
 
-        What came instead of an answer is put first into `notes`. Generator of one question.
+        Poorer arithmetic is not right here. None if not all outputs came; what came is put first
+        into `notes`. Generator of one question.
         """
         names = chain.from_iterable(part.outputs for part in parts)
         question = network.asking_for([name for name in names if name in self.given])
         count = len(question.task.outputs)
         outcome = (yield question).outcome
         if not isinstance(outcome, model.Produced) or len(outcome.outputs) != count:
-            self.notes.insert(0, f"{_UNSEARCHED}: {_how(outcome, count)}")
+            self.notes.insert(0, f"{_UNSEARCHED}: {_what_came(outcome, count)}")
             return None
         own = model.Produced(outcome.outputs[: len(network.case.outputs)], 0.0, once=True)
         admitted = network.evaluation.accepted_answers
@@ -772,10 +835,10 @@ def _no_evidence(case: model.Case) -> None:
     """Return None: a node of a model has no other cases that it passes."""
 
 
-def _how(outcome: model.Outcome, count: int = 0) -> str:
-    """Describe an outcome that is not the number of outputs asked for, which is `count`.
+def _what_came(outcome: model.Outcome, count: int = 0) -> str:
+    """Describe an outcome that is not an answer of as many outputs as asked for, `count`.
 
-    A refusal is described by its own text, what is wrong in any case by its verdict and reason.
+    A refusal is described by its own text, a crash and the like by verdict and reason.
     """
     if isinstance(outcome, model.Produced):
         return f"it gave another number than {count}"
@@ -788,7 +851,7 @@ def _how(outcome: model.Outcome, count: int = 0) -> str:
 def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> bool:
     """Return True if a later run gave a node other inputs or outputs, in any bit.
 
-    Only tensors that the `first` run gave are compared; they must be in `later`.
+    Only tensors that the `first` run gave are compared. Raises KeyError if `later` lacks one.
     """
     names = [name for name in (*network.node(part).inputs, *part.outputs) if name in first.gave]
     return not same_answers(
@@ -799,17 +862,20 @@ def _differs(network: Network, part: Part, first: _Tensors, later: _Tensors) -> 
 def _judge_node(
     network: Network, part: Part, run: _Tensors, backend: model.BackendInfo
 ) -> tuple[JudgedNode, Evidence | None]:
-    """Judge a node by what the backend fed it, and gave; return evidence if it is wrong, else None.
+    """Judge a node by what the backend fed it, and gave; return evidence if it is wrong.
 
-    A node is *unsupported* if it was fed no tensor, if the engine has no answer or takes too much
-    memory, and if no output has an element. Raises KeyError if a tensor is missing in `run`.
+    The result comes first. The evidence, None otherwise, is what a diagnosis needs. A node that is
+    off by little, at most 64 roundings, fails but is not wrong. It is *unsupported*, by opcheck, if
+    it was fed no tensor, if the engine has no answer or takes too much memory, and if no output has
+    an element. Elements are judged by the operator's bound, and by the scatter of their errors.
+    Raises KeyError if a tensor is missing in `run`.
     """
     names = (*network.node(part).inputs, *part.outputs)
     values = {name: run[name] for name in names if name}
     case = case_of(network, part, values, later=run.is_later)
 
     def unjudged(reason: str) -> tuple[JudgedNode, None]:
-        """Return the node as unsupported by opcheck, for this reason, and no evidence."""
+        """Return the node as *unsupported* by opcheck, for this reason, and no evidence."""
         result = model.LiveResult(
             case, backend.address, model.Verdict.UNSUPPORTED, reason, beyond=True
         )
@@ -839,7 +905,7 @@ def _judge_node(
     if judgement.failure is None:
         return JudgedNode(part, result), None
     right = tuple(want.bound.rounded() if want.bound else want.values for want in wants)
-    harm = max(map(_off, right, got), default=np.inf)
+    harm = max(map(_deviation, right, got), default=np.inf)
     judged_node = JudgedNode(part, result, right, harm)
     if not judged_node.is_wrong:
         return judged_node, None
@@ -860,9 +926,9 @@ def _operands(network: Network, part: Part, run: _Tensors) -> tuple[Any, ...]:
 def _engine_node(
     network: Network, part: Part, case: model.Case, operands: tuple[Any, ...]
 ) -> engine.Node:
-    """Return the node of a model, whose `case` and `operands` these are, for the engine.
+    """Return the node of a model for the engine; nothing is computed yet.
 
-    Omitted inputs are None among `operands`. Nothing is computed yet.
+    `case` is the node as a case, and `operands` are its inputs, None for omitted ones.
     """
     has_constants = any(name in network.constants for name in network.node(part).inputs)
     places = [output.place or 0 for output in case.outputs]
@@ -870,10 +936,10 @@ def _engine_node(
 
 
 def _answers_judged_by_scatter(case: model.Case, node: engine.Node) -> list[verdict.Answer]:
-    """Return the admitted answers of a node, judged like answers to data drawn at random.
+    """Return the admitted answers of a node, marked like answers to data drawn at random.
 
     So the scatter of their errors counts, next to their bounds. Refusals are left out. Raises
-    WrongCase if the engine has none, and MemoryError.
+    WrongCase if the text forbids the node or the engine has no answer, and MemoryError.
     """
     return [
         verdict.Answer(
@@ -884,9 +950,10 @@ def _answers_judged_by_scatter(case: model.Case, node: engine.Node) -> list[verd
     ]
 
 
-def _off(right: model.Array, got: Any) -> float:
-    """Return the deviation of an output relative to its size.
+def _deviation(right: model.Array, got: Any) -> float:
+    """Return the deviation of an output relative to its size, 0 if it is equal.
 
+    `right` are the right values, `got` the output; deviation and size are root mean squares.
     Infinity for another shape or dtype, for no tensor, and for texts, truth values and complex
     numbers.
     """
@@ -899,9 +966,10 @@ def _off(right: model.Array, got: Any) -> float:
 
 
 def _sample(network: Network) -> dict[str, Part]:
-    """Return at most 16 floating tensors from the first to the last, by name, with their nodes.
+    """Return at most 16 floating tensors, from the first to the last, by name, with their nodes.
 
-    Nodes that only move values add no error of their own.
+    They are first outputs of nodes that can be judged and that compute: one that only moves values
+    adds no error of its own. Empty without such nodes.
     """
     floats = []
     for part in network.parts:
@@ -918,10 +986,11 @@ def _sample(network: Network) -> dict[str, Part]:
 
 
 def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Iterator[Depth]:
-    """Yield the errors of tensors that the backend gave, in the order of the nodes.
+    """Yield the error of each tensor in `seen`, what the backend gave, in the order of the nodes.
 
-    None of them if the engine does not compute the model; those without a finite error are left
-    out.
+    Each comes with what independent roundings explain of it, and their ratio; `sample` has the
+    nodes of the tensors. None are yielded if the engine does not compute the model; a tensor of
+    another shape, without a theory of its errors, or without a finite error is left out.
     """
     names = [name for name, array in seen.items() if isinstance(array, np.ndarray) and array.size]
     if not names:
@@ -943,7 +1012,7 @@ def _depths(network: Network, seen: Values, sample: Mapping[str, Part]) -> Itera
             outputs.computed_want(node.op, name, answer), of_random_data=True, whole=True
         )
         ratio = bounded.scatter(want, got)
-        error = _off(answer.values, got.astype(np.float64))
+        error = _deviation(answer.values, got.astype(np.float64))
         if ratio is None or not np.isfinite(error):
             continue
         explained = error / ratio if ratio else 0.0

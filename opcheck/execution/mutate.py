@@ -1,7 +1,11 @@
 """Score a suite by mutants in every version and dtype of its cases.
 
-A case kills a mutant that fails it as a backend. Most mutants do not show in most cases: an answer
-that is right bit for bit is not judged.
+A *mutant* is an operator's implementation that is wrong in one way. A case *kills* it if it fails
+it as a backend, and *notices* it if it comes out wrong but decides nothing. Most mutants do not
+show in most cases: an answer that is right bit for bit is not judged.
+
+A *cell* is one version of an operator on one dtype. A *batch* is the work on some mutants of one
+operator in all its cells, done in one process.
 """
 
 import math
@@ -40,12 +44,14 @@ from opcheck.reading import (
     validation,
 )
 
-#: The outputs of a node, or why it is refused.
+#: The outputs of a node, or why it is refused; an exception is returned, and not raised.
 OutputsOrRefusal: TypeAlias = Sequence[Any] | InvalidNode
 #: Verdicts on a wrong backend; no others are possible here.
 RED = (Verdict.FAIL, Verdict.ERROR, Verdict.UNSTABLE)
+#: The backend that a mutant's answer counts as; it is asked once.
 CANNED = model.BackendInfo("canned", "canned", "", repeatable=False)
 
+#: A mutant of single answers, or one whose runs disturb each other.
 AnyMutant: TypeAlias = Mutant | StatefulMutant
 #: Yields what a function yields for each batch, elsewhere than in this process, in no order.
 Spread: TypeAlias = Callable[[Callable[[Any], Iterable[Any]], Sequence[Any]], Iterator[Any]]
@@ -59,6 +65,7 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
     """
 
     def prepare(task: model.Task) -> TaskCall:
+        """Return a call of the task, which remembers the right outputs of its runs."""
         runs: list[list[Any]] = []
 
         def run(inputs: Sequence[Any]) -> Sequence[Any]:
@@ -75,8 +82,8 @@ def stateful_backend(stateful: StatefulMutant) -> Backend:
 def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
     """Return the outcome of a backend that has one answer, outputs or a refusal.
 
-    A refusal is an exception in the run, of a documented type. Outputs are given once, so that
-    stability is not judged.
+    A refusal is an exception in the run, of a documented type, with the message of `answer`.
+    Outputs are given once, so that stability is not judged.
     """
     if isinstance(answer, InvalidNode):
         return model.Raised("run", type(answer).__name__, message_of(answer), documented=True)
@@ -84,9 +91,14 @@ def canned_outcome(answer: OutputsOrRefusal) -> Outcome:
 
 
 class CaseKills:
-    """One case, shown any number of mutants of `dtype` and of dtypes that are not allowed."""
+    """One case, shown any number of mutants of `dtype`; it is of that dtype, or of an illegal one.
+
+    An illegal or unknown dtype is judged in any. The case's evaluation, the engine's answers and
+    verdicts on equal answers are kept.
+    """
 
     def __init__(self, case: Case, dtype: str) -> None:
+        """Begin without a verdict; nothing is computed yet."""
         self.case = case
         self.dtype = dtype
         self.evaluation = evaluation.CaseEvaluation(case)
@@ -95,7 +107,10 @@ class CaseKills:
 
     @cached_property
     def judges(self) -> bool:
-        """False if opcheck's engine has no answer. Raises UsageError if the case is wrong."""
+        """True if the case has answers; False if the engine has none, so that nothing is judged.
+
+        Raises UsageError if the case is wrong, which names its file; MemoryError.
+        """
         try:
             _ = self.evaluation.accepted_answers
         except expected.Unsupported:
@@ -106,10 +121,12 @@ class CaseKills:
         return True
 
     def verdict(self, mutant: Mutant | StatefulMutant) -> Verdict:
-        """Return the verdict of the case on `mutant`; PASS if it gives the right bits.
+        """Return the verdict of the case on `mutant`; PASS if it gives the engine's bits.
 
-        A refusal of an invalid model shows only if the mutant refuses the legal twin too, or
-        computes it wrongly. Verdicts are kept by the answer's digest.
+        A mutant that refuses an invalid model as the engine does shows only if it gives another
+        answer to the legal twin, the model made valid. A stateful mutant is run as a backend,
+        another is asked once. Verdicts are kept by the answer's digest. The case `judges`. Raises
+        what the engine raises for the case's data: ValueError, MemoryError.
         """
         if isinstance(mutant, StatefulMutant):
             backend = stateful_backend(mutant)
@@ -117,28 +134,33 @@ class CaseKills:
             return workers.run_here(questions, partial(backends.attempt, backend)).result.verdict
         right = right_of(self.evaluation.node)
         answer = mutant.made_on(self.evaluation.node)
-        if same_outputs(answer, right) and not (
-            isinstance(answer, InvalidNode)
-            and self._twin
-            and not same_outputs(self._of_twin(mutant, self._twin), right_of(self._twin))
-        ):
+        if same_outputs(answer, right) and not self._shows_in_twin(mutant, answer):
             return Verdict.PASS
-        # Where a mutant does not show, the same is left of another arithmetic than the engine's.
+        # Mutants often give the same wrong answer; refusals are judged with the twin's.
         key = None if isinstance(answer, InvalidNode) else digest(answer)
         verdict = self._verdicts.get(key) or self._judge(mutant, answer)
         if key:
             self._verdicts[key] = verdict
         return verdict
 
+    def _shows_in_twin(self, mutant: Mutant, answer: OutputsOrRefusal) -> bool:
+        """Return True if a mutant whose `answer` is a refusal is wrong about the legal twin.
+
+        Wrong is another answer than the engine's. False for outputs, and without a twin.
+        """
+        if not isinstance(answer, InvalidNode) or self._twin is None:
+            return False
+        return not same_outputs(self._of_twin(mutant, self._twin), right_of(self._twin))
+
     def _judge(self, mutant: Mutant, answer: OutputsOrRefusal) -> Verdict:
         """Judge a mutant by its `answer` to the case, and by that to its legal twin.
 
-        The case is judged as for a backend that gives these answers, at whatever opset it is asked.
+        The case is judged as for a backend that gives these answers, at whatever opset it is asked:
+        the same data at a later one make the same node.
         """
 
         def reply(question: model.Question) -> Outcome:
             """Return `answer` to a question about the case, else the mutant's for its twin."""
-            # The same data at a later opset make the same node.
             if question.inputs is self.evaluation.question.inputs:
                 return canned_outcome(answer)
             return canned_outcome(self._of_twin(mutant, not_none(self._twin)))
@@ -148,8 +170,8 @@ class CaseKills:
     def _of_twin(self, mutant: Mutant, twin: Node) -> OutputsOrRefusal:
         """Return a mutant's outputs for the legal twin, or its refusal.
 
-        If the twin has another legal dtype than this object, the engine's outputs are returned: the
-        mutant is one of kernels of this dtype.
+        If the twin is of another legal dtype than this object, the engine's outputs are returned:
+        the mutant is one of kernels of this dtype alone.
         """
         other = twin.dtype != self.dtype and twin.dtype in dtypes_of(twin.op)
         return right_of(twin) if other else mutant.made_on(twin)
@@ -162,9 +184,10 @@ class CaseKills:
 
 
 def right_of(node: Node) -> OutputsOrRefusal:
-    """Return the engine's outputs, or why it refuses the node or does not support it.
+    """Return the engine's outputs, or an InvalidNode if it refuses the node or does not support it.
 
-    The outputs are made read-only, in place.
+    That exception is returned, and not raised. The outputs, which the node keeps, are made
+    read-only.
     """
     try:
         for output in node.right:
@@ -226,13 +249,14 @@ _Batch: TypeAlias = tuple[Mapping[Cell, tuple[Case, ...]], MutationSettings, boo
 def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
     """Return the mutants of an operator on one dtype, the most specific first; made once.
 
-    Only those that concern a node of a small shipped case are among them; stateful ones are last.
-    Empty if there is no formula.
+    Only those that concern a node of a small shipped case, of at most 1000 elements, are among
+    them: a mutant of a function that the formula calls in none of these is left out. Stateful ones
+    are last. Without a formula there are none; without such a case of the dtype, stateful ones
+    alone. Raises CaseFileError for shipped files that are wrong.
     """
     operator = operator_of(op)
     if operator is None:
         return ()
-    # Mutants of functions that the formula calls in no small shipped case concern no node.
     small = (case for case in _shipped(op) if size(case) <= _MAX_SMALL)
     of_cell = cells(small).get(Cell(op, dtype), ())
     nodes = [evaluation.CaseEvaluation(case).node for case in of_cell]
@@ -242,9 +266,10 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
 
 
 def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator[StatefulMutant]:
-    """Yield the stateful mutants that can show in an operator on one dtype.
+    """Yield the stateful mutants that can show in an operator on one dtype, in a fixed order.
 
-    Those that remember inputs need some; those that remember values, outputs that depend on them.
+    Those that remember inputs need some; those that remember values need outputs that depend on the
+    inputs' values, and not on shapes, on chance, or on the dtype alone.
     """
     has_inputs = bool(opset.versions(op.domain, op.name)[op.since].inputs)
     has_values = has_inputs and not (
@@ -259,15 +284,20 @@ def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator
 
 
 def all_mutants(op: OpVersion) -> tuple[Mutant, ...]:
-    """Return the mutants of an operator, but for stateful ones, whatever they concern."""
+    """Return the mutants of a version, whatever they concern, but for stateful ones.
+
+    They are those that name causes of failures, and guards, which are wrong on one path of kernels
+    only.
+    """
     return (*mutants_of(op), *guards_of(op))
 
 
 def cells(cases: Iterable[Case]) -> dict[Cell, tuple[Case, ...]]:
     """Return the cases that need no backend's answer (`is_stated`), by version and dtype.
 
-    A version has a cell for each legal dtype of its cases. A case of an illegal or unknown dtype is
-    in all of them, and in none if there are none, as of versions that the engine does not compute.
+    A version has a cell for each legal dtype of its cases, sorted. A case of an illegal or unknown
+    dtype is in all of them, and in none if there are none, as of versions that the engine does not
+    compute.
     """
     stated = [case for case in cases if case.expect.is_stated]
     by_cell: dict[Cell, tuple[Case, ...]] = {}
@@ -288,6 +318,9 @@ def mutations(
     spread: Spread | None = None,
 ) -> Iterator[Mutation]:
     """Yield the fate of every mutant in every cell, in no order, using `jobs` processes.
+
+    A fate is the cases that kill it and those that notice it, by their ids, or why none can. A
+    mutant that one dtype decides about comes once for a version.
 
     Args:
         cases: The cases; those that need a backend's answer are left out.
@@ -314,7 +347,7 @@ def count(cases: Iterable[Case], settings: MutationSettings) -> int:
 def with_present_names(cells: Iterable[Cell], settings: MutationSettings) -> MutationSettings:
     """Return settings that also name the mutants whose former names are given.
 
-    `cells` decide whose mutants are looked at.
+    `cells` decide whose mutants are looked at. The settings may name none, which means all.
     """
     formerly = {
         mutant.name
@@ -330,8 +363,9 @@ def _batches(
 ) -> list[_Batch]:
     """Return the work in parts, the longest first, so that all processes end at about one time.
 
-    A part has some mutants of one operator, in all its cells. The first part of an operator also
-    checks its cases. With one of `jobs`, an operator is one part.
+    A part has some mutants of one operator, in all its cells, and takes about a quarter of a
+    process's share at most. The first part of an operator also checks its cases. With one of
+    `jobs`, an operator is one part. An operator without a mutant that the settings name has none.
     """
     by_op = group_by(cases_of_cells, lambda cell: (cell.op.domain, cell.op.name))
     costs = {
@@ -345,7 +379,7 @@ def _batches(
         names = list(dict.fromkeys(w.name for cell in by_op[op] for w in _chosen(cell, settings)))
         parts = 1 if jobs == 1 else math.ceil(costs[op] / enough)
         for part in range(parts):
-            # Neighbours are alike, and take as long.
+            # Every so many-th: neighbours are alike, and take about as long.
             share = tuple(names[part::parts])
             if share:
                 only = replace(settings, names=share)
@@ -372,6 +406,7 @@ def _places(
     """Return each mutant with its cell, or all of a version if one dtype stands for them.
 
     Keys are the mutant's name, and the cell or the version; items are the mutant and its cells.
+    Only mutants that the settings name are there, all if they name none.
     """
     places: dict[tuple[str, Cell | OpVersion], tuple[AnyMutant, list[Cell]]] = {}
     for cell in cells:
@@ -382,16 +417,16 @@ def _places(
 
 
 def mutant_of(cell: Cell, wrong: AnyMutant) -> MutantId:
-    """Return the id of a mutant made in a cell."""
+    """Return the id of a mutant made in a cell; it says if one dtype decides for the version."""
     once = isinstance(wrong, Mutant) and wrong.once_a_version
     return MutantId(cell.op, cell.dtype, wrong.name, wrong.text, once)
 
 
 def here(jobs: int, work: Callable[[Any], Iterable[Any]], batches: Sequence[Any]) -> Iterator[Any]:
-    """Do the work of `mutations` in so many processes: a `Spread` of this machine.
+    """Do work in so many processes: a `Spread` of this machine, where others use several.
 
     Returns an iterator of what `work` yields for each of the `batches`; with one of `jobs`, in this
-    process and in order. Raises ProcessDied if a process is killed.
+    process and in order. Raises what `work` raises, and ProcessDied if a process is killed.
     """
     if jobs == 1:
         return chain.from_iterable(map(work, batches))
@@ -406,8 +441,9 @@ def _whole(function: Callable[[Any], Iterable[Any]], batch: object) -> list[Any]
 def _each(batch: _Batch) -> Iterator[Mutation]:
     """Yield the fate of each mutant of a batch: which cases kill or notice it, or why none can.
 
-    The settings of the batch name its mutants. Raises UsageError for a case that is wrong; in the
-    first batch of an operator, for any of its cases.
+    The settings of the batch name its mutants. Small cases are asked first, and cases that killed
+    the mutant in another cell before them. Raises UsageError for a case that is wrong, in the first
+    batch of an operator for any of its cases; CaseFileError for arguments about nothing known.
     """
     cases_of_cells, settings, is_first = batch
     # Small cases are quick to ask, and easy to read if they kill.
@@ -424,7 +460,7 @@ def _each(batch: _Batch) -> Iterator[Mutation]:
         by_id = {
             case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
         }
-        # The type that everybody has stands for all.
+        # Of several cells float32, which every backend has, stands for all.
         cell = min(cells, key=lambda cell: cell.dtype != "float32")
         yield _mutation(cell, mutant, [*by_id.values()], settings, known[name])
 
@@ -438,9 +474,11 @@ def _mutation(
 ) -> Mutation:
     """Show one mutant to the cases of a cell, and return its fate.
 
-    The names of cases that kill or notice it are added to `known`, so that they are asked first
-    about the next cell. A stateful mutant is shown to none if backends are asked once. Raises
-    UsageError for a case that is wrong, CaseFileError for arguments about nothing known.
+    A mutant that no input distinguishes from the formula, as an argument says, is shown all the
+    same; its fate has the argument. The names of cases that kill or notice it are added to `known`,
+    so that they are asked first about the next cell. A stateful mutant is shown to none if backends
+    are asked once. Raises UsageError for a case that is wrong, CaseFileError for arguments about
+    nothing known.
     """
     mutant = mutant_of(cell, wrong)
     harmless = None
@@ -461,9 +499,10 @@ def _killers(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the ids of cases that kill a mutant, by name, and of those that only notice it.
 
-    Cases `must` decide and come first, of these the `known` names, until `enough` names kill it.
-    Cases of other rules can only notice it, and are tried if none kills; a warning of a case `must`
-    is noticed too. Raises UsageError for a case that is wrong.
+    Cases of the rule `must` decide and come first, of these the `known` names, until `enough` names
+    kill it; of several cases of a name one is enough. Cases of other rules can only notice it, and
+    are tried if none kills; a warning of a case `must` is noticed too. Raises UsageError for a case
+    that is wrong.
     """
 
     def order(case_kills: CaseKills) -> tuple[bool, bool]:
@@ -509,7 +548,10 @@ def sightings(cases: Iterable[Case], jobs: int = 1) -> Iterator[Sighting]:
 
 
 def _sightings(batch: _Batch) -> Iterator[Sighting]:
-    """Yield each mutant of a batch with the cases that see it."""
+    """Yield each mutant of a batch with the cases that see it.
+
+    Raises UsageError for a case that is wrong.
+    """
     cases_of_cells, settings, _ = batch
     kills_of_cases = {
         cell: [CaseKills(case, cell.dtype) for case in cases]
@@ -519,13 +561,17 @@ def _sightings(batch: _Batch) -> Iterator[Sighting]:
         by_id = {
             case_kills.case.id: case_kills for cell in cells for case_kills in kills_of_cases[cell]
         }
-        # The type that everybody has stands for all.
+        # Of several cells float32, which every backend has, stands for all.
         cell = min(cells, key=lambda cell: cell.dtype != "float32")
         yield _sighting(mutant_of(cell, mutant), mutant, [*by_id.values()])
 
 
 def _sighting(mutant: MutantId, wrong: AnyMutant, kills_of_cases: Sequence[CaseKills]) -> Sighting:
-    """Show one mutant to every case; cases that decide nothing count only if none kills it."""
+    """Show one mutant to every case, and return which ones see it.
+
+    Those that decide nothing, of other rules than `must`, are shown it only if none kills it.
+    Raises UsageError for a case that is wrong.
+    """
     deciding = [case_kills for case_kills in kills_of_cases if case_kills.case.rule == "must"]
     verdicts = {
         case_kills.case.id: case_kills.verdict(wrong)
@@ -549,9 +595,10 @@ def killed_elsewhere(
 ) -> Iterator[tuple[MutantId, Case]]:
     """Yield the smallest shipped case that kills each survivor of `cases`, where one does.
 
-    `alive` are the survivors; `jobs` is the number of processes, unless `spread` does the work
-    elsewhere. Raises UsageError for a shipped case that is wrong, ProcessDied if a process is
-    killed.
+    `alive` are the survivors, mutants that no case of `cases` killed. Shipped cases of their
+    version with the rule `must` are shown them, but for those that are among `cases`. `jobs` is the
+    number of processes, unless `spread` does the work elsewhere. Raises CaseFileError for shipped
+    files that are wrong, ProcessDied if a process is killed.
     """
     asked = {(case.id, case.source) for case in cases}
     batches = [
@@ -564,8 +611,9 @@ def killed_elsewhere(
 def _killing(batch: tuple[Sequence[MutantId], Sequence[Case]]) -> list[tuple[MutantId, Case]]:
     """Return the survivors of a batch that a shipped case kills, each with the first one.
 
-    A batch has survivors of one version, and shipped cases, the smallest first. Raises UsageError
-    for a shipped case that is wrong.
+    A batch has survivors of one version, at least one, and shipped cases, the smallest first. A
+    case that contradicts itself kills none. Raises ValueError for a survivor that is no mutant of
+    its cell, and for a case whose data cannot be made.
     """
     survivors, shipped = batch
     by_cell = cells(shipped)
@@ -595,7 +643,7 @@ def _shipped(op: OpVersion) -> tuple[Case, ...]:
 
 
 class Argument(validation.Fields):
-    """Why no legal input distinguishes `mutants` from the formula.
+    """Why no legal input distinguishes `mutants`, by their names, from the formula.
 
     Without `op` it holds for each operator of the file, without `versions` and `dtypes` for all.
     """
@@ -618,8 +666,8 @@ class ArgumentsFields(validation.Fields):
 def why_harmless(mutant: Mutant, op: OpVersion, dtype: str | None) -> str | None:
     """Return the argument that no input distinguishes a mutant from the formula; None without one.
 
-    `dtype` None asks for an argument about all dtypes. Raises CaseFileError for arguments about
-    nothing known.
+    It may be one about a mutant that is wrong wherever this one is. `dtype` None asks for an
+    argument about all dtypes. Raises CaseFileError for arguments about nothing known.
     """
     names = {*mutant.names, *mutant.within}
     about = (argument for argument in arguments(op) if not names.isdisjoint(argument.mutants))
@@ -634,8 +682,8 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
     """Return the arguments about a version; of DirectML, those about its ONNX operator too.
 
     An argument says why no legal input distinguishes some mutants from the formula. Made once for
-    each version. Raises CaseFileError with every argument about a version, a dtype or a mutant that
-    is not known, and every problem of the files.
+    each version. Raises CaseFileError with every argument of the operator about a version, a dtype
+    or a mutant that is not known, and every problem of the files.
     """
     operator = operator_of(op)
     versions: Set[int] = operator.formulas.keys() if operator else {op.since}
@@ -650,7 +698,7 @@ def arguments(op: OpVersion) -> tuple[Argument, ...]:
                     about.append(argument)
                 _check_argument(argument, op, versions, file, node, number, problems)
     problems.raise_if_any()
-    # An operator of DirectML takes what its ONNX operator takes, unless it is several.
+    # An operator of DirectML takes what its ONNX operator takes, unless it may be one of several.
     same = LOWERED.get(op.name)
     if same and same.alike and not same.picks:
         about += arguments(same.onnx.op)
@@ -668,8 +716,8 @@ def _check_argument(
 ) -> None:
     """Add to `problems` what the `number`-th argument of a file names and does not exist.
 
-    Versions, dtypes and mutants are looked up in the operator's `versions` that the argument is
-    about; `node` has their places in the `file`.
+    Dtypes and mutants are looked up in those of the operator's `versions` that the argument is
+    about; `node` has the places of its values in the `file`.
     """
     ops = [replace(op, since=since) for since in {*argument.versions} & versions or versions]
     known_values: dict[str, Set[Any]] = {
@@ -689,10 +737,10 @@ def _check_argument(
 
 @cache
 def _files() -> tuple[tuple[str, FileNode, ArgumentsFields], ...]:
-    """Return each shipped file of arguments, with its name and its nodes; read once.
+    """Return each shipped file of arguments: its name, its nodes with places, and its fields.
 
-    An argument says why no input distinguishes mutants from the formula. Raises CaseFileError with
-    every problem of every file.
+    Read once. An argument says why no input distinguishes mutants from the formula. Raises
+    CaseFileError with every problem of every file.
     """
     problems = Problems()
     files: list[tuple[str, FileNode, ArgumentsFields]] = []

@@ -1,7 +1,8 @@
 """Checks of a package that a stranger handed in: its run against its outputs and the cases here.
 
-Nothing in a package is believed alone. What its parts say twice must agree, and what it leaves out
-is found by the digest of its suite and by the cases here.
+A package is a stored run with the outputs that its backend gave. Nothing in it is believed alone.
+What its parts say twice must agree, and what it leaves out is found by the digest of its suite and
+by the cases here.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,9 +21,10 @@ class Scope:
 
     Attributes:
         known: The cases here that the package has, unchanged.
-        foreign: The ids that it has, and that are unknown or other cases here.
-        missing: The ids that it should have.
-        total: The number of cases here that the package could have.
+        foreign: The ids that it has, and that are unknown or other cases here; sorted.
+        missing: The ids that it should have, sorted; none are known of a run of a part of the
+            cases.
+        total: The number of cases that the package could have.
     """
 
     known: Sequence[Case]
@@ -32,19 +34,20 @@ class Scope:
 
 
 def check_run(run: Run) -> BackendInfo:
-    """Return the backend of a run.
+    """Return the only backend of a run, and check the run by itself.
 
-    Raises UsageError if the run is of several backends or incomplete, or if its results are not the
-    suite of its header, by number and digest; those of a shard are not compared with it.
+    Raises UsageError if the run is of no backend or several, or incomplete, or if its results are
+    not the suite of its header, by number and digest; those of a shard, a part of the suite, are
+    not compared with it.
     """
-    info, *others = run.header.backends
-    if others:
-        raise UsageError("its run is of several backends")
+    backends = run.header.backends
+    if len(backends) != 1:
+        raise UsageError(f"its run is of {'several backends' if backends else 'no backend'}")
     if not run.complete:
         raise UsageError("its run is incomplete")
     if not run.header.shard:
         _check_digest(run)
-    return info
+    return backends[0]
 
 
 def _check_digest(run: Run) -> None:
@@ -64,11 +67,11 @@ def _check_digest(run: Run) -> None:
 
 
 def check_origin(info: BackendInfo, folder: Path) -> None:
-    """Raise UsageError unless the outputs in `folder` are of the backend that the run names.
+    """Raise UsageError unless the outputs in `folder` are of the run's backend, `info`.
 
     It is raised, too, if the folder names no backend, or cannot be read. Two backends are the same
-    if they agree in all ORIGIN_FIELDS.
-    Declarations such as `accumulate` and `refuses` make answers right that are wrong without them.
+    if they agree in all ORIGIN_FIELDS. Declarations such as `accumulate` and `refuses` are among
+    these: they make answers right that are wrong without them.
     """
     try:
         origin = folders.read_origin(folder)
@@ -86,20 +89,22 @@ def check_origin(info: BackendInfo, folder: Path) -> None:
 
 def declarations(info: BackendInfo) -> str:
     """Return what a backend declares, by which its answers are judged, in words; "" for nothing."""
-    declarations = []
+    stated = []
     if info.accumulate:
-        declarations.append(f"computes in {', '.join(info.accumulate)}")
+        stated.append(f"computes in {', '.join(info.accumulate)}")
     if not info.refuses:
-        declarations.append("does not refuse invalid models")
+        stated.append("does not refuse invalid models")
     if info.engine:
-        declarations.append("is opcheck's own engine")
-    return ", ".join(declarations)
+        stated.append("is opcheck's own engine")
+    return ", ".join(stated)
 
 
 def scope(run: Run, paths: Sequence[Path]) -> Scope:
     """Compare the cases of a run with those here: the shipped ones, or those in `paths`.
 
-    Raises CaseFileError for case files that cannot be read.
+    A run of a whole level has `missing` cases, and a total of those here; of another run nothing is
+    missing, and its own cases count in the total. Raises CaseFileError for case files that cannot
+    be read.
     """
     header = run.header
     handed_in = {record.case: record.digest for record in run.records}
@@ -129,7 +134,7 @@ def _is_same(case: Case | None, digest: str) -> bool:
 
 
 def _is_whole(header: Header) -> bool:
-    """Return True if the run selected all cases of a level."""
+    """Return True if the run selected all cases of its level, by the words of its header."""
     return header.selection == str(Selection(level=header.level))
 
 

@@ -1,4 +1,9 @@
-"""Questions as folders, and answers in them; folders and files that are whole or not there."""
+"""Questions as folders, and answers in them; folders and files that are whole or not there.
+
+A case's folder has the model and its inputs as .pb files, in the layout of ONNX's test data, and
+its outputs or a *status* in their place: a file that says why there are none. A marker in the
+folder of all says whose answers it holds.
+"""
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,10 +16,10 @@ from typing import cast
 from opcheck import model
 from opcheck.backends import parse
 from opcheck.compare import verdict
-from opcheck.errors import BackendUnavailable, UsageError, few, writing
+from opcheck.errors import BackendUnavailable, NotSupported, UsageError, few, writing
 from opcheck.execution.expected import question
 from opcheck.execution.workers import Questions
-from opcheck.graph import NotExpressible, folders, model_of
+from opcheck.graph import folders, model_of
 from opcheck.grouping import Found
 from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 
@@ -22,15 +27,16 @@ from opcheck.model import Array, BackendInfo, Case, Outcome, Question, Task
 def _write_answer(
     folder: Path, task: Task, outcome: Outcome
 ) -> tuple[folders.FailureKind, str] | None:
-    """Write the outputs into `folder`; else return the status that is to be saved instead.
+    """Write the outputs into `folder`; else return the status that is to be saved in their place.
 
-    A status is its kind and a text, None for written outputs. Refusals, lack of support and
-    outcomes without a usable answer have one. Raises OSError if a file cannot be written.
+    A status is its kind, "unsupported", "error" for a refusal, or "not_run", and a text; None for
+    written outputs. An outcome without a usable answer, such as a crash, is "not_run", and so are
+    outputs that no file can hold. Raises OSError if a file cannot be written.
     """
     match outcome:
         case model.Declined(reason):
             return "unsupported", reason
-        case model.Raised(stage="prepare" | "run"):
+        case model.Raised(stage="prepare" | "run", unusable=False):
             return "error", folders.refusal_text(outcome)
         case model.NotRun(reason):
             return "not_run", reason
@@ -47,8 +53,9 @@ def _write_answer(
 def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.Foreign]) -> str:
     """Write the outputs; return why they cannot be saved as they are, "" if they are saved.
 
-    Outputs before one that cannot be saved stay written. Raises OSError if a file cannot be
-    written.
+    Files are `output_0.pb` and so on. Their number must be the task's, and each an array or a
+    sequence of arrays that a file can hold. Outputs before one that cannot be saved stay written.
+    Raises OSError if a file cannot be written.
     """
     if len(outputs) != len(task.outputs):
         return f"{len(outputs)} outputs where {len(task.outputs)} are expected"
@@ -63,10 +70,10 @@ def _write_outputs(folder: Path, task: Task, outputs: Sequence[Array | model.For
 
 
 def begin(folder: Path, backend: BackendInfo | None) -> None:
-    """Make a folder, or empty it of an earlier run, and mark it as that of `backend`.
+    """Make a folder, or empty it of what an earlier run saved, and mark it as that of `backend`.
 
     `backend` is None for a folder of questions. Raises UsageError if it holds anything else or
-    cannot be made, Unwritable if it cannot be emptied.
+    cannot be made, Unwritable if it cannot be emptied or marked.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,10 +87,10 @@ def begin(folder: Path, backend: BackendInfo | None) -> None:
 
 
 def earlier_cases(folder: Path) -> list[Path]:
-    """Return the folders of cases that an earlier run saved in `folder`, none if it is empty.
+    """Return the folders of cases that an earlier run saved in `folder`, none in an empty one.
 
-    Raises UsageError if it holds anything that no run of opcheck saved, or no longer says what it
-    is.
+    Raises UsageError if it holds anything that no run of opcheck saved, is no folder or cannot be
+    read, and if its marker no longer says what it is.
     """
     if is_free(folder):
         return []
@@ -103,19 +110,18 @@ def earlier_cases(folder: Path) -> list[Path]:
 class Recording:
     """Answers of the only one of `backends`, saved in `folder` as they come.
 
-    Makes the folder, or empties it of an earlier run. Raises UsageError unless there is one
-    backend, if it reads its answers from this folder, or if the folder holds anything else;
-    Unwritable if it cannot be emptied.
+    To make one makes the folder, or empties it of an earlier run: see `__post_init__`.
     """
 
     backends: Sequence[BackendInfo]
     folder: Path
 
     def __post_init__(self) -> None:
-        """Make the folder, or empty it.
+        """Make the folder, or empty it of an earlier run.
 
-        Raises UsageError unless there is one backend, if it reads its answers from this folder, or
-        if the folder holds anything else; Unwritable if it cannot be emptied.
+        Raises UsageError unless there is one backend, if it reads its answers from this folder
+        (`saved:`), or if the folder holds anything else or cannot be made; Unwritable if it cannot
+        be emptied.
         """
         if len(self.backends) != 1:
             named = ", ".join(info.address for info in self.backends)
@@ -130,10 +136,10 @@ class Recording:
         begin(self.folder, info)
 
     def observe(self, questions: Questions[Found]) -> Questions[Found]:
-        """Pass on questions and save the replies, but for repeated questions on other data.
+        """Pass on questions and save the replies; a generator of the same questions and result.
 
-        A generator of the same questions, with their result. Raises BackendUnavailable if a reply
-        cannot be saved.
+        Of each case only the first reply at each opset is saved: later questions are on other data,
+        or repeat it. Raises BackendUnavailable if a reply cannot be saved.
         """
         #: The opsets at which each case was asked, its own first.
         opsets: dict[str, list[int]] = {}
@@ -155,8 +161,8 @@ class Recording:
 
         Refusals, missing support, and outcomes without an answer that can be saved have a status.
         The folder has the name of the case or, unless `at_its_opset`, of the case at the task's
-        opset; an earlier one is replaced. There is no model if ONNX cannot state the task. Raises
-        BackendUnavailable if a file cannot be written.
+        opset; an earlier one is replaced. There is no model if ONNX cannot state the task, or
+        DirectML's page leaves open how. Raises BackendUnavailable if a file cannot be written.
         """
         task = question.task
         name = folders.folder_name(task.case) if at_its_opset else folders.task_folder_name(task)
@@ -166,12 +172,12 @@ class Recording:
                 shutil.rmtree(folder)
             try:
                 proto = model_of(task)
-            except NotExpressible:
+            except NotSupported:
                 proto = None
             folders.write_question(folder, proto, task, question.inputs)
             status = _write_answer(folder / folders.DATA_SET, task, outcome)
             if status:
-                # Those before one that cannot be saved would contradict it.
+                # Outputs before one that cannot be saved would contradict the status.
                 for output in (folder / folders.DATA_SET).glob("output_*"):
                     output.unlink()
                 folders.write_status(folder, *status)
@@ -181,11 +187,11 @@ class Recording:
 
 
 def write_questions(folder: Path, cases: Iterable[Case]) -> int:
-    """Write each case's model and inputs, and those of its legal twin; return how many.
+    """Write each case's model and inputs, and those of its legal twin; return how many folders.
 
-    Models that ONNX cannot state are left out. Raises UsageError if `folder` holds anything but
-    questions written before, and for a case whose data cannot be made; Unwritable if it cannot be
-    emptied.
+    Models that ONNX cannot state, or DirectML's page leaves open, are left out. Raises UsageError
+    if `folder` holds anything but questions written before, and for a case whose data cannot be
+    made; Unwritable if the folder cannot be emptied, or a file cannot be written.
     """
     begin(folder, None)
     count = 0
@@ -195,7 +201,7 @@ def write_questions(folder: Path, cases: Iterable[Case]) -> int:
         except ValueError as error:
             raise UsageError(f"{case.id}: {error}") from None
         for to_write in filter(None, (asked, asked.twin)):
-            with suppress(NotExpressible):
+            with suppress(NotSupported), writing(folder):
                 place = folder / folders.folder_name(to_write.task.case)
                 folders.write_question(
                     place, model_of(to_write.task), to_write.task, to_write.inputs
@@ -209,8 +215,8 @@ def staged(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     """Make a temporary folder; the context is this, and a function that moves it to `folder`.
 
     The function replaces what is at `folder`, or leaves it if anything goes wrong, Ctrl-C included.
-    If it is not called, the temporary folder is removed. Raises Unwritable if a file cannot be
-    written.
+    If it is not called, the temporary folder, which lies next to that place, is removed. Raises
+    Unwritable if a file cannot be written, in the block too.
     """
     place = folder.resolve()
 
@@ -251,9 +257,10 @@ def is_free(folder: Path) -> bool:
 
 
 def check_foreign(folder: Path, known: Callable[[str], object]) -> None:
-    """Raise UsageError for links below `folder`, and files whose paths in it are not `known`.
+    """Raise UsageError for links below `folder`, and for files that opcheck did not write.
 
-    `known` is called with the path relative to `folder`, with slashes.
+    `known` returns a true value for the path of one that it wrote, relative to `folder` and with
+    slashes. Raises UsageError for a folder that cannot be read, too.
     """
     foreign = []
     try:

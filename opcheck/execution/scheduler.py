@@ -1,8 +1,12 @@
 """Judge every case on every backend, here or in several processes, with results in order.
 
 A `CaseJudge` takes a few cases at a time, in their order, asks the backends and judges their
-answers. In a process of its own it sends back what a report needs. Such a process is forked, so
-that it has the cases without reading them.
+answers. In a process of its own (`JudgePool`) it sends back what a report needs. Such a process is
+forked, so that it has the cases without reading them. The `Scheduler` puts results in order, and
+finds the causes of failures.
+
+A case's *place* is its index in the run, a backend's *number* its index among the backends. A case
+is *open* while some backend is still to answer it.
 """
 
 import multiprocessing
@@ -73,9 +77,9 @@ def _size(case: Case) -> int:
 
 
 def _with_answer(diagnoses: Sequence[Diagnosis], answer: str) -> tuple[Diagnosis, ...]:
-    """Return the diagnoses of a case, the first of them with one more answer of the backend.
+    """Return a case's diagnoses, the first with one more answer of the backend, in words.
 
-    Without any, the answer is the only one, a remark.
+    Without any, the answer is the only one, as a remark.
     """
     if not diagnoses:
         return (Diagnosis(mistake=None, text=answer),)
@@ -112,6 +116,7 @@ class JudgedAnswer:
     evaluation: CaseEvaluation | None = None
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for another process, which has no use for the evaluation."""
         return {**vars(self), "evaluation": None}
 
 
@@ -143,25 +148,24 @@ class CaseJudge:
         times: How often each case is asked.
         reproducible: Answers that differ in a bit are *unstable*.
         observe: Wraps the questions to a backend, to see its answers.
+        allowance: The time that may be spent on causes.
         asks_again: Causes may be told apart by asking about other cases.
     """
 
     cases: Sequence[Case]
     backends: Sequence[AskableBackend]
     ledgers: Sequence[Ledger] = ()
-    #: True for failures whose causes are to be looked for.
     is_unexplained: Callable[[LiveResult | Record], bool] = _never
     oracles: Mapping[str, AskableBackend] = field(default_factory=dict)
     gate: Gate = field(default_factory=Gate)
     times: int = 1
     reproducible: bool = False
-    #: The time that may be spent on causes.
     allowance: Allowance = field(default_factory=Allowance)
-    #: Wraps the questions to a backend, to see its answers.
     observe: Callable[[Rounds], Rounds] | None = None
     asks_again: bool = True
 
     def __post_init__(self) -> None:
+        """Begin without an open case."""
         #: Places of the cases begun so far.
         self._begun: list[int] = []
         #: How many of them each backend was asked about.
@@ -175,10 +179,10 @@ class CaseJudge:
     def answers(self, take: Take) -> Iterator[list[JudgedAnswer]]:
         """Yield judged answers as they come, in lists that may be empty.
 
-        `take` gives the places of more cases. An empty list comes while it gives none and none is
-        open. Ends once `take` returns None and all is answered. Raises Defect if opcheck's own part
-        of an adapter fails, and BackendUnavailable if nothing can be judged in this process any
-        more.
+        `take` gives the places of more cases. An empty list comes while it gives none and no case
+        is open. Ends once `take` returns None and all is answered. Raises Defect if opcheck's own
+        part of an adapter fails, BackendUnavailable if nothing can be judged in this process any
+        more, and UsageError if a file of a model's weights has changed.
         """
         is_last = self._begin(take)
         while self._driver.is_busy or not is_last:
@@ -191,15 +195,16 @@ class CaseJudge:
                         answers += self._end(place, number, result)
             else:
                 sleep(_PAUSE)
-            # Backends are at work while the caller looks at these answers.
+            # Asked before the yield: backends work while the caller looks at these answers.
             is_last = self._begin(take)
             yield answers
 
     def _begin(self, take: Take) -> bool:
-        """Ask backends that have room; return False if `take` gave no case for now.
+        """Ask backends with room about the next cases; return False if `take` gave none for now.
 
-        True if it has no more cases, ever. Also if it was not called, because backends have no
-        room, or the next case must wait for memory or its oracle: then answers are under way.
+        All backends get the cases in one order, each as far as it has come. True if `take` has no
+        more cases, ever. Also if it was not called, because backends have no room, or the next case
+        must wait for memory or its oracle: then answers are under way.
         """
         is_last = True
         for number, backend in enumerate(self.backends):
@@ -218,9 +223,9 @@ class CaseJudge:
         return is_last
 
     def _may_begin(self, place: int) -> bool:
-        """Return True if a case is open, or if its oracle and the limit of memory have room.
+        """Return True if a case is open, or if its oracle has room and its data fit in.
 
-        Any case may begin if none is open, however large.
+        All open cases may have data of 256 MiB; any case may begin if none is open, however large.
         """
         if place in self._open:
             return True
@@ -230,9 +235,10 @@ class CaseJudge:
         return not self._open or self._held + _size(self.cases[place]) <= _BYTES
 
     def _ask(self, place: int, number: int) -> None:
-        """Ask a backend about a case, or have it wait for the case's oracle; open the case before.
+        """Ask a backend about a case, or have it wait for the case's oracle; open a new case.
 
-        An oracle is asked when the case is opened. `place` is the case's, `number` the backend's.
+        An oracle, the backend that the case names for its answer, is asked when the case is opened,
+        unless the data cannot be made. `place` is the case's, `number` the backend's.
         """
         if place not in self._open:
             case = self.cases[place]
@@ -265,10 +271,10 @@ class CaseJudge:
             self._ask(place, number)
 
     def _end(self, place: int, number: int, rounds: list[EvaluatedCase]) -> Iterator[JudgedAnswer]:
-        """Yield the result of a backend on a case; of all at the end if they are compared.
+        """Yield the result of a backend on a case; if compared, of all backends with the last.
 
         The `rounds` are its repeats. Results that are to be compared are kept until the last
-        backend has answered. Closes the case with its last result.
+        backend has answered, and nothing is yielded before. Closes the case with its last result.
         """
         opened = self._open[place]
         by_backend = {number: rounds}
@@ -286,7 +292,8 @@ class CaseJudge:
     def _compare_answers(self, opened: _OpenCase) -> dict[int, list[EvaluatedCase]]:
         """Compare backends: their first answers with each other, then second ones, and so on.
 
-        Return the results of each backend, by its number.
+        Return the results of each backend, by its number, in the order of its repeats. All have as
+        many.
         """
         infos = [backend.info for backend in self.backends]
         by_backend = [opened.uncompared[number] for number in range(len(infos))]
@@ -299,11 +306,12 @@ class CaseJudge:
     def _with_ledger(
         self, place: int, number: int, evaluation: CaseEvaluation, rounds: Sequence[EvaluatedCase]
     ) -> JudgedAnswer:
-        """Return the result of a backend on a case, with its ledger's explanation.
+        """Return the result of a backend on a case, as ledgers of known defects have it.
 
-        Several repeats, `rounds`, are combined to one. It is *known* only if the ledgers explain
-        each different failure of them; else the first that they do not explain is the result.
-        `place` and `number` are those of the case and of the backend.
+        Several repeats, `rounds`, are combined to one; with `reproducible`, bits that differ make
+        it *unstable*. It is *known* only if the ledgers explain each different failure of them;
+        else the first that they do not explain is the result. `place` and `number` are those of the
+        case and of the backend.
         """
         evaluated = ev.combine_repeats(rounds)
         if self.reproducible:
@@ -331,12 +339,16 @@ class CaseJudge:
     ) -> LiveResult:
         """Return the result of a backend as the user's ledgers have it, or else the shipped ones.
 
-        A listed failure becomes *known*. The result itself if no ledger says anything about it.
+        A listed failure becomes *known*, a listed pass *unexpected*. The result itself if no ledger
+        says anything about it.
         """
         info = self.backends[number].info
 
         def looks(name: str) -> bool:
-            """Return True if the wrong answer looks like the mistake of this name."""
+            """Return True if the wrong answer looks like the mistake of this name, a mutant's.
+
+            False without evidence, such as for a crash.
+            """
             if evaluated.wrong is None:
                 return False
             evidence = ev.evidence(evaluation, evaluated.wrong)
@@ -353,6 +365,7 @@ class Scheduler(CaseJudge):
     """
 
     def __post_init__(self) -> None:
+        """Begin at the first case; `suspects` are mutants that may explain failures."""
         super().__post_init__()
         #: Number of cases whose results were all yielded.
         self.emitted = 0
@@ -374,9 +387,11 @@ class Scheduler(CaseJudge):
     ) -> dict[int, Record]:
         """Return, by number, the records whose diagnoses change once all are there.
 
-        `records` are those of the whole run, in order; their places there are the numbers. Calls
-        `searched` twice for each failure that is to be explained. Raises KeyboardInterrupt if the
-        user interrupts it.
+        `records` are those of the whole run, all backends of a case after each other; their places
+        there are the numbers. Causes are chosen anew for each backend, by what all its results have
+        in common and by what it answers when it is asked again. Calls `searched` twice for each
+        failure that is to be explained. A backend that cannot be asked again is added to
+        `not_asked` if it fails anything. Raises KeyboardInterrupt if the user interrupts it.
         """
         changed: dict[int, Record] = {}
         count = len(self.backends)
@@ -404,13 +419,17 @@ class Scheduler(CaseJudge):
     def _asking(self, backend: AskableBackend) -> Ask | None:
         """Return a function that asks a backend about other cases; None if it cannot answer any.
 
-        Saved outputs cannot, nor can backends on a cluster, whose cases are sent to its workers.
+        Backends that are asked once, such as saved outputs, cannot; nor can any without
+        `asks_again`, as on a cluster, whose cases are sent to its workers.
         """
         if not (self.asks_again and backend.info.repeatable):
             return None
 
         def ask(case: Case) -> LiveResult | None:
-            """Return the backend's result; raise NoTimeLeft while awaiting it if time is up."""
+            """Return the backend's result on a case, None if the text does not decide its answer.
+
+            Raises NoTimeLeft while awaiting it if the time for causes is up.
+            """
             return ask_again(case, backend, self.allowance.check)
 
         return ask
@@ -421,13 +440,14 @@ class Scheduler(CaseJudge):
         results: Sequence[DiagnosedResult],
         diagnoses: Mapping[str, tuple[Diagnosis, ...]],
     ) -> dict[str, tuple[Diagnosis, ...]]:
-        """Return the diagnoses of failures that pass alone in a fresh process, by case.
+        """Return, by case, the diagnoses of failures that pass alone in a fresh process.
 
         `results` are all of the backend, in order, and `diagnoses` those found so far, by case. One
-        failure of each cause is asked alone in a fresh process, causes with the most failures
-        first, until there is no time or enough causes were asked. If it passes, but no one earlier
+        failure of each cause is asked alone in a fresh process, of 12 causes at most, those with
+        the most failures first, until there is no time. If it passes, and fails after one earlier
+        case, that is the cause of all failures of its cause that pass alone too. If no one earlier
         case causes it, it keeps its diagnoses, with what was seen. Empty for a backend that cannot
-        be asked again.
+        be asked again. Raises KeyboardInterrupt if the user interrupts it.
         """
         if not (self.asks_again and isinstance(backend, Pool) and backend.info.repeatable):
             return {}
@@ -466,7 +486,7 @@ class Scheduler(CaseJudge):
         """Yield the results in order; `answers` come in any, those of early cases first.
 
         Each gets its causes in its turn. Sets `emitted`, the number of cases whose results were all
-        yielded. Raises Defect if `answers` end before every result is there.
+        yielded. Raises Defect if `answers` end before every result is there, and what they raise.
         """
         waiting: dict[tuple[int, int], JudgedAnswer] = {}
         for place in range(len(self.cases)):
@@ -483,10 +503,10 @@ class Scheduler(CaseJudge):
             self.emitted = place + 1
 
     def _take(self) -> Sequence[int] | None:
-        """Return the place of the next case, in a sequence, and count it as taken.
+        """Return the place of the next case, in a sequence of one, and count it as taken.
 
-        Empty while it is too far ahead of the results, or the data of judged cases that wait for
-        their turn are too large; None at the end.
+        An empty sequence while it is 512 cases ahead of the results, or the data of judged cases
+        that wait for their turn are over 256 MiB; None at the end.
         """
         if self._next == len(self.cases):
             return None
@@ -498,7 +518,10 @@ class Scheduler(CaseJudge):
     def _diagnosed(self, answer: JudgedAnswer) -> LiveResult | Record:
         """Return the result with its causes; called in the order of cases, which matters.
 
-        A pass is remembered, as it speaks against causes of later failures.
+        A pass is remembered, as it speaks against causes of later failures. A result whose cause is
+        not to be found, or that has no wrong answer, is returned as it is; without evidence in it,
+        such as of a crash, it has no causes. Raises MemoryError if the case's data do not fit into
+        memory.
         """
         case = self.cases[answer.place]
         suspects = self.suspects[answer.number]
@@ -529,11 +552,16 @@ class JudgePool:
     def __init__(
         self, run: Scheduler, count: int, folder: Path, record: Callable[[LiveResult], Record]
     ) -> None:
+        """Close the pools of `run` in this process, and fork the processes, which begin to judge.
+
+        Each has its own copies of the pools. Processes take cases by a counter that all share, and
+        send answers through a pipe of their own.
+        """
         self._run = run
         self._record = record
         self._folder = folder
         self._pools = cast("list[Pool]", [*run.backends, *run.oracles.values()])
-        # The processes must not keep these connections open.
+        # Before the fork: the processes must not keep these connections open.
         for pool in self._pools:
             pool.close()
         self._parent = os.getpid()
@@ -554,7 +582,7 @@ class JudgePool:
             self._ends[ours] = process
 
     def answers(self) -> Iterator[list[JudgedAnswer]]:
-        """Yield judged answers as they come, in lists that may be empty, until all have ended.
+        """Yield judged answers as they come, in lists that may be empty, until all is judged.
 
         Raises the errors of the processes, and BackendUnavailable if one ends before its cases.
         """
@@ -573,10 +601,10 @@ class JudgePool:
             yield answers
 
     def _received(self, end: "Connection[Any, Any]") -> Any:
-        """Return what a process sends: answers, an error, or last what its backends left.
+        """Return what a process sends: answers, an error, or last how its workers died.
 
-        With the last message, the process counts as done, and the deaths of its workers as the
-        pools' own. That it ended without one is returned as BackendUnavailable, not raised.
+        With the last message, a tuple, the process counts as done, and these deaths as the pools'
+        own. That it ended without one is returned as BackendUnavailable, not raised.
         """
         try:
             received = pickle.loads(end.recv_bytes())
@@ -592,9 +620,10 @@ class JudgePool:
         return received
 
     def close(self) -> None:
-        """End the processes, those that do not within some seconds by force.
+        """End the processes, those that do not within some seconds by force, and what they started.
 
-        Raises BackendUnavailable if all was judged, and the last message of one is missing.
+        Messages that they still send are read, and deaths of workers counted. Raises
+        BackendUnavailable if all was judged, and the last message of one is missing.
         """
         self._stopped.value = 1
         complete = self._run.emitted == len(self._run.cases) and sys.exception() is None
@@ -624,12 +653,14 @@ class JudgePool:
         """Judge in this process, a copy of its parent that must not go on as that, and exit.
 
         It is one of `count`, which share the memory. Errors are sent to the parent through `end`.
+        Does not return.
         """
         own_memory.share_among(count)
         # It ends with its parent, and its backends with it.
         interrupt.follow(self._parent)
 
         def send(message: object) -> None:
+            """Send a message to the parent; waits while that does not read."""
             end.send_bytes(pickle.dumps(message, 5))
 
         try:
@@ -641,10 +672,11 @@ class JudgePool:
             os._exit(0)
 
     def _judge(self, send: Callable[[object], None]) -> None:
-        """Judge cases on copies of the pools, and `send` the answers, some at a time.
+        """Judge cases on copies of the pools until none are left, and `send` the answers.
 
-        The last message counts how their workers died. Raises Defect if opcheck's own part of an
-        adapter fails, BackendUnavailable if nothing can be judged in this process any more.
+        It ends early if the parent says so. The last message has, for each pool, how its workers
+        died. Raises Defect if opcheck's own part of an adapter fails, BackendUnavailable if nothing
+        can be judged in this process any more.
         """
         with ExitStack() as stack:
             pools = [stack.enter_context(closing(p.copy(self._folder))) for p in self._pools]
@@ -668,9 +700,9 @@ class JudgePool:
         send(tuple((dict(pool.idle_deaths), pool.unclean_exits) for pool in pools))
 
     def _take(self) -> Sequence[int] | None:
-        """Return the places of a few cases that no other process has, and mark them as taken.
+        """Return the places of at most 4 cases that no other process has, and mark them as taken.
 
-        An empty sequence while these are too far ahead of the results; None if none are left.
+        An empty sequence while these are 512 cases ahead of the results; None if none are left.
         """
         with self._next.get_lock():
             place = self._next.value

@@ -12,8 +12,8 @@ from opcheck.model.shown import RightAnswer, RightOutput, ShownCase
 def shown(case: Case) -> ShownCase:
     """Return the case with its question and the answers that it admits.
 
-    Nothing is raised for a case that cannot be asked or has no answer of its own: `problem` says
-    why.
+    Nothing is raised for a case that cannot be asked, or whose answer is not known: `problem` says
+    why, "" otherwise. Raises UsageError if a file of a model's weights has changed.
     """
     try:
         question = expected.question(case)
@@ -35,7 +35,8 @@ def _right_answer(case: Case, admitted: verdict.Admitted) -> RightAnswer:
     """Return an admitted answer with the lowest and the highest right value of each element.
 
     A refusal has its reason instead. An answer also names the readings of the text, the ways to
-    understand what it leaves open, that its elements may mix.
+    understand what it leaves open, that its elements may mix. Raises ValueError for values without
+    a stated dtype, MemoryError, and what the operator's formula raises for a bound.
     """
     if isinstance(admitted, verdict.Refusal):
         return RightAnswer(admitted.name, refusal=admitted.reason)
@@ -45,9 +46,11 @@ def _right_answer(case: Case, admitted: verdict.Admitted) -> RightAnswer:
 
 
 def _right_output(want: Want, tolerance: model.Tolerance | None) -> RightOutput:
-    """Return one output with its lowest and highest right values.
+    """Return one output with its lowest and highest right values, by tolerance or bound.
 
     Of random numbers only the shape is right: all three are the medians, or what the case states.
+    Raises ValueError for values without a stated dtype, MemoryError, and what the operator's
+    formula raises for a bound.
     """
     written = in_its_dtype(want)
     if want.random:

@@ -1,6 +1,8 @@
 """The support of each operator by a backend, by small models of each version and dtype.
 
-They are judged like any other case, but no ledger is asked: a known defect is a defect here.
+They are judged like any other case, but no ledger is asked: a known defect is a defect here. A
+*cell* is one version of an operator on one dtype. A *floor* is a set of cells that a user requires
+to be right.
 """
 
 import re
@@ -42,10 +44,9 @@ _FLOOR = re.compile(r"(?P<op>\w+|\*)(@(?P<opset>[1-9]\d{0,3})(?P<later>\+)?)?(:(
 
 
 def floors(text: str, asked: Asked) -> list[Floor]:
-    """Return the floors that a text states, with commas between them.
+    """Return the floors that a text states, with commas between them, in order.
 
-    A floor is a set of cells (a version with a dtype) that a user requires to be right. Raises
-    UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
+    Raises UsageError with all that is wrong: one that is malformed, or names no cell of `asked`, an
     unknown dtype or an opset that is not known yet.
     """
     return each(partial(_floor, asked), map(str.strip, text.split(",")))
@@ -54,12 +55,12 @@ def floors(text: str, asked: Asked) -> list[Floor]:
 def named_in(text: str) -> list[str]:
     """Return the operators that a text of floors names, as they are written.
 
-    Empty if one part means all operators, or is malformed. Raises UsageError if no part is a floor,
-    such as `Softmax@13+:float32`.
+    A floor is as `Softmax@13+:float32`. Empty if one of them is about all operators (`*`), or is
+    malformed. Raises UsageError if all are.
     """
     matches = [_FLOOR.fullmatch(part.strip()) for part in text.split(",")]
     if not any(matches):
-        floors(text, {})
+        floors(text, {})  # which raises
     names = [match["op"] for match in matches if match]
     if "*" in names or len(names) < len(matches):
         return []
@@ -69,6 +70,8 @@ def named_in(text: str) -> list[str]:
 def _floor(asked: Asked, text: str) -> Floor:
     """Return one floor, the cells that must be right, such as `Softmax@13+:float32`.
 
+    It has the cells of `asked` of the operator, or of all for `*`, of the version in force at the
+    opset, or with `+` of that and later ones, and of the dtype; without opset or dtype, of any.
     Raises UsageError if it is malformed, names an operator or a cell that is not in `asked`, an
     unknown dtype, or an opset above the newest.
     """
@@ -116,14 +119,15 @@ _ENOUGH_CASES = 4
 def matrix(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Return each version and dtype of the operators, with cases that decide, one of each name.
 
-    These are literals with the rule `must`, at the first opset of their version: those of level
-    smoke in any version and dtype, and others of level core while a cell has fewer than four. A
-    cell may have none.
+    These are literals, whose outputs are written out, with the rule `must`, at the first opset of
+    their version: those of level smoke, in any version and dtype that the same case has, and others
+    of level core while a cell has fewer than four. A cell may have none.
     """
     by_cell = _empty_cells(cases)
     smoke = {(case.op.name, case.name, case.row) for case in cases if case.level == "smoke"}
 
     def is_core(case: Case) -> bool:
+        """Return True for a case that is of level smoke in no version and dtype."""
         return (case.op.name, case.name, case.row) not in smoke
 
     for case in sorted(cases, key=is_core):
@@ -154,10 +158,11 @@ def _decides(case: Case) -> bool:
 
 
 def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
-    """Return the cases `must` by version and dtype, of the first input if unsaid.
+    """Return the cases of the rule `must` by version and dtype, that of the first input if unsaid.
 
     Cases whose answer another backend states say nothing of this one alone, and are left out. So
-    are cells all of whose cases expect a refusal. Raises UsageError if no cell is left.
+    are cells all of whose cases expect a refusal, and cases without a dtype. Raises UsageError if
+    no cell is left.
     """
     by_cell = _by_cell(case for case in cases if case.rule == "must" and not case.expect.oracle)
     for cell in [*by_cell]:
@@ -171,8 +176,9 @@ def cells_of(cases: Sequence[Case]) -> dict[Cell, list[Case]]:
 def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]:
     """Return the cells that are `asked`, each with all its cases of levels smoke and core.
 
-    They are of every rule and expectation, but for those whose answer another backend states. What
-    is asked first stays so: backends declare support of that.
+    Those that are asked already come first: the first case of a cell is the one whose support a
+    backend declares. The others are of every rule and expectation, but for those whose answer a
+    backend states.
     """
     core = _by_cell(case for case in cases if case.level != "deep" and case.expect.is_stated)
     by_cell: dict[Cell, list[Case]] = {}
@@ -183,7 +189,10 @@ def with_all_core(asked: Asked, cases: Sequence[Case]) -> dict[Cell, list[Case]]
 
 
 def _by_cell(cases: Iterable[Case]) -> dict[Cell, list[Case]]:
-    """Return the cases that have a dtype, or one of their first input, by version and dtype."""
+    """Return the cases by version and dtype, that of the first input if they state none.
+
+    Cases without either are left out.
+    """
     by_cell: dict[Cell, list[Case]] = {}
     for case in cases:
         dtype = case.dtype or (case.inputs[0].dtype if case.inputs else None)
@@ -205,11 +214,14 @@ def settings_of(offer: Offer, folder: Path, timeout: float) -> BackendSettings:
     )
 
 
-def probed(settings: BackendSettings, asked: Asked, counted: Counted[Any]) -> list[Support]:
+def probe_in_processes(
+    settings: BackendSettings, asked: Asked, counted: Counted[Any]
+) -> list[Support]:
     """Probe each cell of a backend, by judging its models, in processes of its own.
 
-    `counted` passes results on and shows the progress. Raises BackendUnavailable and UsageError if
-    the backend cannot be used, Defect if opcheck's own part of an adapter fails.
+    Return the support of each cell of `asked`, in order. `counted` passes results on and shows the
+    progress. Raises BackendUnavailable and UsageError if the backend cannot be used, Defect if
+    opcheck's own part of an adapter fails, ValueError if a case's data cannot be made.
     """
     with started([settings, declaring(settings)], 1) as (backend, other):
         connect([backend])
@@ -217,16 +229,18 @@ def probed(settings: BackendSettings, asked: Asked, counted: Counted[Any]) -> li
 
 
 def declaring(settings: BackendSettings) -> BackendSettings:
-    """Return the settings of the backend whose answers are the declarations of another."""
+    """Return the settings of a backend that answers what that of `settings` declares."""
     return replace(settings, address=address_of(settings.address))
 
 
-def declared_by(settings: BackendSettings, asked: Asked) -> Iterator[dict[Cell, bool | None]]:
-    """Yield once what a backend declares of each cell, in processes of its own.
+def declared_in_processes(
+    settings: BackendSettings, asked: Asked
+) -> Iterator[dict[Cell, bool | None]]:
+    """Yield once what a backend declares of each cell, asked in processes of its own.
 
     The item has True or False for each cell, and None where there is no case or no usable answer.
     Raises BackendUnavailable if no process can be started, ValueError if a case's data cannot be
-    made.
+    made, Defect if opcheck's own part of an adapter fails.
     """
     with (
         guarded_folder() as here,
@@ -251,10 +265,10 @@ def probe(
 def declared(asked: Asked, backend: AskableBackend) -> dict[Cell, bool | None]:
     """Return what a backend declares of each cell, by its first case: True if it supports it.
 
-    None where there is no case or no usable answer; once it crashes, is too slow or takes too much
-    memory, of all cells that follow. `backend` answers with declarations, as those of
-    `opcheck.backends.connect` do. Raises ValueError if a case's data cannot be made, Defect if
-    opcheck's own part of an adapter fails.
+    None where there is no case, where the backend does not say, and where no usable answer comes;
+    once it crashes, is too slow or takes too much memory, of all cells that follow. `backend`
+    answers with declarations, as those of `opcheck.backends.connect` do. Raises ValueError if a
+    case's data cannot be made, Defect if opcheck's own part of an adapter fails.
     """
     declared_cells: dict[Cell, bool | None] = dict.fromkeys(asked)
     todo = [(cell, cases[0]) for cell, cases in asked.items() if cases]
@@ -296,10 +310,9 @@ def _support(
 ) -> Support:
     """Return the support of one cell by its cases and their results, of which the worst counts.
 
-    Its verdict is None if no case has one that says anything of the backend. `declared` is what the
-    backend declares of the cell, None if nothing.
+    Its verdict is None if no case has one that says anything of the backend: what no model can
+    state does not. `declared` is what the backend declares of the cell, None if nothing.
     """
-    # What no model can state is nothing that a backend has or lacks.
     judged = [(case, result) for case, result in pairs if not result.inexpressible or result.beyond]
     if not judged:
         return Support(cell, declared, None)
@@ -321,15 +334,16 @@ def _support(
 
 
 def _place_of_result(judged: tuple[Case, LiveResult | Record]) -> tuple[int, bool]:
-    """Return the place of a result among those of a cell, the worst first.
+    """Return the key by which results of a cell are ordered, the worst first.
 
-    Of warnings, those that count as not right come first.
+    Of warnings, those that count as not right come first. Raises ValueError for an unexpected pass,
+    which no result here is, as no ledger is asked.
     """
     _, result = judged
     return _WORST.index(result.verdict.name), not _is_undeclared_warning(judged)
 
 
 def _is_undeclared_warning(judged: tuple[Case, LiveResult | Record]) -> bool:
-    """Return True for a warning on a case `must`: declared arithmetic brings none."""
+    """Return True for a warning, of undeclared arithmetic, on a case that is not `should`."""
     case, result = judged
     return result.verdict is Verdict.WARN and case.rule != "should"

@@ -1,7 +1,8 @@
 """The machine, and work on it: in several processes, and by backends in processes of their own.
 
-`Questions` is a generator that yields questions, is sent their replies, and returns a result.
-Many are under way at a time.
+A `Pool` is a backend in worker processes of its own, an `InProcess` one in this process; both take
+questions by `ask` and give replies by `replies`. `Questions` is a generator that yields questions,
+is sent their replies, and returns a result. Many are under way at a time.
 """
 
 import os
@@ -55,11 +56,12 @@ class Limits:
 
 
 def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list[BackendSettings]:
-    """Return the settings of backends, the default ones if none is `wanted`.
+    """Return the settings of backends, the default ones if none is `wanted`, in order.
 
-    Their files go to `folder`. Raises UsageError with all that are wrong: unknown, named twice,
-    malformed or not trusted; also for a memory limit that is malformed, and CaseFileError for a
-    wrong opcheck.toml.
+    A name is an address or a profile of the opcheck.toml in force; settings are what starts a
+    process. Their files go to `folder`; `limits` go before those of a profile. Raises UsageError
+    with all that are wrong: unknown, named twice, malformed or not trusted; also for a memory limit
+    that is malformed, and CaseFileError for a wrong opcheck.toml.
     """
     limit = None if limits.memory is None else memory(limits.memory)
     known = profiles(Path.cwd())
@@ -84,10 +86,10 @@ def chosen_backends(wanted: Sequence[str], folder: Path, limits: Limits) -> list
 
 @contextmanager
 def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[Pool]]:
-    """Start backends, each with so many workers; the context is their pools, in order.
+    """Start backends, each with at most so many `workers`; the context is their pools, in order.
 
-    They are not connected yet, and end with the context. Raises BackendUnavailable if no process
-    can be started.
+    They are not connected yet, and their processes end with the context. Raises BackendUnavailable
+    if no process can be started.
     """
     with ExitStack() as stack:
         yield [
@@ -96,10 +98,11 @@ def started(settings: Sequence[BackendSettings], workers: int) -> Iterator[list[
 
 
 def connect(pools: Sequence[Pool]) -> None:
-    """Wait until all backends are connected.
+    """Wait until all backends are connected, one after the other.
 
     Raises UsageError if two pools are of one backend or an address is wrong; otherwise
-    BackendUnavailable if any cannot be used. The message has all errors, of either kind.
+    BackendUnavailable if any cannot be used. The message has all errors, of either kind. Raises
+    KeyboardInterrupt if the user interrupts it.
     """
     by_address: dict[str, Pool] = {}
 
@@ -153,10 +156,11 @@ def consulted(
 ) -> Iterator[dict[str, Pool]]:
     """Connect the oracles of `cases`; the context is their pools by the names that the cases use.
 
-    Any of `given`, the backends that the user names, may be an oracle. Of other backends, only
-    those that run no code which a file may name, and profiles of a trusted opcheck.toml. Raises
-    UsageError for those not allowed, not trusted or unknown and for a wrong opcheck.toml,
-    BackendUnavailable for those that cannot be used.
+    An oracle is a backend that a case names for its answer. Any of `given`, the backends that the
+    user names, may be one. Of other backends, only those that run no code which a file may name,
+    and profiles of a trusted opcheck.toml. The processes end with the context. Raises UsageError
+    for those not allowed, not trusted or unknown and for a wrong opcheck.toml, BackendUnavailable
+    for those that cannot be used.
     """
     oracles = oracles_of(cases)
 
@@ -175,7 +179,7 @@ def consulted(
         by_address = dict(zip(oracles, pools, strict=True))
 
         def connect_oracle(address: str) -> None:
-            """Wait for one oracle; errors name it."""
+            """Wait for one oracle; raise the error of `connect` with its name in front."""
             try:
                 connect([by_address[address]])
             except OpcheckError as error:
@@ -203,7 +207,7 @@ def _require_harmless(address: str) -> None:
 
 
 def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
-    """Raise UsageError where backends are to be compared with each other, and there is only one.
+    """Raise UsageError where cases compare backends with each other, and there are fewer than two.
 
     `backends` is their number. Cases beyond opcheck do not count.
     """
@@ -218,8 +222,9 @@ def check_has_other_backends(cases: Sequence[Case], backends: int) -> None:
 def facts_of(backends: Sequence[BackendInfo], cases: Sequence[Case]) -> Facts:
     """Return facts that users' ledgers are checked against; `cases` are all that were read.
 
-    Among them is a function that returns why an address names no backend here, None if it names
-    one. Raises CaseFileError for a wrong opcheck.toml.
+    `backends` are those of the run. Among the facts are functions that read shipped cases of
+    operators, return why an address names no backend here, None if it names one, and return the
+    names of an operator's mutants. Raises CaseFileError for a wrong opcheck.toml.
     """
     known = profiles(Path.cwd())
 
@@ -243,6 +248,7 @@ class InProcess:
     connections: "Sequence[Connection[Any, Any]]" = ()
 
     def __init__(self, backend: base.Backend) -> None:
+        """Begin without a question."""
         self._backend = backend
         self.info = backend.info
         self._done: deque[tuple[int, Reply]] = deque()
@@ -256,8 +262,9 @@ class InProcess:
     def ask(self, question: Question) -> int:
         """Answer a question at once; return its number, with which `replies` yields the answer.
 
-        Raises Defect if opcheck's own part of an adapter fails, BackendUnavailable if the processor
-        cannot be brought back to IEEE 754's default mode, and KeyboardInterrupt.
+        An answer that leaves the processor in another floating-point mode, which is reset, is
+        unstable. Raises Defect if opcheck's own part of an adapter fails, BackendUnavailable if the
+        processor cannot be brought back to IEEE 754's default mode, and KeyboardInterrupt.
         """
         self._asked += 1
         _require_default_mode("before a call")
@@ -323,7 +330,11 @@ AskableBackend: TypeAlias = Pool | InProcess
 
 
 class Driver(Generic[Key, Found]):
-    """Generators of questions that are under way, by keys of the caller's."""
+    """Generators of questions that are under way, by keys of the caller's.
+
+    `start` begins one on a backend; `collect` yields the results of those that ended, with their
+    keys.
+    """
 
     def __init__(self) -> None:
         self._asked: dict[AskableBackend, dict[int, tuple[Questions[Found], Key]]] = {}
@@ -341,10 +352,11 @@ class Driver(Generic[Key, Found]):
         key: Key,
         reply: Reply | None = None,
     ) -> None:
-        """Ask a backend the next question; `collect` yields the result with `key` at the end.
+        """Ask a backend the next question of a generator; `key` is that of its result.
 
-        `reply` is that to the question before, None for the first. Raises what the generator
-        raises, and what the backend's `ask` raises.
+        `reply` is that to the question before, None for the first. A generator that ends instead
+        has its result at once. Raises what the generator raises, and what the backend's `ask`
+        raises.
         """
         try:
             question = next(questions) if reply is None else questions.send(reply)
@@ -354,10 +366,11 @@ class Driver(Generic[Key, Found]):
             self._asked.setdefault(backend, {})[backend.ask(question)] = questions, key
 
     def collect(self) -> Iterator[tuple[Key, Found]]:
-        """Yield the results that are there, after a short wait where there are none yet.
+        """Yield the results that are there by now, with their keys, perhaps none.
 
-        Replies are sent to their generators, which may ask again. Raises Defect if opcheck's own
-        part of an adapter fails.
+        If there is none yet, waits for any reply, at most 0.05 seconds. Replies are sent to their
+        generators, which may ask again. Raises what the generators raise, and Defect if opcheck's
+        own part of an adapter fails.
         """
         if not self._ended:
             connections = [
@@ -378,10 +391,11 @@ class Driver(Generic[Key, Found]):
 def answers(
     asked: Sequence[tuple[AskableBackend, Questions[Found]]], meanwhile: Callable[[], None]
 ) -> list[Found]:
-    """Return the results of several generators of questions, in order.
+    """Return the results of several generators of questions, each for one backend, in order.
 
-    `meanwhile` is called while replies are awaited. Raises what it raises, and Defect if opcheck's
-    own part of an adapter fails.
+    `meanwhile` is called again and again while replies are awaited. Raises what it raises, what the
+    generators raise, and Defect if opcheck's own part of an adapter fails; questions are left open
+    then.
     """
     driver: Driver[int, Found] = Driver()
     for number, (backend, questions) in enumerate(asked):
@@ -401,7 +415,7 @@ def ask_once(question: Question) -> Questions[Reply]:
 def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome]) -> Found:
     """Return the result of a generator of questions, which `answer` answers in this process.
 
-    Raises what `answer` or the generator raises.
+    A question has its outcome at once. Raises what `answer` or the generator raises.
     """
     try:
         question = next(questions)
@@ -411,6 +425,7 @@ def run_here(questions: Questions[Found], answer: Callable[[Question], Outcome])
         return cast(Found, end.value)
 
 
+#: The packages whose versions a stored run records.
 _PACKAGES = ("numpy", "ml_dtypes", "onnx", "onnxruntime")
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -419,11 +434,14 @@ Counted: TypeAlias = Callable[[Iterable[Result]], Iterable[Result]]
 
 
 def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) -> Environment:
-    """Return the environment that the header of a stored run records.
+    """Return the environment that a stored run records: versions, platform and machine.
+
+    A package that is not installed has the version "not installed".
 
     Args:
-        kinds: The kinds of the backends that are judged.
-        operators: The names of their operators.
+        kinds: The kinds of the backends that are judged, by which there may be remarks on the
+            machine.
+        operators: The names of their operators, by which there may be such remarks too.
     """
     return Environment(
         opcheck=__version__,
@@ -438,7 +456,7 @@ def environment(kinds: Collection[str] = (), operators: Collection[str] = ()) ->
 def machine() -> timing.Machine:
     """Return a description of this machine: processor, cores, load and memory in bytes.
 
-    What is unknown is "".
+    The governor is that of the processor's frequency. Texts that are unknown are "".
     """
     return timing.Machine(
         processor=processor_fields().get("model name") or platform.processor(),
@@ -469,8 +487,10 @@ def in_parallel(
 ) -> Generator[Result]:
     """Yield the result of `work` for each of `jobs`, as it comes; closing it ends the processes.
 
-    It is done in this process, in order, for a `count` of 1 or a single job. Raises what `work`
-    raises, and ProcessDied if a process is killed.
+    With a `count` of 1 or a single job, `work` is done in this process, in order; else in at most
+    `count` other ones, so that it and the jobs must be picklable. Nothing is yielded for no jobs.
+    Raises what `work` raises, ProcessDied if a process is killed, and KeyboardInterrupt if the user
+    interrupts it there.
     """
     if count == 1 or len(jobs) <= 1:
         yield from map(work, jobs)

@@ -21,9 +21,8 @@ VALUE_GRIDS = (2.0**-53, 2.0**-63, 2.0**-WORKING_DIGITS)
 class Accuracy(NamedTuple):
     """Error allowed to one call of a library function.
 
-    `ulp` is the error in units in the last place of the result. `argument` is a further relative
-    error, in unit roundoffs for each unit of the size that the entry's function states, which
-    argument reduction brings.
+    `ulp` is the error in units in the last place of the result. `argument` is an error that
+    reduction brings to the argument, in unit roundoffs of it; in x^p, that is p·ln x.
     """
 
     ulp: float
@@ -46,7 +45,11 @@ _BYTES_OF_HALF = 2
 
 
 class Grid(NamedTuple):
-    """Numbers that results are rounded to: `u` is the unit roundoff, `step` half a subnormal."""
+    """Numbers that results are rounded to.
+
+    `dtype` has them; `u` is the unit roundoff, a relative error, and `step` the absolute one below
+    the normal numbers, half the smallest subnormal number; 0 if that is left out.
+    """
 
     dtype: DType
     u: float
@@ -54,9 +57,9 @@ class Grid(NamedTuple):
 
 
 def grid(dtype: DType, *, subnormal: bool = True) -> Grid:
-    """Return the grid of a floating `dtype`; u is 2^−precision, `step` half the smallest subnormal.
+    """Return the grid of a floating `dtype`; u is 2^−precision, such as 2⁻²⁴ of float32.
 
-    Without subnormal numbers `step` is 0.
+    `step` is half the smallest subnormal number, or 0 unless `subnormal`.
     """
     step = 0.0
     if subnormal:
@@ -74,15 +77,15 @@ class Arithmetic:
             their accumulator in `grid`.
         largest: The largest finite number; beyond it, an intermediate result is lost.
         smallest: The smallest normal number.
-        ulp: The accuracy of library functions in ULP, where it is not that of the table.
-        flushes: Intermediate results below twice `smallest` may become 0.
+        ulp: The accuracy of library functions in ULP; None for that of `LIBRARY`.
+        flushes: Intermediate results below `floor` may become 0.
         scatters: Carry the variance that independent roundings would give.
-        cut: The unit roundoff to which an implementation may have rounded the inputs, where they
-            scatter; 0 for none.
-        half: What tensors of 16 bits are computed in, where that is not float32, while others are
-            not: see `bounded.astype`.
-        everywhere: Stages for which the text states a wider type are computed in it too; see
-            `bounded.astype`.
+        cut: The unit roundoff to which an implementation may have rounded the inputs, which counts
+            as scatter alone; 0 for none.
+        half: The arithmetic of tensors of 16 bits, where it is another than that of wider ones in
+            the same formula or graph; None for float32.
+        everywhere: A 16-bit arithmetic goes on after a cast to a wider type that the text requires,
+            such as a stage in float32.
         keeps_casts: A Cast to a 16-bit type within a graph may leave its rounding out; see
             `bounded.movement.cast_to_half`.
         values: How wide the values are that all of this is about, from 0 for float64 on; see
@@ -106,7 +109,7 @@ class Arithmetic:
         """Return `other` with what holds for all of a node, whatever type a part of it has.
 
         That is this one's `flushes`, `scatters`, `everywhere` and `keeps_casts`, and the wider of
-        both `values`; its grid, range, accuracy and `half` are those of `other`.
+        both `values`. All else is that of `other`, such as grid, range and `half`.
         """
         return replace(
             other,
@@ -124,24 +127,27 @@ class Arithmetic:
 
     @cached_property
     def floor(self) -> float:
-        """Limit of flushing to zero; in float32 and wider twice the smallest normal number.
+        """The size below which results may be flushed to 0: twice the smallest normal number.
 
         One engine flushes up to that. In 16 bits it would be a notable part of usual numbers, and
-        the limit is the smallest normal number itself.
+        the limit is the smallest normal number itself. 0 without a `smallest`.
         """
         is_half = self.grid.dtype.numpy.itemsize == _BYTES_OF_HALF
         return self.smallest if is_half else 2 * self.smallest
 
     @cached_property
     def largest_sum(self) -> float:
-        """The largest finite sum: the accumulator, in `grid`, may reach further than storage."""
+        """The largest finite sum: `largest`, or that of the dtype of `grid` if it reaches further.
+
+        Sums are accumulated there, also where results are `stored` in a narrower type.
+        """
         return max(self.largest, limits(self.grid.dtype)[1])
 
     def accuracy(self, name: str) -> Accuracy:
         """Return the accuracy of the library function of this array API name.
 
-        A function that is not in `LIBRARY` has `PLAIN`. `self.ulp`, unless it is None, replaces the
-        ULP of either, not the argument term.
+        A function that is not in `LIBRARY` has `PLAIN`, whatever its name. `self.ulp`, unless it is
+        None, replaces the ULP of either, not the argument term.
         """
         accuracy = LIBRARY.get(name, PLAIN)
         if self.ulp is None:
@@ -189,16 +195,17 @@ def narrow(dtype: DType) -> Arithmetic:
 
 
 class Kind:
-    """Base of arrays whose kind of numbers has the functions that are called on them.
+    """Base of arrays that are not plain: `kind()` is the module with the functions for them.
 
     It is not an ABC: `isinstance`, which every function of a formula calls, is much slower of
     those.
     """
 
-    #: NumPy's arrays leave operations with it to it.
+    #: In an operation with a NumPy array, the operator of this class is called, not NumPy's.
     __array_ufunc__: ClassVar[None] = None
-    #: The module with this kind's functions.
+    #: The name of the module with this kind's functions.
     module: ClassVar[str] = "opcheck.numbers.bounded"
+    #: The values.
     v: NDArray[Any]
 
     @property

@@ -76,8 +76,9 @@ def lifting(
 
 
 def lifted(array: Any) -> Tensor:
-    """Return a plain array as the kind of numbers in force has it.
+    """Return a plain array brought to the kind of numbers on which the formula is evaluated.
 
+    That is what the `lift` in force returns, see `lifting`: integers and booleans may stay plain.
     Outside of `lifting` the array is returned as it is.
     """
     return cast(Tensor, _context.get().lift(array))
@@ -86,7 +87,7 @@ def lifted(array: Any) -> Tensor:
 def real(x: float) -> Any:
     """Return `x` as a number of the kind in force, so that Python rounds nothing computed of it.
 
-    It has rank 0. Where that kind is plain, it is a Python float.
+    It is a tensor of rank 0; or a Python float where `lifting` leaves a float64 of rank 0 plain.
     """
     number: Any = lifted(np.asarray(x, np.float64))
     if isinstance(number, np.ndarray):
@@ -95,21 +96,24 @@ def real(x: float) -> Any:
 
 
 def if_known(x: Any) -> Any:
-    """Return the plain array of numbers that no rounding has touched; anything else as it is.
+    """Return numbers that no rounding has touched as a plain array; anything else as it is.
 
-    That is a `Bounded` that is `exact`; the array has its dtype. Faulty numbers are never known.
+    That is a `Bounded` that is `exact`; the new array has its dtype. Faulty numbers are never
+    known, and returned as they are.
     """
     if isinstance(x, Number) and getattr(x, "exact", False):
-        return x.v.astype(x.dtype)
+        # Types that NumPy lacks take no mpf; float64 has all their numbers.
+        is_extension = x.dtype.isbuiltin != 1
+        return (x.v.astype(np.float64) if is_extension else x.v).astype(x.dtype)
     return x
 
 
 def parted(x: Tensor) -> tuple[Tensor, Tensor | None]:
     """Return the values of `x` as exact numbers, and zeros with its errors, both in its shape.
 
-    The second one is None for a kind without errors, and `x` itself is the first. Errors that a
-    formula's own steps would let grow can thus go on by themselves, multiplied by what the steps
-    are together.
+    For a kind without errors, `x` itself and None. A formula uses it where its own steps would let
+    errors grow: it takes the steps with the exact values, multiplies the zeros by what all steps
+    together do, and adds both up.
     """
     if hasattr(x, "parted"):
         parts: tuple[Tensor, Tensor] = x.parted()
@@ -169,7 +173,7 @@ def called(name: str, function: Callable[..., Any], *operands: Any, **options: A
 def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
     """Add a call to `trace`, in place: `add`; also `add by tensors` if the second operand has axes.
 
-    It is also `add of tensors` if the first operand has axes, too.
+    If the first one has axes too, also `add of tensors`. A list has axes.
     """
     trace.add(name)
     others = operands[1:]
@@ -183,7 +187,8 @@ def _trace_call(trace: set[str], name: str, operands: Sequence[Any]) -> None:
 def primitive(function: F) -> F:
     """Return the function in a form that is traced, and whose place faults can take.
 
-    A decorator for helpers that formulas share; a fault names the helper as it names `add`.
+    A decorator for helpers that formulas share. `lifting`'s faults and trace have the helper by its
+    name, as they have `add`.
     """
 
     @wraps(function)

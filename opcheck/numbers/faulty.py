@@ -13,7 +13,10 @@ from opcheck.numbers.context import called
 
 
 class Faulty(Number):
-    """A plain array whose operators and functions can be replaced; see `numbers.lifting`."""
+    """A plain array `v` whose operators and functions faults can replace; see `numbers.lifting`.
+
+    Its functions are those of this module, which `__getattr__` makes.
+    """
 
     module = __name__
 
@@ -28,11 +31,11 @@ class Faulty(Number):
 
 @cache
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Return the function of plain numbers, or what takes its place, for faulty arrays.
+    """Return the function `name` of plain numbers in a form for faulty arrays; cached.
 
-    It takes faulty and plain arrays, and lists of them. Floating results of NumPy's own types are
-    faulty again, also in a tuple; booleans and integers are plain. It raises what the function
-    raises.
+    When it is called, a fault in force takes its place: see `context.called`. It takes faulty and
+    plain arrays, and lists of them. Floating results of NumPy's own types are faulty again, also in
+    a tuple; booleans and integers are plain. It raises what the function or the fault raises.
 
     Raises AttributeError if neither `plain` nor NumPy has the function.
     """
@@ -63,23 +66,21 @@ def bare(x: Any) -> Any:
 
 
 def seen(x: Any) -> Any:
-    """Return the values of `x` as a plain array, though rounding may have touched them.
+    """Return the values of `x` as a plain array, not a copy, though they may have errors.
 
     Those of bounded numbers are float64, longdouble or mpmath's, whatever the tensor's dtype. What
-    is not a `Number`, such as a plain array, a list, or booleans that are unsure, is returned as it
-    is.
+    is not a `Number`, such as a plain array, a list, a `Truth` or `Indices`, is returned as it is.
     """
     return x.v if isinstance(x, Number) else x
 
 
 def _wrapped(x: Any) -> Any:
-    """Return floating and complex arrays of NumPy's own types as faulty ones; others stay plain.
+    """Return a floating or complex array of NumPy's own types as a faulty one, others as they are.
 
-    Others are indices and booleans, and bfloat16. Of a tuple, return a tuple of these. A plain
-    number becomes an array of rank 0.
+    Others are indices and booleans, with which formulas index, and bfloat16. Of a tuple, return a
+    tuple of these. A plain number becomes an array of rank 0.
     """
     if isinstance(x, tuple):
         return tuple(map(_wrapped, x))
     array = np.asarray(x)
-    # Indices and booleans stay plain: formulas index with them.
     return Faulty(array) if array.dtype.kind in "fc" else array

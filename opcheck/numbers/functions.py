@@ -4,8 +4,10 @@ Names and meaning are those of the Python array API standard. What is not in it,
 it, is in its docstring here. Every function leaves its work to the kind of its first operand that
 is not plain: to `opcheck.numbers.plain` (NumPy), `bounded` or `faulty`.
 
-Operands broadcast as in NumPy. Functions that compute with floating numbers round as the kind does.
-Python's own `abs`, `max`, `min`, `pow`, `round` and `sum` are hidden in this module.
+Operands broadcast as in NumPy. Results have the type of the operands, NumPy's common one of several
+plain ones; of plain integers, `sqrt`, `divide` and functions of the library but `erf` give floats.
+NaN gives NaN unless a docstring says otherwise. Functions of floating numbers round as the kind
+does. Python's own `abs`, `max`, `min`, `pow`, `round` and `sum` are hidden in this module.
 """
 
 from collections.abc import Callable, Sequence
@@ -105,8 +107,8 @@ __all__ = [
 
 #: Lengths or axes.
 Integers: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
-#: The axes of a reduction; None means all.
-Axes: TypeAlias = int | Integers | None
+#: The axes of a reduction, below 0 from the end; None means all, and () none.
+Axes: TypeAlias = int | tuple[int, ...] | None
 
 
 # Arithmetic.
@@ -156,10 +158,11 @@ def divide(a: Operand, b: Operand) -> Tensor:
 
 
 def remainder(a: Operand, b: Operand) -> Tensor:
-    """Return the remainder of a/b with the sign of `b`; `a` or `b` itself where `b` is infinite.
+    """Return the remainder of a/b with the sign of `b`, as Python's %.
 
-    NaN where `a` is infinite or `b` is 0, but 0 for an integer divided by 0. Raises ValueError for
-    shapes that do not broadcast.
+    Where `b` is infinite, `a` itself, or `b` if `a` has the other sign and is not 0. NaN where `a`
+    is infinite or `b` is 0, but 0 for an integer divided by 0. Raises ValueError for shapes that do
+    not broadcast.
     """
     return dispatch("remainder", a, b)
 
@@ -176,8 +179,8 @@ def fmod(a: Operand, b: Operand) -> Tensor:
 def pow(x: Operand, p: Operand) -> Tensor:
     """Return x^p; x^0 and 1^p are 1 even for NaN, and a fraction as power of x < 0 gives NaN.
 
-    Integers wrap around. Raises ValueError for shapes that do not broadcast, and for integers with
-    a negative power.
+    Integers wrap around. Raises ValueError for shapes that do not broadcast, and for an integer
+    with a negative integer as power.
     """
     return dispatch("pow", x, p)
 
@@ -368,7 +371,7 @@ def isfinite(x: Operand) -> NDArray[np.bool_]:
 
 
 def logical_not(x: Booleans) -> Booleans:
-    """Return not x, for booleans; of numbers 0 alone is false."""
+    """Return not x, for booleans; of plain numbers 0 alone is false."""
     return dispatch("logical_not", x)
 
 
@@ -418,7 +421,7 @@ def minimum(a: Operand, b: Operand) -> Tensor:
 def clip(x: Tensor, low: Operand | None, high: Operand | None) -> Tensor:
     """Return min(max(x, low), high): `high` where it is below `low`, NaN where one of the three is.
 
-    None is no limit. Raises ValueError for shapes that do not broadcast.
+    None is no limit; `x` itself without both. Raises ValueError for shapes that do not broadcast.
     """
     return dispatch("clip", x, low, high)
 
@@ -430,7 +433,8 @@ def top_k(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Places]:
     lower index comes first; NaN counts as the largest. Where errors of bounded numbers leave more
     than one order, the indices are `Indices`, which list all that each may be. Beyond the standard.
 
-    Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
+    Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks. A `k` of
+    0 or less gives no element.
     """
     return cast(tuple[Tensor, Places], dispatch("top_k", x, k, axis, largest))
 
@@ -451,9 +455,9 @@ def sum(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
 def mean(x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis` divided by the number of its elements; NaN of none.
 
-    It has the type of a floating `x`; of plain integers it loses the fraction. `keepdims` leaves
-    the axes in, with length 1. Raises AxisError for an axis that `x` lacks, ValueError for
-    one that is repeated.
+    It has the type of a floating `x`. Of plain integers it is one of 64 bits, without the fraction,
+    and arbitrary of none. `keepdims` leaves the axes in, with length 1. Raises AxisError for an
+    axis that `x` lacks, ValueError for one that is repeated.
     """
     return dispatch("mean", x, axis=axis, keepdims=keepdims)
 
@@ -516,7 +520,7 @@ def cumulative_sum(x: Tensor, axis: int = 0) -> Tensor:
     """Return the running sums along `axis`, each with its own element, in the shape of `x`.
 
     They have the type of a floating `x`; plain integers are added up in 64 bits, and wrap around.
-    Raises IndexError, of plain numbers AxisError, which is one, for an axis that `x` lacks.
+    Raises IndexError, such as NumPy's AxisError, for an axis that `x` lacks.
     """
     return dispatch("cumulative_sum", x, axis=axis)
 
@@ -525,12 +529,12 @@ def cumulative_prod(x: Tensor, axis: int = 0) -> Tensor:
     """Return the running products along `axis`, each with its own element, in the shape of `x`.
 
     They have the type of a floating `x`; plain integers are multiplied in 64 bits, and wrap around.
-    Raises IndexError, of plain numbers AxisError, which is one, for an axis that `x` lacks.
+    Raises IndexError, such as NumPy's AxisError, for an axis that `x` lacks.
     """
     return dispatch("cumulative_prod", x, axis=axis)
 
 
-def matmul(a: Operand, b: Operand) -> Tensor:
+def matmul(a: Tensor, b: Tensor) -> Tensor:
     """Return the matrix product of the last two axes: (…, m, k) and (…, k, n) give (…, m, n).
 
     Other axes broadcast. An operand of rank 1 is a row on the left and a column on the right, whose
@@ -561,8 +565,9 @@ def bilinear(
 
     Each element of `product(a, b)` is a sum of at most `terms` products of an element of `a` and
     one of `b`, such as a matrix product or a convolution. `product` must be bilinear: it is called
-    with errors and magnitudes too. `addend` broadcasts to the result; None for no addend. Raises
-    what `product` raises, and ValueError for an addend that does not broadcast.
+    with plain arrays alone, of values and, for bounded numbers, of errors and magnitudes too.
+    `addend` broadcasts to the result; None for no addend. Raises what `product` raises, and
+    ValueError for an addend that does not broadcast.
     """
     return dispatch("bilinear", a, b, product, terms, addend)
 
@@ -570,9 +575,9 @@ def bilinear(
 def sums(x: Tensor, add_up: Callable[[Any], Any], terms: int | NDArray[Any]) -> Tensor:
     """Return `add_up(x)`, each element of which is a sum of elements of `x`; beyond the standard.
 
-    `add_up` must be linear: it is called with errors and magnitudes too. `terms`, an integer or an
-    array that broadcasts to the output, is the number of elements that each output adds up. Raises
-    what `add_up` raises.
+    `add_up` must be linear: it is called with plain arrays alone, of values and, for bounded
+    numbers, of errors and magnitudes too. `terms`, an integer or an array that broadcasts to the
+    output, is the number of elements that each output adds up. Raises what `add_up` raises.
     """
     return dispatch("sums", x, add_up, terms)
 
@@ -591,17 +596,17 @@ def broadcast_to(x: Tensor, shape: Integers) -> Tensor:
 def concat(arrays: Sequence[Operand], axis: int = 0) -> Tensor:
     """Return the arrays one after the other along an axis that they have.
 
-    Other axes have equal lengths; the types become NumPy's common one. Raises ValueError for no
-    array, for rank 0 and for lengths or ranks that differ, and AxisError for an axis that they
-    lack.
+    Other axes have equal lengths. Plain types become NumPy's common one; next to bounded arrays all
+    get the type of the first of these. Raises ValueError for no array, for rank 0 and for lengths
+    or ranks that differ, and AxisError for an axis that they lack.
     """
     return dispatch("concat", arrays, axis=axis)
 
 
-def expand_dims(x: Tensor, axis: int | Integers) -> Tensor:
-    """Return `x` with new axes of length 1, at these places of the result.
+def expand_dims(x: Tensor, axis: int | Sequence[int]) -> Tensor:
+    """Return `x` with new axes of length 1, at these places among the axes of the result.
 
-    Places below 0 count from the end. Raises AxisError for a place that the result lacks, and
+    Places below 0 count from its end. Raises AxisError for a place that the result lacks, and
     ValueError for a place that is repeated.
     """
     return dispatch("expand_dims", x, axis=axis)
@@ -641,7 +646,7 @@ def reshape(x: Tensor, shape: int | Integers) -> Tensor:
     """Return the elements of `x` in C order in another shape.
 
     One length may be −1, which is computed. Raises ValueError if the number of elements does not
-    fit.
+    fit, for two lengths of −1, and for one next to a length of 0.
     """
     return dispatch("reshape", x, shape)
 
@@ -649,7 +654,8 @@ def reshape(x: Tensor, shape: int | Integers) -> Tensor:
 def squeeze(x: Tensor, axis: Axes = None) -> Tensor:
     """Return `x` without these axes, or without all of length 1 if `axis` is None.
 
-    Raises ValueError for an axis of another length, and AxisError for one that `x` lacks.
+    Raises ValueError for an axis of another length or repeated, and AxisError for one that `x`
+    lacks.
     """
     return dispatch("squeeze", x, axis=axis)
 
@@ -657,8 +663,9 @@ def squeeze(x: Tensor, axis: Axes = None) -> Tensor:
 def stack(arrays: Sequence[Operand], axis: int = 0) -> Tensor:
     """Return arrays of one shape side by side along a new axis, at this place of the result.
 
-    The types become NumPy's common one. Raises ValueError for no array and for shapes that differ,
-    and AxisError for a place that the result lacks.
+    Plain types become NumPy's common one; next to bounded arrays all get the type of the first of
+    these. Raises ValueError for no array and for shapes that differ, and AxisError for a place that
+    the result lacks.
     """
     return dispatch("stack", arrays, axis=axis)
 
@@ -698,10 +705,11 @@ def tile(x: Tensor, repetitions: Integers) -> Tensor:
 
 
 def full_like(x: Tensor, value: Any) -> Tensor:
-    """Return a constant in the shape and type of `x`; of floats it is exact.
+    """Return a constant in the shape and type of `x`.
 
-    Raises OverflowError for a Python integer that an integer type lacks. A float loses its fraction
-    in such a type; one that it cannot hold becomes an arbitrary integer.
+    Among bounded numbers it has no error, even if the type rounds it. A float loses its fraction in
+    an integer type; one that the type cannot hold becomes an arbitrary integer. Raises
+    OverflowError for a Python integer that an integer type lacks.
     """
     return dispatch("full_like", x, value)
 
@@ -718,8 +726,8 @@ def astype(x: Operand, dtype: Any, *, computes: bool = False) -> Tensor:
     fraction in an integer type. One that the type cannot hold becomes an arbitrary integer if it is
     plain; if it is bounded, the element is lost: any integer is admitted.
 
-    What follows is computed in float32 where that is a 16-bit type, as in all tensors of such
-    types. It is computed in that type itself if it `computes`, as where the text requires it.
+    If `dtype` has 16 bits, what follows is computed in float32, as of all tensors of such types; or
+    if it `computes`, in `dtype` itself, for a text that requires this.
 
     Raises TypeError for bounded numbers and a type that is neither boolean, integer nor floating.
     """
@@ -734,9 +742,9 @@ def astype(x: Operand, dtype: Any, *, computes: bool = False) -> Tensor:
 def inexact(x: Tensor, roundoffs: Any, deviation: Any = None) -> Tensor:
     """Return `x` with an error of `roundoffs` unit roundoffs for an implementation's own reasons.
 
-    A roundoff is u times the element. `deviation` d says how such errors scatter: uniformly within
-    d·u, not times the element; None where it is not known. Both broadcast to the shape of `x`.
-    Plain and faulty numbers are returned as they are.
+    It comes on top of the errors that `x` has. A roundoff is u times the element. `deviation` d
+    says how such errors scatter: uniformly within d·u, not times the element; None where it is not
+    known. Both broadcast to the shape of `x`. Plain and faulty numbers are returned as they are.
     """
     return dispatch("inexact", x, roundoffs, deviation)
 
@@ -751,9 +759,9 @@ def at_most_1(x: Tensor) -> Tensor:
 
 
 def values_of(x: Tensor) -> NDArray[np.float64]:
-    """Return the values of `x` in float64, as a plain array without errors, in its shape.
+    """Return the values of `x` in float64, as a new plain array without errors, in its shape.
 
     Formulas use them where Python code must decide something. Values beyond float64's range are
-    infinite.
+    infinite, and integers beyond 2⁵³ are rounded.
     """
     return cast(NDArray[np.float64], dispatch("values_of", x))

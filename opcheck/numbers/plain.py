@@ -57,8 +57,9 @@ def axes_of(axis: Axes, rank: int) -> tuple[int, ...]:
 def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the index of the first maximum along `axis`, of the flat array if that is None.
 
-    The first NaN counts as the maximum. `keepdims` leaves the axis in, with length 1. Raises
-    ValueError if there is no element along the axis.
+    The first NaN counts as the maximum. `keepdims` leaves the axis in, with length 1; for None, all
+    axes. Raises ValueError if there is no element to choose from, and AxisError, which is a
+    ValueError, for an axis that `x` lacks.
     """
     is_half = x.dtype.kind not in "biuO" and x.dtype.itemsize == _BYTES_OF_HALF
     if is_half:
@@ -67,9 +68,9 @@ def argmax(x: Array, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def erf(x: Array) -> Array:
-    """Return the error function, computed in float64, in the shape and dtype of `x`; NaN of NaN.
+    """Return the error function in the shape and dtype of `x`; NaN of NaN.
 
-    An integer type cuts the fraction off.
+    It is computed in float64. An integer type cuts the fraction off.
     """
     return np.asarray(_erf(x.astype(np.float64)), x.dtype)
 
@@ -77,11 +78,12 @@ def erf(x: Array) -> Array:
 def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
     """Return the sum over `axis`, an int or a tuple, divided by the number of its elements.
 
-    None means all axes; `keepdims` leaves them in, with length 1. Floats keep their dtype; integers
-    and booleans are added up in 64 bits as `np.sum` does, and the mean loses its fraction. The mean
-    of no elements is NaN, without `np.mean`'s warning.
+    None means all axes; `keepdims` leaves them in, with length 1. Floats keep their dtype, and the
+    mean of none is NaN. Integers and booleans are added up in 64 bits as `np.sum` does; their mean
+    is such an integer, without its fraction, and an arbitrary one of none.
 
-    Raises AxisError, which is a ValueError, for an axis that `x` lacks.
+    Raises AxisError, which is a ValueError, for an axis that `x` lacks, and ValueError for one that
+    is repeated.
     """
     total = np.sum(x, axis=axis, keepdims=keepdims)
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
@@ -89,12 +91,12 @@ def mean(x: Array, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def inexact(x: Array, roundoffs: Any, deviation: Any = None) -> Array:
-    """Return `x` itself: an allowance of unit roundoffs changes no plain number."""
+    """Return `x` itself: what a formula allows beyond roundings changes no plain number."""
     return x
 
 
 def at_most_1(x: Array) -> Array:
-    """Return `x` itself: numbers from 0 to 1 that no implementation computes as more than 1."""
+    """Return `x` itself, numbers from 0 to 1: plain numbers have no error to limit."""
     return x
 
 
@@ -111,10 +113,10 @@ def matmul(a: Any, b: Any) -> Any:
 
 
 def bilinear(a: Any, b: Any, product: Callable[..., Any], terms: int, addend: Any = None) -> Any:
-    """Return `product(a, b)`, sums of `terms` products of both, or that plus `addend`.
+    """Return `product(a, b)`, or that plus `addend`: sums of products of elements of both.
 
-    `terms` is for other kinds of numbers and has no effect. Raises what `product` raises, and
-    ValueError for an addend that does not broadcast.
+    `terms`, how many each sum has at most, is for other kinds of numbers and has no effect. Raises
+    what `product` raises, and ValueError for an addend that does not broadcast.
     """
     y = product(a, b)
     return y if addend is None else y + addend
@@ -126,10 +128,10 @@ def values_of(x: Array) -> NDArray[np.float64]:
 
 
 def sums(x: Array, add_up: Callable[[Array], Array], terms: Any) -> Array:
-    """Return `add_up(x)`, which adds up some elements of `x` for each of its outputs.
+    """Return `add_up(x)`, each element of which is a sum of elements of `x`.
 
-    `terms`, an integer or an array that broadcasts to the output, is the number of these elements.
-    It is for other kinds of numbers and has no effect.
+    `terms`, how many each sum has, an integer or an array that broadcasts to the output, is for
+    other kinds of numbers and has no effect. Raises what `add_up` raises.
     """
     return add_up(x)
 

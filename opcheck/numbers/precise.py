@@ -41,7 +41,7 @@ def objects(x: Any) -> Objects:
     """Return plain numbers, an array or one, as mpmath's in an array of objects, exactly.
 
     The array has the shape of `x`. Infinities and NaN stay, −0 becomes 0, booleans become 0 and 1.
-    mpmath's own numbers stay as they are. Raises TypeError for texts.
+    mpmath's own numbers stay as they are. Raises TypeError for texts without a number.
     """
     array = np.asarray(x)
     if array.dtype.kind == "V":  # ml_dtypes
@@ -53,7 +53,8 @@ def objects(x: Any) -> Objects:
 def longdoubles(x: Objects) -> NDArray[np.longdouble]:
     """Return mpmath's numbers within float64's range in longdouble, rounded in two steps.
 
-    NaN for infinities, and for numbers beyond that range.
+    The float64 next to each, and what is left of it, are added up. NaN for infinities, and for
+    numbers beyond that range.
     """
     high = x.astype(np.float64)
     return np.asarray(high.astype(np.longdouble) + (x - high).astype(np.float64))
@@ -80,8 +81,8 @@ def _series_of_erf() -> NDArray[np.longdouble]:
 def erf_of_longdoubles(x: NDArray[np.longdouble]) -> NDArray[np.longdouble]:
     """Return the error function in the shape of `x`, to some 2⁻⁶³ of it.
 
-    It is the series at the nearest place below |x|. ±1 from ±7 on, infinities included; NaN of NaN;
-    −0 of −0.
+    It is the Taylor series at the nearest multiple of 1/16 below |x|. ±1 from ±7 on, infinities
+    included; NaN of NaN; −0 of −0.
     """
     size = np.minimum(np.abs(x), np.longdouble(_LAST_UNIT))
     place = np.where(np.isnan(x), 0, size * _PLACES_A_UNIT).astype(np.intp)
@@ -101,13 +102,14 @@ def finite(x: Objects) -> NDArray[np.bool_]:
 def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -> float | None:
     """Return a number rounded once to `dtype`, to nearest, ties to even; None if it is uncertain.
 
-    An integer type holds the number, which is certain if both are equal.
+    `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more`. If
+    they agree in half of `bits`, half of the digits of y count as right; otherwise y is off by at
+    most the distance of both. The number is certain if all that y may be rounds to it. With the
+    `last` digits, a y that agrees with x, but is too near to a midpoint to be certain, is rounded
+    to half of its digits first: it counts as the midpoint.
 
-    `x` and `y` are mpmath's: the number computed with `bits` binary digits, and with `more`. Half
-    of the digits of y count as right if it confirms half of those of x; otherwise y is as uncertain
-    as both are apart. If these are the `last` digits, what they confirm but do not distinguish from
-    a midpoint of two numbers is that midpoint. NaN where y is infinite or NaN, and an infinity for
-    a finite number beyond the dtype's range.
+    To an integer dtype, which holds it, y is certain if it equals x; a fraction is cut off. NaN
+    where y is infinite or NaN, and an infinity for a finite number beyond the dtype's range.
     """
     if not _mp.isfinite(y):
         return float("nan")
@@ -131,7 +133,7 @@ def rounded(x: Any, y: Any, bits: int, more: int, dtype: DType, *, last: bool) -
 def _nearest(number: Any, dtype: DType) -> float:
     """Return the number of a floating `dtype` nearest to a finite one of mpmath's, ties to even.
 
-    Infinite beyond the dtype's range; 0.0 or −0.0 for less than half the smallest subnormal number.
+    Infinite beyond the dtype's range; 0.0 or −0.0 for half the smallest subnormal number or less.
     """
     is_negative, mantissa, exponent, length = number._mpf_
     # How many of the last bits the dtype has no room for; all of a number below half its least.
@@ -154,7 +156,7 @@ def _nearest(number: Any, dtype: DType) -> float:
 
 
 def _absolute(x: Any) -> Any:
-    """Return |x|."""
+    """Return |x|, which mpmath calls otherwise."""
     return -x if x < 0 else x
 
 
@@ -244,11 +246,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 def of_objects(name: str) -> Callable[..., Any]:
     """Return the function `name` of arrays of mpmath's numbers, which broadcast as in NumPy.
 
-    It returns an array of objects, and raises nothing of a number: it is NaN where the function of
-    real numbers is not defined, and where an operand is NaN, but for NaN^0 and 1^NaN. Poles are
+    It is that of `_FUNCTIONS`, else mpmath's. It returns an array of objects, to the digits in
+    force when it is called, and raises nothing of a number: it is NaN where the function of real
+    numbers is not defined, and where an operand is NaN, but for NaN^0 and 1^NaN. Poles are
     infinite.
 
-    Raises AttributeError if neither this module nor mpmath has the function.
+    Raises AttributeError if neither `_FUNCTIONS` nor mpmath has the function.
     """
     function = _FUNCTIONS.get(name) or getattr(_mp, name)
 
@@ -263,6 +266,7 @@ def of_objects(name: str) -> Callable[..., Any]:
         return _NAN if isinstance(value, _mp.mpc) else value
 
     def of_arrays(*operands: Any) -> Objects:
+        """Return the function of arrays, element by element, as an array also of rank 0."""
         # NumPy makes a single object of an array of rank 0.
         return np.asarray(np.frompyfunc(of_numbers, len(operands), 1)(*operands), object)
 

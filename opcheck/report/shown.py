@@ -9,7 +9,7 @@ from rich.text import Text
 
 from opcheck import clauses, graph
 from opcheck.dtypes import DType, of
-from opcheck.errors import NotExpressible
+from opcheck.errors import NotSupported
 from opcheck.model import Array, Case, Computed, Expectation, Golden, Values
 from opcheck.model.shown import RightAnswer, RightOutput, ShownCase
 from opcheck.report import formatting, plain_text
@@ -66,7 +66,7 @@ def _show_model(console: Console, shown: ShownCase, *, full: bool) -> None:
     _heading(console, "model")
     try:
         text = graph.text_of(shown.question.task)
-    except NotExpressible as error:
+    except NotSupported as error:
         console.print(f"  none: {plain_text.one_line(str(error))}", soft_wrap=True)
     else:
         _show_lines(console, text.splitlines(), full=full)

@@ -235,3 +235,18 @@ def test_a_run_is_packed_with_its_own_outputs_alone(run, keep, wording):
     assert run("pack", "one", "empty", "-o", "x", code=2).stderr == wording
     Path("outputs/more.txt").write_text("")
     assert "did not write: more.txt" in run("pack", "one", "outputs", "-o", "x", code=2).stderr
+
+
+def test_a_run_of_no_backend_is_no_package(run, packed, wording):
+    with zipfile.ZipFile(packed("right")) as old:
+        files = {one: old.read(one) for one in old.namelist() if one != "SHA256SUMS"}
+    first, *_, last = map(json.loads, files["run.jsonl"].splitlines())
+    first |= {"backends": [], "cases": 0, "suite": {"cases": 0, "digest": suite_digest([])}}
+    last["totals"] = {}
+    files["run.jsonl"] = "".join(f"{json.dumps(one)}\n" for one in (first, last)).encode()
+    with zipfile.ZipFile("other.zip", "w") as new:
+        for one, data in files.items():
+            new.writestr(one, data)
+        sums = (f"{hashlib.sha256(data).hexdigest()}  {one}\n" for one, data in files.items())
+        new.writestr("SHA256SUMS", "".join(sums))
+    assert run("verify", "other.zip", "cases.yaml", code=2).stderr == wording

@@ -66,6 +66,22 @@ def test_a_shipped_case_is_shown_from_the_file_that_ships(run) -> None:
     assert "- name: by_hand" in shown.stdout
 
 
+def test_a_case_is_shown_without_a_model_if_its_page_leaves_that_open(run, tmp_path) -> None:
+    (tmp_path / "open.yaml").write_text("""
+op: DML_ELEMENT_WISE_CLIP
+domain: com.microsoft.dml
+opset: 1
+dtype: float32
+cases:
+- name: ends_crossed
+  attrs: {Min: 2.0, Max: 1.0}
+  inputs: {InputTensor: [0.0, 1.5, 3.0]}
+  expect: {OutputTensor: [1, 1, 1]}
+""")
+    shown = run("show", "*/ends_crossed", str(tmp_path / "open.yaml"), code=0)
+    assert "model\n  none: " in shown.stdout
+
+
 @pytest.mark.parametrize("words", [("Relu/nothing", "cases.yaml"), ("Softmax/*",), ()])
 def test_too_few_and_too_many_are_errors(run, words) -> None:
     assert not run("show", *words, code=2).stdout

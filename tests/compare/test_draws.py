@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opcheck.compare import compare_outputs
+from opcheck.compare import are_plainly_right, compare_outputs
 from opcheck.compare.elements import _pairs, _uneven, judged_draws, stepped
 from opcheck.compare.outputs import computed_want
 from opcheck.dtypes import DTYPES
@@ -46,6 +46,13 @@ def one_for_two(u):
 def classes(*probabilities):
     rows = [RNG.choice(len(row), 10_000, p=row) for row in probabilities]
     return np.array(rows, np.int32)
+
+
+def test_the_medians_of_all_elements_are_not_drawn() -> None:
+    (output,) = exactly(*NORMAL)
+    want = computed_want(NORMAL[0], "y", output)
+    assert [one.problem for one in compare_outputs([want], [want.values])] == ["distribution"]
+    assert not are_plainly_right([want], [want.values])
 
 
 @pytest.mark.sampled(2, evenly=True)

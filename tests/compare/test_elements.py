@@ -365,7 +365,7 @@ def test_the_distance_is_the_difference_of_ranks_for_all_values_of_16_bits(dtype
     same = np.testing.assert_array_equal
     same(distance(numbers, numbers[shuffled]), np.abs(ranks - ranks[shuffled]))
     each = numbers[np.unique(ranks, return_index=True)[1]]
-    for steps in (1, 100):
+    for steps in (1, 100, 40_000):
         same(stepped(each, steps), [*each[steps:], *each[-1:].repeat(steps)])
         same(stepped(each, -steps), [*each[:1].repeat(steps), *each[:-steps]])
 

@@ -14,12 +14,14 @@ from opcheck.diagnose.allowance import NoTimeLeft
 from opcheck.diagnose.asking import AskedAgain, Inquiry
 from opcheck.diagnose.flips import flips
 from opcheck.diagnose.rules import CaseFacts
+from opcheck.diagnose.transplants import transplanted
 from opcheck.dtypes import DTYPES
 from opcheck.engine import Node
 from opcheck.execution.asking import ask_again
 from opcheck.execution.scheduler import Scheduler
 from opcheck.model import Case, Fill, Given, Rejected, TensorSpec
 from opcheck.report.formatting import Recorder
+from opcheck.suite.tensors import materialize
 from tests.diagnose.test_causes import Answer, failures, final, right
 from tests.inline import Inline
 from tests.miniatures import Fake
@@ -137,6 +139,32 @@ def test_a_pair_of_properties_is_found_where_either_cures(wording: Wording) -> N
     assert cause.text == wording
 
 
+def wrong_of_a_stated_default(node: Node) -> Any:
+    return [out * (1.25 if "ceil_mode" in node.attrs else 1) for out in right(node)]
+
+
+def test_one_failure_is_named_if_passing_cases_fail_once_they_have_its_property(
+    wording: Wording,
+) -> None:
+    cases = [pool(0, ceil_mode=0), *(replace(pool(n), name=f"made_{n}") for n in range(1, 7))]
+    wrong, _ = run(cases, wrong_of_a_stated_default)
+    assert len(wrong) == 1
+    (cause,) = {record.diagnoses[0] for record in wrong}
+    assert cause.counts == (1, 1, 0, 6)
+    assert [cause.text, *cause.asked] == wording
+
+
+def wrong_of_one_length(node: Node) -> Any:
+    is_wrong = "ceil_mode" in node.attrs and node.inputs[0].shape == (1, 1, 5)
+    return [out * (1.25 if is_wrong else 1) for out in right(node)]
+
+
+def test_one_failure_is_not_named_if_passing_cases_with_its_property_pass() -> None:
+    cases = [pool(0, ceil_mode=0), *(replace(pool(n), name=f"made_{n}") for n in range(1, 7))]
+    (wrong,), _ = run(cases, wrong_of_one_length)
+    assert not any(one.counts for one in wrong.diagnoses)
+
+
 def texts(case: Case, *others: Case) -> list[str]:
     return [flip.text for flip in flips(case, [case, *others])]
 
@@ -165,6 +193,67 @@ def test_one_property_with_a_few_exceptions_is_preferred_to_a_limit_without(
     (cause,) = {record.diagnoses[0] for record in wrong}
     assert cause.text == wording
     assert cause.counts == (6, 7, 0, 12)
+
+
+def elu(number: int, length: int, **attrs: Any) -> Case:
+    """An Elu of so many negative numbers; those of equal numbers are versions of one question."""
+    version = {"op": model.OpVersion("", "Elu", 6), "opset": 6 + number % 3}
+    spec = TensorSpec("X", FLOAT32, (length,), Fill("uniform", (-2, -1)))
+    fields = {**version, "attrs": attrs, "inputs": (spec,), "slots": ("X",)}
+    return replace(POOL, id=f"Elu/{length}#{number}", name=f"{length}", outputs=(OUTPUT,), **fields)
+
+
+OUTPUT = model.OutputSpec("Y", FLOAT32)
+
+
+def unlike_any_mistake(node: Node) -> Any:
+    return [np.cos(9 * node.given[0])]
+
+
+def named(records: Sequence[model.Record]) -> list[str]:
+    """The texts of the causes, each once."""
+    return sorted({record.diagnoses[0].text for record in records if record.diagnoses})
+
+
+def test_a_pass_of_an_empty_tensor_is_no_evidence_of_right_values(wording: Wording) -> None:
+    cases = [elu(0, length) for length in (0, 1, 2, 3, 4)]
+    wrong, _ = run(cases, unlike_any_mistake, asks_again=False)
+    assert len(wrong) == 4
+    assert named(wrong) == wording
+
+
+def test_a_pattern_says_more_than_that_all_are_wrong(wording: Wording) -> None:
+    cases = [elu(0, length) for length in (0, 4, 5, 6)]
+    wrong, _ = run(cases, lambda node: [out - np.float32(0.34) for out in right(node)])
+    assert named(wrong) == wording
+
+
+def test_versions_of_one_question_are_one_piece_of_evidence_of_a_mistake() -> None:
+    def wrong_of_five(node: Node) -> Any:
+        outputs = right(node)
+        if node.given[0].size == 5:
+            return [np.zeros_like(out) for out in outputs]
+        return unlike_any_mistake(node)
+
+    lengths = (5, 6, 7, 8, 9, 10)
+    cases = [elu(version, length) for length in lengths for version in range(3)]
+    wrong, _ = run(cases, wrong_of_five, asks_again=False)
+    assert len(wrong) == 18
+    assert not any(record.diagnoses and record.diagnoses[0].mistake for record in wrong)
+
+
+def test_a_property_is_named_beside_a_mistake_that_passes_contradict(wording: Wording) -> None:
+    def zeros_of_alpha(node: Node) -> Any:
+        is_wrong = "alpha" in node.attrs and node.given[0].size != 7
+        return [out * (0 if is_wrong else 1) for out in right(node)]
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 10)),
+        *(elu(1, length) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, zeros_of_alpha)
+    assert len(wrong) == 4
+    assert named(wrong) == wording
 
 
 def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
@@ -199,6 +288,24 @@ def test_axes_and_indices_are_counted_from_the_other_end() -> None:
     assert content.values.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "equal"),
+    [
+        ("int32", [-1, 0], [-1, -1]),
+        ("int4", [-1, 0], [-1, -1]),
+        ("uint64", [2**63, 1], [2**63] * 2),
+    ],
+)
+def test_changed_integers_keep_their_type(name: str, values: list[int], equal: list[int]) -> None:
+    dtype = DTYPES[name]
+    indices = TensorSpec("indices", dtype, (2,), Given(np.array(values).astype(dtype.numpy)))
+    case = replace(GATHER, inputs=(GATHER.inputs[0], indices))
+    by_text = {flip.text: materialize(flip.case.inputs[1]) for flip in flips(case, [case])}
+    assert ("negative" in " ".join(by_text)) == (min(values) < 0)
+    assert {array.dtype for array in by_text.values()} == {dtype.numpy}
+    assert by_text["with equal values in indices"].astype(object).tolist() == equal
+
+
 def test_inputs_become_constants_and_axes_longer() -> None:
     by_text = {flip.text: flip.case for flip in flips(GATHER, [GATHER])}
     assert by_text["with input indices a constant"].inputs[1].initializer
@@ -228,6 +335,24 @@ def test_an_optional_input_is_left_out_and_given() -> None:
     given = by_text["with input min of shape []"]
     assert given.slots == ("input", "min", "max")
     assert [spec.name for spec in given.inputs] == ["input", "min", "max"]
+
+
+def test_a_passing_case_gets_what_a_failing_one_has_otherwise_than_a_cured_one() -> None:
+    other = replace(CLIP, id="other", inputs=(CLIP.inputs[0],), slots=("input",))
+    with_max = transplanted(CLIP, other, other)
+    assert with_max
+    assert with_max.case.slots == ("input", "", "max")
+    assert with_max.case.inputs == CLIP.inputs
+    without = transplanted(other, CLIP, CLIP)
+    assert without
+    assert without.case.slots == ("input",)
+    fed = replace(GATHER, inputs=(GATHER.inputs[0], replace(GATHER.inputs[1], initializer=True)))
+    constant = transplanted(fed, GATHER, GATHER)
+    assert constant
+    assert constant.case.inputs[1].initializer
+    # It has the property already, or cannot get it.
+    assert transplanted(fed, GATHER, fed) is None
+    assert transplanted(POOL, pool(3), pool(4)) is None
 
 
 @pytest.mark.parametrize(
@@ -274,6 +399,14 @@ def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
     # Of several causes, another one may be why it fails.
     passes = AskedAgain("", base=1, case=8, fails=False)
     assert left_after(fails, passes) == {"strides", "ceil_mode"}
+
+
+def test_another_case_that_passes_with_the_property_is_no_cure() -> None:
+    cure = AskedAgain("a", base=0, case=8, fails=False)
+    other = AskedAgain("b", base=0, case=9, fails=False, is_other=True)
+    made = inquiry([other, cure])
+    assert made.cures(0b1) == (str(cure),)
+    assert not made.cures(0b10)
 
 
 def test_questions_are_few_and_end_without_time() -> None:

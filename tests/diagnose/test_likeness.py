@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from opcheck.compare import Want
 from opcheck.diagnose import Suspects
 from opcheck.diagnose.evidence import Evidence
 from opcheck.diagnose.faults import both, mutant_named
@@ -14,6 +15,7 @@ from opcheck.diagnose.likeness import _same_kind, contradicts, reproduces
 from opcheck.engine import Node
 from opcheck.engine.mutants import mutants_of
 from opcheck.model import Foreign, OpVersion, Tolerance
+from opcheck.model.question import Items
 from tests.diagnose.wrong import HARDMAX, SOFTMAX, mutant, node, refuse, wrong
 
 TIES = node(HARDMAX, [[3, 3, 1]], {"axis": 1})
@@ -191,6 +193,14 @@ def test_of_two_mistakes_that_spoil_an_element_the_second_wins() -> None:
     assert [len(both(*two).answer(given)) for two in ((one, more), (more, one))] == [2, 1]
 
 
+def test_a_node_that_two_mistakes_misread_is_misread_twice() -> None:
+    given = node(OpVersion("", "HardSigmoid", 22), [1, 2, 4], {"alpha": 0.125, "beta": 0.25})
+    ignored = {one.name: one for one in mutants_of(given.op) if one.name.endswith("_ignored")}
+    together = both(ignored["alpha_ignored"], ignored["beta_ignored"])
+    assert together.name == "alpha_ignored+beta_ignored"
+    assert np.allclose(together.answer(given)[0], [0.7, 0.9, 1])
+
+
 def test_two_mistakes_are_made_at_once_on_texts() -> None:
     given = node(OpVersion("", "Identity", 13), ["a", "b", "c"], {}, object)
     one = mutant(lambda _: [np.array(["x", "x", "c"], object)])
@@ -221,6 +231,15 @@ def test_of_several_right_answers_the_nearest_counts() -> None:
     got = [RIGHT[0], np.int64([1]), Foreign("a list")]
     assert replace(both_passed, got=got).nearest == [None] * 3
     assert replace(both_passed, got=got).farthest == [(0, 0)] * 3
+
+
+def test_a_sequence_passes_if_each_of_its_tensors_does() -> None:
+    sequence = Want("s", None, np.empty(0), form="sequence", items=(WANT, WANT))
+    for second, passing in ((RIGHT, {0}), (2 * RIGHT, set())):
+        items = Items("list of 2 arrays", (RIGHT, second))
+        seen = Evidence(ROW, [items, 3 * RIGHT], ((sequence, WANT),))
+        assert seen.passing == passing
+        assert not Suspects(lambda _: None).diagnose(seen)
 
 
 def test_what_two_correct_implementations_may_differ_by() -> None:

@@ -9,6 +9,7 @@ import pytest
 from opcheck.diagnose import rules
 from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, rule
 from opcheck.dtypes import DTYPES
+from opcheck.model import OpVersion
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
 from tests.report.made import CASE
 from tests.wording import Wording
@@ -74,7 +75,7 @@ def test_what_holds_in_one_version_only_is_said_of_that(wording: Wording) -> Non
         (DARK, bits(0, 1), range(40), "nothing"),
         (DARK, bits(0, 1, 2), range(40), "it is dark"),
         # All types and opsets of one case are one question.
-        (DARK, FAILING, [0] * 6 + [1] * 34, "it is dark"),
+        (DARK, FAILING, [0] * 6 + [1] * 34, "nothing"),
         (Feature("x is 7", VALUE, FAILING), FAILING, [0] * 6 + [1] * 34, "nothing"),
         (Feature("x is 7", VALUE, FAILING), FAILING, range(40), "x is 7"),
     ],
@@ -82,6 +83,20 @@ def test_what_holds_in_one_version_only_is_said_of_that(wording: Wording) -> Non
 def test_few_cases_are_enough_for_what_kernels_branch_on_only(feature, failing, questions, found):
     seen = rule([feature], failing, OTHERS, failing, questions)
     assert (seen.text if seen else "nothing") == found
+
+
+def test_an_input_behind_the_last_one_is_left_out(wording: Wording) -> None:
+    op = OpVersion("", "ReduceSum", 13)
+    both = replace(CASE, op=op, slots=("data", "axes"))
+    alone = replace(CASE, op=op, slots=("data",))
+    (fact,) = (feature.text for feature in rules.features([both, alone]) if feature.holds == 0b10)
+    assert fact == wording
+
+
+def test_one_question_is_enough_for_a_fact_without_which_the_backend_passes() -> None:
+    questions = [0] * 6 + [1] * 34
+    assert rule([DARK], FAILING, OTHERS, FAILING, questions) is None
+    assert rule([DARK], FAILING, OTHERS, FAILING, questions, confirmed=[DARK])
 
 
 def test_what_all_failures_have_is_named_with_the_passes_that_have_it_too() -> None:
@@ -170,7 +185,7 @@ def test_all_facts_of_some_cases(snapshot: Any) -> None:
         for text, rank, number in rules._conditions(text, rank, number)
     ]
     for case in cases:
-        of_model = rules._of_model(case, ["axis", "mode"])
+        of_model = rules._of_model(["axis", "mode"], case)
         facts = (*of_model, *rules._of_inputs(case), *rules._of_values(case))
         said += [
             "",

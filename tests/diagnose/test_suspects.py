@@ -47,10 +47,41 @@ def test_what_explained_more_before_is_named_first() -> None:
     assert names(suspects.diagnose(wrong(FIRST, LAST)))[0] != "last_of_ties"
 
 
+def test_equal_texts_are_one_value() -> None:
+    texts = np.array(["a", "a"], object)
+    seen = Evidence(Node(OpVersion("", "Identity", 13), (texts,), {}), [texts])
+    assert seen.uniform_values == {"a"}
+
+
 def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
-    drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [10, 100], "scale": 4.0})
-    got = [np.random.default_rng(3).normal(0, 2, (10, 100)).astype(np.float32)]
-    assert names(Suspects(lambda case: None).diagnose(wrong(drawn, got))) == ["scale_is_a_variance"]
+    drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [10, 100], "scale": 9.0})
+    got = [np.random.default_rng(3).normal(0, 3, (10, 100)).astype(np.float32)]
+    found = names(Suspects(lambda case: None).diagnose(wrong(drawn, got)))
+    # For a number alone, to be a variance is to be the square.
+    assert found == ["scale_is_a_variance", "scale_is_its_root"]
+
+
+HARD_SIGMOID = OpVersion("", "HardSigmoid", 22)
+GEMM = OpVersion("", "Gemm", 13)
+
+
+def test_several_attributes_may_be_ignored_at_once() -> None:
+    x = np.linspace(-4, 4, 17)
+    given = node(HARD_SIGMOID, x, {"alpha": 0.125, "beta": 0.25})
+    got = node(HARD_SIGMOID, x, {}).right
+    found = names(Suspects(lambda case: None).diagnose(wrong(given, [*got])))
+    assert found == ["alpha_ignored+beta_ignored"]
+    assert looks_like("alpha_ignored+beta_ignored", wrong(given, [*got]))
+
+
+def test_all_of_three_attributes_may_be_ignored() -> None:
+    a = np.float32([[1, 2, 3], [4, 5, 6], [7, 8, 10]])
+    given = Node(GEMM, (a, a, a), {"alpha": 2.0, "beta": 3.0, "transB": 1})
+    got = Node(GEMM, (a, a, a), {}).right
+    (found,) = names(Suspects(lambda case: None).diagnose(wrong(given, [*got])))
+    assert found == "alpha_ignored+beta_ignored+transB_ignored"
+    assert found in names_of(GEMM)
+    assert "alpha_ignored+beta_ignored+no_such_mistake" not in names_of(GEMM)
 
 
 def test_nothing_is_said_where_nothing_fits() -> None:
@@ -63,6 +94,13 @@ def test_an_accepted_invalid_model_was_not_checked() -> None:
     invalid = node(HARDMAX, [[3, 3]], {"axis": 7})
     got = [np.array([[0.25, 9]], np.float32)]
     assert names(Suspects(lambda case: None).diagnose(wrong(invalid, got))) == ["not_checked"]
+
+
+def test_equal_texts_are_evidence_as_equal_numbers_are() -> None:
+    texts = np.array(["a", "b"], object)
+    split = Node(OpVersion("", "SplitToSequence", 11), (texts,), {}, (0, 1, 2))
+    got = [np.int64(2), *[texts[:1]] * 2]
+    assert "first_output_for_all" in names(Suspects(lambda case: None).diagnose(wrong(split, got)))
 
 
 def passes(folder: Path) -> Case:

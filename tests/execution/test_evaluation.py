@@ -418,6 +418,27 @@ def test_who_died_of_earlier_questions_is_held_to_what_came_of_other_data_alone(
     assert (found.verdict, found.reason) == (Verdict.UNSTABLE, f"{AGAIN}killed by SIGSEGV")
 
 
+def test_who_refuses_other_data_in_a_first_run_alone_is_unstable(
+    tmp_path: Path, wording: Wording
+) -> None:
+    wrong = right_but(lambda _, x: not np.array_equal(x, X))
+
+    def prepared(task: Task) -> Callable[[Any], Any]:
+        run = wrong.prepare(task).run
+        runs = itertools.count(1)
+
+        def refuses(inputs: Any) -> Any:
+            if next(runs) == 1 and not np.array_equal(inputs[0], X):
+                raise Refused("not these data")
+            return run(inputs)
+
+        return refuses
+
+    result = result_of(one(tmp_path, "{name: made}"), Fake(prepared))
+    assert (result.verdict, result.failure) == (Verdict.UNSTABLE, "unstable")
+    assert result.reason == wording
+
+
 def drifting(*errors: float) -> Hardmax:
     """Hardmax, each run off by another error."""
     left = itertools.cycle(errors)

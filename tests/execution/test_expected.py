@@ -167,6 +167,23 @@ def test_what_the_engine_cannot_compute_is_unsupported_by_opcheck(
         assert result.reason == wording
 
 
+def test_a_node_whose_page_leaves_the_model_open_is_unsupported_by_opcheck(tmp_path: Path) -> None:
+    written = """
+        op: DML_ELEMENT_WISE_CLIP
+        domain: com.microsoft.dml
+        opset: 1
+        dtype: float32
+        cases:
+        - name: ends_crossed
+          attrs: {Min: 2.0, Max: 1.0}
+          inputs: {InputTensor: [0.0, 1.5, 3.0]}
+    """
+    (case,) = cases_in(tmp_path, written)
+    assert question(case).task.outputs[0].rank is None
+    [result] = judged([case], [ENGINE])
+    assert (result.verdict, result.beyond) == (Verdict.UNSUPPORTED, True)
+
+
 def test_a_twin_that_the_engine_rejects_is_the_case_s_fault(tmp_path: Path) -> None:
     text = "{name: made, attrs: {axis: 2}, expect: {rejected: why, legal: {attrs.axis: 3}}}"
     result = result_of(one(tmp_path, text), refusing())

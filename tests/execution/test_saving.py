@@ -9,8 +9,9 @@ from onnx import ModelProto
 from onnx.reference import ReferenceEvaluator
 
 from opcheck.backends import Backend, attempt
+from opcheck.backends.base import UnusableAnswer
 from opcheck.backends.connect import connect
-from opcheck.errors import BackendUnavailable, UsageError
+from opcheck.errors import BackendUnavailable, Unwritable, UsageError
 from opcheck.execution.saving import Recording, write_questions
 from opcheck.execution.workers import run_here
 from opcheck.graph.folders import DATA_SET, folder_name, read_origin, read_tensor
@@ -70,6 +71,7 @@ def test_an_answer_is_saved_beside_its_question(tmp_path: Path) -> None:
         (Raised("run", "BadAxis", "7", True), "error.txt"),
         (Raised("prepare", "KeyError", "", False), "error.txt"),
         (Raised("third run", "E", "x", True), "not_run.txt"),
+        (Raised("run", "UnusableAnswer", "no tensors", False, unusable=True), "not_run.txt"),
         (q.Crashed("killed by SIGSEGV"), "not_run.txt"),
         (q.TimedOut(30.0), "not_run.txt"),
         (q.OutOfMemory("2 GiB"), "not_run.txt"),
@@ -168,6 +170,26 @@ def test_what_cannot_be_saved_is_never_a_pass_later(tmp_path: Path, answer: Any)
     later = list(judged(cases, [connect(f"saved:{tmp_path / 'out'}")]))
     assert {result.verdict for result in live} == {Verdict.FAIL}
     assert {result.verdict for result in later} == {Verdict.NOT_RUN}
+
+
+def test_an_unusable_answer_is_no_refusal_later(tmp_path: Path) -> None:
+    # The text admits a refusal of a negative axis, without a legal twin.
+    cases = cases_in(
+        tmp_path,
+        """
+        op: Slice
+        opset: 1
+        dtype: float32
+        cases:
+        - name: negative_axis
+          attrs: {axes: [-1], starts: [0], ends: [1]}
+          inputs: {data: [1, 2, 3]}
+        """,
+    )
+    unusable = refusing(UnusableAnswer("no tensors"), "run")
+    [live] = recorded(tmp_path / "out", unusable, cases)
+    [later] = judged(cases, [connect(f"saved:{tmp_path / 'out'}")])
+    assert (live.verdict, later.verdict) == (Verdict.ERROR, Verdict.NOT_RUN)
 
 
 def test_a_case_that_was_not_saved_is_not_run(tmp_path: Path) -> None:
@@ -328,6 +350,19 @@ def test_every_question_is_a_folder_and_every_legal_twin_too(tmp_path: Path) -> 
         assert sorted(file.name for file in files) == ["input_0.pb", "model.onnx"]
 
 
+def test_a_disk_that_is_full_ends_the_writing_of_questions_with_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
+    def full(path: Path, *_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device", str(path))
+
+    folder = tmp_path / "q"
+    folder.mkdir()
+    cases = cases_in(tmp_path, TWO)
+    monkeypatch.setattr("opcheck.graph.folders.write_question", full)
+    assert error_of(Unwritable, write_questions, folder, cases) == wording
+
+
 def test_what_somebody_computes_in_the_folders_is_judged(tmp_path: Path) -> None:
     cases = cases_in(tmp_path, THREE)
     write_questions(tmp_path / "q", cases)
@@ -379,3 +414,30 @@ def test_what_onnx_cannot_state_is_left_out(tmp_path: Path) -> None:
     )
     assert write_questions(tmp_path / "q", cases) == 1
     assert (tmp_path / "q" / folder_name(f"{cases[0].id}~legal")).is_dir()
+
+
+#: The page does not say what comes of ends without a number between them, which no model states.
+ENDS_CROSSED = """
+    domain: com.microsoft.dml
+    op: DML_ELEMENT_WISE_CLIP
+    opset: 1
+    dtype: float32
+    cases:
+    - name: ends_crossed
+      attrs: {Min: 2.0, Max: 1.0}
+      inputs: {InputTensor: [0.0, 1.5, 3.0]}
+      expect: {OutputTensor: [1, 1, 1]}
+"""
+
+
+def test_a_question_is_left_out_if_its_page_leaves_the_model_open(tmp_path: Path) -> None:
+    assert write_questions(tmp_path / "q", cases_in(tmp_path, ENDS_CROSSED)) == 0
+
+
+def test_an_answer_is_saved_and_judged_if_its_page_leaves_the_model_open(tmp_path: Path) -> None:
+    cases = cases_in(tmp_path, ENDS_CROSSED)
+    ones = answering(lambda inputs: np.ones(3, np.float32))
+    [result] = recorded(tmp_path / "saved", ones, cases)
+    assert result.verdict is Verdict.PASS
+    [again] = judged(cases, [connect(f"saved:{tmp_path / 'saved'}")])
+    assert again.verdict is Verdict.PASS

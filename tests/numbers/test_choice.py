@@ -100,10 +100,21 @@ def test_a_step_away_from_its_edge_has_no_error() -> None:
     assert hull(xp.sign(about([0.1, -0.1, 5], 0.2))) == [(-1, 1), (-1, 1), (1, 1)]
 
 
+def test_a_step_of_what_scatters_keeps_its_value_and_reaches_every_outcome() -> None:
+    x = replace(about([2.9], 0.2), arithmetic=replace(FLOAT32, scatters=True))
+    (low, high) = hull(xp.floor(x))[0]
+    assert xp.values_of(xp.floor(x)).tolist() == [2.0]
+    assert low <= 2 <= 3 <= high
+
+
 def test_casts_to_integers_and_booleans(wording: Wording) -> None:
     cast = xp.astype(about([2.9, -2.9, 1e9, 3e9, np.nan], 0.2), np.int32).with_rounding()
     assert hull(cast)[:2] == [(2, 3), (-3, -2)]
     assert cast.lost.tolist() == [False, False, False, True, True]
+    ends = about([-(2.0**63), 2.0**63 - 2.0**11, 2.0**63], 0.0)
+    assert xp.astype(ends, np.int64).with_rounding().lost.tolist() == [False, False, True]
+    near_ends = about([127.2, 126.2, -127.2, -128.2], 1.5)
+    assert xp.astype(near_ends, np.int8).lost.tolist() == [True, False, False, True]
     v, unsure = truth_parts(xp.astype(about([0.0, 0.1, 3.0], [0.0, 0.2, 0.2]), np.bool_))
     assert (v.tolist(), unsure.tolist()) == ([False, True, True], [False, True, False])
     with pytest.raises(TypeError) as raised:
@@ -224,6 +235,16 @@ def test_the_largest_in_order_are_among_those_admitted(drawn, largest, data):
     for place, (low, high) in enumerate(hull(values)):
         assert low <= real[order[place]] <= high
         assert order[place] in admitted(indices)[place]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_axis_of_the_largest_in_order_may_be_counted_from_the_end(axis: int) -> None:
+    x = about([[1.0, 1.1, 3.0], [1.1, 5.0, 1.2]], 0.1)
+    _, indices = xp.top_k(x, 2, axis, True)
+    _, counted = xp.top_k(x, 2, axis - 2, True)
+    assert isinstance(counted, Indices)
+    assert np.array_equal(counted.v, indices.v)
+    assert np.array_equal(counted.admitted, indices.admitted)
 
 
 def test_what_was_lost_stays_lost_where_it_is_chosen() -> None:

@@ -9,7 +9,7 @@ from opcheck.backends.adapters import About, take
 from opcheck.backends.base import Backend, TaskCall, UnusableAnswer, own_part
 from opcheck.backends.connect import digest
 from opcheck.errors import BackendUnavailable, NotSupported, UsageError
-from opcheck.graph import ModelProto, NotExpressible, folders, model_of
+from opcheck.graph import ModelProto, folders, model_of
 from opcheck.model import BackendInfo, Task, Tensors
 
 ABOUT = About("outputs computed elsewhere, saved:DIR")
@@ -52,7 +52,7 @@ def _prepared(root: Path, task: Task) -> TaskCall:
     try:
         with own_part():
             return TaskCall(partial(_answer, folder, task, model_of(task)))
-    except NotExpressible:
+    except NotSupported:
         # Outputs may be there all the same, of a backend that needs no ONNX model.
         if not folder.is_dir():
             raise

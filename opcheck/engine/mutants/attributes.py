@@ -103,10 +103,10 @@ def of_any(attribute: Attribute, schemas: Iterable[Schema]) -> Iterator[Mutant]:
     name = attribute.name
     if attribute.required:
         return
-    yield Mutant(
+    yield reading(
         f"{name}_ignored",
         f"{name} was ignored, and taken for its default",
-        _read(name, missing),
+        partial(without, name),
     )
     yield refusing(
         f"refuses_default_{name}",
@@ -141,8 +141,9 @@ def _other_defaults(attribute: Attribute, schemas: Iterable[Schema]) -> dict[Any
     return misread
 
 
-def missing(value: Any) -> None:
+def without(name: str, node: Node) -> Node:
     """Mutant: the attribute is missing."""
+    return node.with_attrs(**{name: None})
 
 
 def is_missing(name: str, node: Node) -> bool:

@@ -73,6 +73,7 @@ class Mutant:
             none.
         derived: It is one of many that could be made of any call, so that one answer of few values
             is no evidence of it.
+        read: The node that it answers, and that right, if that is its mistake; None for others.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Mutant:
     aliases: tuple[str, ...] = ()
     narrow: str = ""
     derived: bool = False
+    read: Callable[[Node], Node] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,7 +220,7 @@ def reading(name: str, text: str, read: Callable[[Node], Node], **where: Any) ->
     def answer(node: Node) -> Sequence[Any]:
         return read(node).right
 
-    return Mutant(name, text, answer, **where)
+    return Mutant(name, text, answer, read=read, **where)
 
 
 def refusing(name: str, text: str, when: Callable[[Node], bool], **where: Any) -> Mutant:

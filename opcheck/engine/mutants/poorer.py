@@ -210,7 +210,8 @@ def _as_integers(own: Any, rounding: Rounding, is_clamped: bool, x: Array) -> Ar
     """
     low, high = map(int, limits(not_none(of(np.empty(0, own)))))
     whole = np.nan_to_num(rounding(x.astype(np.longdouble)), nan=0.0)
-    integers: Array = np.clip(whole, low, high).astype(own)
-    if not is_clamped:
-        integers[(whole < low) | (whole > high)] = low
-    return integers
+    integers: Array = np.asarray(np.clip(whole, low, high)).astype(own)
+    if is_clamped:
+        return integers
+    is_inside = (whole >= low) & (whole <= high)
+    return np.where(is_inside, integers, own.type(low))

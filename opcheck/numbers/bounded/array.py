@@ -23,7 +23,8 @@ Reals: TypeAlias = NDArray[Any]
 #: Errors: float64, or longdouble next to values of that dtype, whose range they need.
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
-#: Masks, or levels: `OVERFLOWED`, which True means too, or `ANYTHING`; they combine by `|`.
+#: The elements that are lost, as a mask or by levels: 0 for none, `OVERFLOWED`, which True means
+#: too, or `ANYTHING`. Both combine by `|`.
 Lost: TypeAlias = NDArray[Any]
 #: A level of `Lost`: an infinity of the value's sign stands in its place.
 OVERFLOWED = np.int8(1)
@@ -61,7 +62,8 @@ class Common(NamedTuple):
 
     A relative one is a factor between 1 / (1 + `down`) and 1 + `up`, an absolute one lies between
     −`down` and `up`. `group` is the number of each element's group. All of them broadcast to the
-    array's shape. Before the elements were moved, a group lies along the axes of length 1.
+    array's shape: as an operation makes them, they have length 1 along the axes along which its
+    groups lie; after a movement, they have the array's shape.
     """
 
     down: Floats
@@ -71,8 +73,9 @@ class Common(NamedTuple):
     def rows(self, shape: tuple[int, ...]) -> Callable[[Any], Any] | None:
         """Return a function that makes a row of each group of an array: (groups, elements of each).
 
-        It takes arrays of this `shape`; rows are in the order of the groups' numbers, and elements
-        of a row in C order. None if the groups differ in size, or if there are none.
+        It takes arrays of this `shape`, that of the array with the error; rows are in the order of
+        the groups' numbers, and elements of a row in C order. None if the groups differ in size, or
+        if there are none.
         """
         if not self.group.size:
             return None
@@ -85,10 +88,10 @@ class Common(NamedTuple):
         return lambda part: part.reshape(-1)[order]
 
     def _rows_along_axes(self, rank: int) -> Callable[[Any], Any]:
-        """Return a function that makes a row of each group, for groups along the axes of length 1.
+        """Return a function that makes a row of each group, for groups along axes of the array.
 
-        These are axes of `group`. The function takes arrays of this rank, that of `group`, puts
-        those axes last, and returns (groups, elements of each).
+        These are the axes in which `group` has length 1. The function takes arrays of this rank,
+        that of `group`, puts those axes last, and returns (groups, elements of each).
         """
         along = [axis for axis, length in enumerate(self.group.shape) if length == 1]
         last = range(rank - len(along), rank)
@@ -96,9 +99,10 @@ class Common(NamedTuple):
         return lambda part: np.moveaxis(part, along, last).reshape(count, -1)
 
     def largest_relative(self) -> Floats:
-        """Return the largest relative error that a common factor brings, in either direction.
+        """Return the largest relative error of a relative one, in either direction.
 
-        It has the shape of `up`, and is infinite where that is.
+        That is of a factor from 1 / (1 + `down`) to 1 + `up`. It has the shape of `up`, and is
+        infinite where that is.
         """
         return np.maximum(1 - 1 / (1 + self.down), self.up)
 
@@ -112,7 +116,9 @@ class Errors:
         q: The variance that independent roundings would give; None where the arithmetic does not
             ask for it, or there is none.
         lost: Elements for which an intermediate result may have left the range of the arithmetic,
-            so that they are not finite numbers; None for no element. `e` is about all others.
+            so that an implementation may have an infinity or NaN there, or, of integers, any
+            number; None for no element. `e` is about all others, and about these where they are
+            finite.
         common: A relative error in common with other elements, which comes on top of `e`.
         shift: An absolute error in common with other elements, which `e` includes.
     """
@@ -126,8 +132,8 @@ class Errors:
     def broadcast_to(self, shape: tuple[int, ...]) -> "Errors":
         """Return the errors with `e`, `q` and `lost` in this shape; themselves if they have it.
 
-        The new ones are views that cannot be written to. Raises ValueError if they do not
-        broadcast.
+        The new ones are views that cannot be written to. `common` and `shift` stay as they are.
+        Raises ValueError if the errors do not broadcast.
         """
         parts = (self.e, self.q, self.lost)
         if all(part is None or part.shape == shape for part in parts):
@@ -153,17 +159,19 @@ class Bounded(Number):
     Attributes:
         v: The values, computed so accurately that they count as exact.
         dtype: The NumPy dtype of the tensor that the array stands for.
+        arithmetic: The implementation's, in which what is computed of the array is rounded.
         k: The last rounding: an error of at most `k` unit roundoffs of `grid`. It is kept apart
             because an output that was rounded to its own type is not rounded once more.
         grid: The numbers of the last rounding, by default those of the arithmetic.
         min_relative_error: A relative error that `errors.e` allows every element at the least.
         nonnegative: No implementation computes a negative element, whatever `errors.e` reaches,
             because all are squares, magnitudes, or sums of such.
-        may_share_error: Elements may have an error in common, as `errors.common` and
-            `errors.shift` tell.
-        for_logarithm: A sum with smaller errors, for a logarithm, which makes much of errors next
-            to 1; None if there are none. Others are computed by other means, such as e^x − 1.
-        addends: The terms added up here, whose errors are in the sum too.
+        may_share_error: `errors` may have `common` or `shift`, an error in common of several
+            elements. If False they have neither, which is known without computing them.
+        for_logarithm: The same sum with smaller errors, for a logarithm, which makes much of errors
+            next to 1; None unless `elementwise.add` has set it, as of 1 + x for tiny x.
+        addends: The array of which this one is the sum, by the same object; its errors are in the
+            sum too, so that their quotient scatters less. None for anything else.
     """
 
     v: Reals
@@ -182,8 +190,8 @@ class Bounded(Number):
     addends: "Bounded | None" = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        # NumPy's operators return a scalar where there is no axis.
         """Complete the fields; raises NotSupported for more than MOST_AXES axes."""
+        # NumPy's operators return a scalar where there is no axis.
         self.v = np.asarray(self.v)
         decline(self.v.ndim > MOST_AXES, f"bounds of tensors of more than {MOST_AXES} axes")
         self.grid = cast(Any, self.grid) or self.arithmetic.grid
@@ -197,7 +205,8 @@ class Bounded(Number):
     def errors(self) -> Errors:
         """Errors allowed before the last rounding, in the shape of `v`.
 
-        They are computed once, when first asked for.
+        They are computed once, when first asked for, and with them those of the arrays of which
+        this one was computed.
         """
         if not isinstance(self._errors, Errors):
             self._errors = _with_a_stack(self._errors).broadcast_to(self.v.shape)
@@ -231,7 +240,8 @@ class Bounded(Number):
     def with_rounding(self) -> "Bounded":
         """Return the array with its last rounding in `errors`, as an operation sees it, and k = 0.
 
-        Errors in common are in `errors.e` then. Computed once; an exact array is returned itself.
+        `errors.e` includes the errors in common then, and `errors` has no `common` or `shift`.
+        Computed once; an exact array, or one that this method gave, is returned itself.
         """
         if self.exact or self._with_rounding is True:
             return self
@@ -245,7 +255,7 @@ class Bounded(Number):
         That is the standard model of floating-point arithmetic, fl(z) = z·(1 + δ) with |δ| ≤ k·u,
         of a z that is no larger than |v| + e. On top come half a subnormal step, the error in
         common, and the whole value of what may be flushed to 0. What may be larger than the
-        arithmetic's largest number is lost.
+        arithmetic's largest number is lost; infinite and NaN values have no error.
         """
         before = self.errors
         arithmetic = self.arithmetic
@@ -281,15 +291,16 @@ class Bounded(Number):
         return rounded
 
     def _without_overflow(self, size: Floats, error: Floats) -> tuple[Floats, Lost | None]:
-        """Return the errors of values up to `size`, and the elements beyond the largest number.
+        """Return `error`, mended where there are infinities or NaN, and the lost elements.
 
-        `size` is |v| + e; all have the shape of `v`. Values that are infinite or NaN get the error
-        0, and lost ones an infinite error in place of NaN. Lost elements, which may be infinite in
-        an implementation, are those beyond and those of `errors`; None for none.
+        `size` is |v| + e, and `error` a bound for it; all have the shape of `v`. Infinite and NaN
+        values get the error 0. Lost are those of `errors`, and finite values whose `size` is beyond
+        the arithmetic's largest number; None for no element. If there are such, an error that is
+        NaN becomes infinite.
         """
         lost = self.errors.lost
         largest = self.arithmetic.largest
-        # False for NaN too, so that whatever is strange is looked at.
+        # False of NaN: all that is not plainly within is looked at.
         is_within = size.max(initial=0) < min(CUT, largest)
         if is_within:
             return error, lost
@@ -302,7 +313,10 @@ class Bounded(Number):
         return error, lost
 
     def parted(self) -> tuple["Bounded", "Bounded"]:
-        """Return the values as exact numbers, and zeros with their errors and the last rounding."""
+        """Return the values as exact numbers, and zeros with their errors; see `numbers.parted`.
+
+        The last rounding is among these errors.
+        """
         values = Bounded(self.v, self.dtype, self.arithmetic)
         zeros = np.zeros_like(self.v)
         return values, Bounded(zeros, self.dtype, self.arithmetic, self.with_rounding().errors)
@@ -310,9 +324,9 @@ class Bounded(Number):
     def ends(self, *, far: bool = False) -> tuple[Reals, Reals]:
         """Return the least and the greatest value of each element, in the dtype of `v`.
 
-        They are v − e and v + e with the last rounding. If `far`, ends of lost elements, which may
-        have left the range, are infinite: on the side of the value's sign or, at the level
-        `ANYTHING`, on both. NaN has NaN for ends.
+        They are v − e and v + e, where e includes the last rounding. If `far`, ends of lost
+        elements, which may have left the range, are infinite: on the side of the value's sign
+        (neither for 0) or, at the level `ANYTHING`, on both. NaN that is not lost has NaN for ends.
         """
         x = self.with_rounding()
         if x.e is None:
@@ -348,18 +362,21 @@ class Bounded(Number):
     def moved(self, move: Callable[..., Any], *arguments: Any) -> "Bounded":
         """Return the array with its elements moved, left out or repeated, without any rounding.
 
-        `move(array, *arguments)` does so with the values at once, and with their errors when these
-        are asked for. An error in common stays so, but not the absolute one, `errors.shift`, which
-        is among `e` too. Raises what `move` raises.
+        `move(array, *arguments)` does so with the values at once, and with each of their errors,
+        arrays of the same shape, when these are asked for. A relative error in common stays so;
+        that an absolute one is in common, `errors.shift`, is forgotten: `e` includes it anyway. The
+        last rounding stays. Raises what `move` raises.
         """
         v = move(self.v, *arguments)
         if self._errors is NO_ERRORS:
             return self.with_values(v, NO_ERRORS, nonnegative=self.nonnegative)
 
         def moved_part(part: Any) -> Any:
+            """Return `e`, `q` or `lost` with its elements moved; None if it is None."""
             return None if part is None else move(part, *arguments)
 
         def errors() -> Errors:
+            """Return the errors of this array, moved as its values are."""
             old = self.errors
             common = old.common
             if common is not None:
@@ -378,10 +395,10 @@ class Bounded(Number):
         return self._errors is NO_ERRORS and bool((self.v >= 0).all())
 
     def with_values(self, v: Reals, errors: LazyErrors, *, nonnegative: bool = False) -> "Bounded":
-        """Return other values and errors, rounded last as these were.
+        """Return an array of other values and errors, with all other fields as they are here.
 
-        `nonnegative` is True if no implementation computes a negative one of them.
-        `min_relative_error` stays, `for_logarithm` and `addends` do not.
+        So the last rounding, `k` to `grid`, is that of this array. `nonnegative` is True if no
+        implementation computes a negative element. Only `for_logarithm` and `addends` become None.
         """
         return replace(self, v=v, _errors=errors, nonnegative=nonnegative)
 
@@ -395,20 +412,19 @@ class Bounded(Number):
     ) -> "Bounded":
         """Return an array of the values `v`, which include this one's, in its dtype and arithmetic.
 
-        If `keep_rounding`, all of `v` were rounded last as this array was, and `errors()` come
-        before that. Otherwise `errors()` has all roundings, and k is 0. `min_relative_error` is
-        that of the result.
+        It is for what joins or chooses among several arrays. If `keep_rounding`, all of `v` were
+        rounded last as this array was, and `errors()` returns the errors before that. Otherwise
+        `errors()` has all roundings, and k is 0. They have nothing in common. `min_relative_error`
+        is that of the result.
         """
         if keep_rounding:
             values = self.with_values(v, errors)
             return replace(values, min_relative_error=min_relative_error, may_share_error=False)
-        grid = self.grid if self.exact else self.arithmetic.grid
         return Bounded(
             v,
             self.dtype,
             self.arithmetic,
             errors,
-            grid=grid,
             min_relative_error=min_relative_error,
         )
 
@@ -421,9 +437,10 @@ class Bounded(Number):
 
 
 def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
-    """Return the errors that `compute` finds, in a thread of its own if this stack is half used up.
+    """Return `compute()`, called in a thread of its own if this thread's stack is half used up.
 
-    They ask for those of the operands, and so on: a stack is soon used up.
+    Errors ask for those of the operands, and so on: in a long formula that is deeper than Python
+    allows. Raises what `compute` raises.
     """
     try:
         sys._getframe(_DEEP_STACK)
@@ -436,8 +453,8 @@ def _with_a_stack(compute: Callable[[], Errors]) -> Errors:
 def magnitude_of(v: Reals) -> Floats:
     """Return the absolute value of each element, in longdouble if it is that, else in float64.
 
-    Finite numbers of mpmath count as at most `CUT`, and their errors with them: `reach` scales
-    these back. Infinities and NaN stay.
+    Finite numbers of mpmath count as at most `CUT`, so that errors made of them stay within
+    float64: `reach` scales these back. Infinities and NaN stay.
     """
     magnitude = np.asarray(np.abs(v))
     if magnitude.dtype.char in "dg":
@@ -449,10 +466,10 @@ def magnitude_of(v: Reals) -> Floats:
 
 
 def reach(v: Reals, e: Floats | None) -> Any:
-    """Return the errors `e` as they are around the values `v`; None for None.
+    """Return the errors that `e` stands for around the values `v`; None for None.
 
-    mpmath's numbers beyond `CUT` in size have errors as if they were `CUT`: these are multiplied by
-    |v|/`CUT` here, and all become objects. Other values have the errors `e` themselves.
+    Around mpmath's numbers, `e` of those beyond `CUT` in size is in proportion to `CUT`: it is
+    multiplied by |v|/`CUT` here, and all become objects. Around others it is `e` itself.
     """
     if e is None or v.dtype != np.object_:
         return e
@@ -470,7 +487,7 @@ def minus(a: Reals, b: Reals) -> Any:
 
 
 def is_finite(v: Reals) -> Mask:
-    """Mask values that are neither infinite nor NaN, including those that float64 cannot hold."""
+    """Mask values that are neither infinite nor NaN, True also for those beyond float64's range."""
     if v.dtype.char != "O":
         return np.asarray(np.isfinite(v))
     from opcheck.numbers import precise
@@ -481,10 +498,11 @@ def is_finite(v: Reals) -> Mask:
 def bounded(x: NDArray[Any], arithmetic: Arithmetic) -> Bounded:
     """Return a tensor of a floating dtype as a bounded array, without any error.
 
-    Its values are of the dtype in `VALUES` that the arithmetic states. In arithmetic that flushes,
-    an implementation may read its subnormal numbers as 0, which is an error of their own size.
-    Where it may have rounded its inputs to the unit roundoff `arithmetic.cut`, they scatter
-    instead. Infinities and NaN have no error. Any byte order is taken.
+    Its values are of the dtype in `VALUES` that the arithmetic states. There are two exceptions. In
+    arithmetic that flushes, an implementation may read subnormal numbers as 0, which is an error of
+    their own size. With an `arithmetic.cut`, it may have rounded its inputs to that unit roundoff:
+    they have a variance then, and no bound. Infinities and NaN have no error. Any byte order is
+    taken.
     """
     with np.errstate(invalid="ignore"):  # A signalling NaN is a value like any other.
         v = as_values(x, VALUES()[arithmetic.values])
@@ -513,10 +531,11 @@ def as_values(x: Any, kind: np.dtype[Any]) -> Reals:
 
 
 def constant(x: Any, like: Bounded) -> Bounded:
-    """Return a constant of the formula: its digits are rounded to the arithmetic's numbers.
+    """Return a constant of the formula, which an implementation rounds to its arithmetic's numbers.
 
-    It has the shape of `x`, and the dtype and arithmetic of `like`. Integers, booleans, NaN and
-    whatever those numbers hold exactly have no error; otherwise all have k = 1.
+    It has the values and the shape of `x`, a plain number or array, and the dtype and arithmetic of
+    `like`. Integers, booleans and arrays of which all floats are NaN or numbers of that arithmetic
+    have no error; otherwise all elements have k = 1.
     """
     array = np.asarray(x)
     v = as_values(array, like.v.dtype)
@@ -529,9 +548,9 @@ def constant(x: Any, like: Bounded) -> Bounded:
 
 
 def pair(a: Any, b: Any) -> tuple[Bounded, Bounded]:
-    """Return both operands as bounded arrays: one that is not becomes a `constant` like the other.
+    """Return both operands as bounded arrays; a plain one becomes a `constant` like the other.
 
-    Raises AttributeError if neither is one.
+    Raises AttributeError if both are plain.
     """
     if not isinstance(a, Bounded):
         return constant(a, b), b

@@ -63,7 +63,7 @@ class Truth(Kind):
         return logical_not(self)
 
 
-def truth(v: Mask, unsure: Mask | None) -> Any:
+def truth(v: Mask, unsure: Mask | None) -> "Truth | Mask":
     """Return a Truth, or plain booleans `v` where all of them are sure.
 
     `unsure` masks those that may be the other one too, because of errors. It broadcasts to the
@@ -94,7 +94,8 @@ def logical_not(x: Any) -> Any:
 def logical_and(a: Any, b: Any) -> Any:
     """Return a and b: unsure unless one of them is surely false, or both are sure.
 
-    Plain booleans if all are sure. Raises ValueError for shapes that do not broadcast.
+    An operand is a `Truth` or plain. Plain booleans if all are sure. Raises ValueError for shapes
+    that do not broadcast.
     """
     v, v_unsure = truth_parts(a)
     w, w_unsure = truth_parts(b)
@@ -125,8 +126,9 @@ def logical_xor(a: Any, b: Any) -> Any:
 def less(a: Any, b: Any) -> Any:
     """Return a < b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
-    for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.less, a, b)
 
@@ -134,8 +136,9 @@ def less(a: Any, b: Any) -> Any:
 def less_equal(a: Any, b: Any) -> Any:
     """Return a ≤ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
-    for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.less_equal, a, b)
 
@@ -143,8 +146,9 @@ def less_equal(a: Any, b: Any) -> Any:
 def greater(a: Any, b: Any) -> Any:
     """Return a > b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
-    for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.greater, a, b)
 
@@ -152,8 +156,9 @@ def greater(a: Any, b: Any) -> Any:
 def greater_equal(a: Any, b: Any) -> Any:
     """Return a ≥ b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
-    for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.greater_equal, a, b)
 
@@ -161,8 +166,9 @@ def greater_equal(a: Any, b: Any) -> Any:
 def equal(a: Any, b: Any) -> Any:
     """Return a = b, False for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
-    for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.equal, a, b)
 
@@ -170,8 +176,9 @@ def equal(a: Any, b: Any) -> Any:
 def not_equal(a: Any, b: Any) -> Any:
     """Return a ≠ b, True for NaN; a `Truth`, with some booleans unsure, where errors admit both.
 
-    Plain booleans if all are sure. One operand may be a plain number or array. Raises ValueError
-    for shapes that do not broadcast.
+    Where an operand is lost, integers are unsure too, and floats in arithmetic that flushes. Plain
+    booleans if all are sure. One operand may be a plain number or array. Raises ValueError for
+    shapes that do not broadcast.
     """
     return _compare(np.not_equal, a, b)
 
@@ -180,9 +187,10 @@ def _compare(compare: np.ufunc, a: Any, b: Any) -> Any:
     """Return the comparison by a ufunc, unsure where the intervals of the operands meet.
 
     Unsure means that either answer is right. Plain booleans if all are sure, as they are of NaN;
-    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any,
-    or, in arithmetic that flushes small numbers to 0, a float, which may be an infinity or NaN. One
-    operand may be a plain number or array. Raises ValueError for shapes that do not broadcast.
+    else a `Truth`. An element is unsure too if an operand is lost: an integer, which may be any;
+    or a float, which may be an infinity or NaN, but only in arithmetic that flushes. Elsewhere a
+    lost float counts by its value and error. One operand may be a plain number or array. Raises
+    ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -217,16 +225,16 @@ def isinf(x: Bounded) -> Any:
 # Selection.
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any, b: Any) -> Bounded:
     """Return `a` where `condition` holds, else `b`; where that is unsure, either.
 
-    There the value is the one that the condition chooses, with an error that reaches both. Errors
-    in common become errors of each element. `a` or `b` may be a plain number or array. The result
-    is exact if both are and the condition is sure. Where the condition is unsure, a finite value is
-    lost if the other operand is infinite or NaN; a value that is so itself has no error.
+    There the value is the one that the condition's `v` chooses, with an error that reaches both; it
+    is infinite, and a finite value lost, if the other operand is infinite or NaN. An infinite or
+    NaN value has no error. Errors in common become errors of each element. The result is exact if
+    both operands are and the condition is sure.
 
-    Raises TypeError if neither `a` nor `b` is bounded, and ValueError for shapes that do not
-    broadcast.
+    `condition` is a `Truth` or plain; `a` or `b` may be a plain number or array. Raises TypeError
+    if neither `a` nor `b` is bounded, and ValueError for shapes that do not broadcast.
     """
     if not isinstance(a, Bounded) and not isinstance(b, Bounded):
         raise TypeError("an unsure condition chooses between bounded numbers only")
@@ -242,7 +250,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     keep_rounding = a.k == b.k and a.grid == b.grid and is_sure and not has_common
 
     def errors() -> Errors:
-        """Return the errors of the choice; `e` includes last roundings unless `keep_rounding`."""
+        """Return the errors of the choice between `a` and `b`.
+
+        Their `e` includes the last roundings and what was in common, unless `keep_rounding`: then
+        nothing was in common, and the last rounding of either is left to the result's `k`.
+        """
         if keep_rounding:
             return _errors_of_choice(chosen, a, b)
         x = a.with_rounding()
@@ -255,13 +267,16 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         min_relative_error = min(a.min_relative_error, b.min_relative_error)
     else:
         min_relative_error = min(a.min_total_relative_error, b.min_total_relative_error)
-    return a.within(v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error)
+    selected: Bounded = a.within(
+        v, errors, keep_rounding=keep_rounding, min_relative_error=min_relative_error
+    )
+    return selected
 
 
 def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
-    """Return the errors of `x` where `chosen`, else those of `y`, and the lost elements.
+    """Return `e`, `q` and `lost` of `x` where `chosen`, else those of `y`.
 
-    They are those before the last roundings, without errors in common.
+    Errors in common and the last roundings (`k`) are left out. The operands broadcast.
     """
     return Errors(
         e=_choose_part(chosen, x.e, y.e, 0.0),
@@ -273,10 +288,10 @@ def _errors_of_choice(chosen: Mask, x: Bounded, y: Bounded) -> Errors:
 def _errors_of_unsure_choice(
     chosen: Mask, unsure: Mask, x: Bounded, y: Bounded, v: Reals
 ) -> Errors:
-    """Return the errors of the choice `v`, which reach both operands where it is `unsure`.
+    """Return the errors of the choice `v`, of which `e` reaches both operands where it is `unsure`.
 
     There an element is lost (an infinity or NaN may stand there) if that of either operand is. The
-    last roundings of `x` and `y` are in their errors.
+    variance is that of the chosen operand. `x` and `y` have their last roundings in their errors.
     """
     sure = _errors_of_choice(chosen, x, y)
     farther = np.maximum(_distance_to_end(x, v), _distance_to_end(y, v))
@@ -298,23 +313,27 @@ def _distance_to_end(x: Bounded, v: Reals) -> Floats:
 
 
 def _choose_part(chosen: Mask, a: Any, b: Any, default: float) -> Any:
-    """Return the part `a` where `chosen`, else `b`; `default` in place of one that is None.
+    """Return the part of an `Errors`, `a`, where `chosen`, else `b`; None if both are.
 
-    None if both are.
+    `default`, for no error, stands in for one that is None.
     """
     if a is None and b is None:
         return None
     return np.where(chosen, default if a is None else a, default if b is None else b)
 
 
-def with_ieee(narrow: Any, wide: Any, enough: bool) -> Any:
+def with_ieee(
+    narrow: "Bounded | Truth | Indices | NDArray[Any]",
+    wide: "Bounded | Truth | Indices | NDArray[Any]",
+    enough: bool,
+) -> "Bounded | Truth | Indices | NDArray[Any]":
     """Return an output of mpmath's numbers, with IEEE's zeros, infinities and NaN.
 
     `narrow` and `wide` are the same output, with IEEE's values and with mpmath's, which has no −0.
-    An element of `wide` is taken where it is finite, and not 0 unless IEEE has NaN there. If
-    `narrow` values are precise `enough`, it is taken only where these are 0, NaN or beyond 2¹⁰⁰⁰ in
-    size. `narrow` itself if nothing is taken. An output that is not bounded is returned as `wide`
-    has it.
+    An element of `wide` is taken where it is finite, and not 0 unless IEEE has NaN there; all
+    others are those of `narrow`, with its errors. If `narrow` values have digits `enough` for the
+    arithmetic, `wide` is taken only where `narrow` is 0, NaN, infinite or beyond 2¹⁰⁰⁰ in size.
+    `narrow` itself if nothing is taken. If one is not bounded, `wide` itself.
     """
     if not isinstance(narrow, Bounded) or not isinstance(wide, Bounded):
         return wide
@@ -363,12 +382,12 @@ def minimum(a: Any, b: Any) -> Bounded:
 def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
     """Return the extreme element of two that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    NaN if one is. Errors reach the extremes of the operands' ends. Raises ValueError for shapes
-    that do not broadcast.
+    NaN if one is. Errors reach the extremes of the operands' ends. `nonnegative` is False: the
+    callers set it. Raises ValueError for shapes that do not broadcast.
     """
 
     def elementwise(combine: np.ufunc) -> Callable[..., Any]:
-        """Return the ufunc itself, which joins two operands element by element."""
+        """Return the ufunc itself, which joins masks of both operands: `extreme` asks for that."""
         return combine
 
     return extreme(choose, elementwise, choose(a.v, b.v), a, b)
@@ -377,8 +396,9 @@ def _extreme(choose: np.ufunc, a: Bounded, b: Bounded) -> Bounded:
 def clip(x: Bounded, low: Any, high: Any) -> Bounded:
     """Return min(max(x, low), high): `high` where it is below `low`, NaN where one of them is.
 
-    The limits may be plain numbers or arrays; None is no limit. Raises ValueError for shapes that
-    do not broadcast.
+    The limits may be plain numbers or arrays; None is no limit, and `x` itself is returned without
+    both. An error reaches the results of all ends. Raises ValueError for shapes that do not
+    broadcast.
     """
     if low is None:
         return x if high is None else minimum(x, high)
@@ -388,10 +408,11 @@ def clip(x: Bounded, low: Any, high: Any) -> Bounded:
     high, _ = pair(high, x)
 
     def clipped(x: Any, low: Any, high: Any) -> Any:
+        """Return plain values within their limits, which broadcast; it rises with all three."""
         return np.minimum(np.maximum(x, low), high)
 
     def of_three(combine: np.ufunc) -> Callable[..., Any]:
-        """Return the function that joins three operands element by element by a ufunc."""
+        """Return the function that joins masks of all three by a ufunc: `extreme` asks for that."""
         return lambda x, low, high: combine(combine(x, low), high)
 
     return extreme(clipped, of_three, clipped(x.v, low.v, high.v), x, low, high)
@@ -403,13 +424,16 @@ def extreme(
     v: Reals,
     *operands: Bounded,
 ) -> Bounded:
-    """Return the extreme `v` = choose(*operands), NaN if one is.
+    """Return the extreme `v` = choose(*operands), NaN if one is, as a bounded array.
 
     Extremes rise with each operand, so that the ends of the result are the extremes of their ends.
-    The operands are of one dtype and arithmetic. `joined_by(combine)` returns a function that
-    combines masks of the operands, or levels of their lost elements, to ones of the shape of `v`.
+    `choose` takes plain values, of two operands or more, or of one whose axes it reduces; `v` is
+    what it gives. The operands are of one dtype and arithmetic. `joined_by(combine)` returns a
+    function that combines masks of the operands, or levels of their lost elements, by the ufunc
+    `combine` to ones of the shape of `v`.
+
     Exact operands give an exact extreme; otherwise it has the last roundings of all among its
-    errors, which are computed when asked for. `nonnegative` is left to the callers.
+    errors, which are computed when asked for, and k = 0. `nonnegative` is left to the callers.
     """
     first = operands[0]
     if first.v.dtype == np.object_:
@@ -420,14 +444,14 @@ def extreme(
         return Bounded(v, first.dtype, first.arithmetic)
 
     def errors() -> Errors:
-        """Return the errors, with last roundings in `e`; lost only where that may be seen.
+        """Return the errors of the extreme, with the last roundings of the operands in `e`.
 
-        That is where the extreme may be infinite or NaN if the lost operands are.
+        Where operands are lost, it is lost too if it would be infinite or NaN with them so, or if
+        they may be NaN. Elsewhere, in arithmetic that flushes, `e` reaches what it would be.
         """
         old = [x.with_rounding() for x in operands]
         away = _distance_of_extremes(choose, v, old, far=False)
         e = np.where(np.isnan(away) | ~is_finite(np.asarray(v)), 0.0, away)
-        # What others that lie far off would scatter to makes no difference.
         q = _variance_of_steps(choose, v, *old)
         if all(x.lost is None for x in old):
             return Errors(e, q)
@@ -452,8 +476,8 @@ def _distance_of_extremes(
 ) -> Floats:
     """Return how far extremes of all least and of all greatest operands are from `v`.
 
-    The larger of both distances. If `far`, the ends of lost operands are infinite. NaN where `v` or
-    an operand is, and for equal infinities.
+    The larger of both distances, in the shape of `v`. If `far`, the ends of lost operands are
+    infinite, as `Bounded.ends` has them. NaN where `v` or an operand is, and for equal infinities.
     """
     ends = [x.ends(far=far) for x in operands]
     low = magnitude_of(choose(*(least for least, _ in ends)) - v)
@@ -511,12 +535,13 @@ def round(x: Bounded) -> Bounded:
 
 
 def _step(name: str, x: Bounded) -> Bounded:
-    """Return a function that rises by steps, such as "ceil", in the dtype of `x`.
+    """Return a function that rises by steps, such as "ceil", by its array API name.
 
-    Next to a step, the value is the middle of the admitted ones, which may be no integer, and the
-    error reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere
-    there is no error, or an infinite one where that of `x` is. Lost elements, which may be out of
-    range, stay so.
+    The result has the dtype of `x`, and no last rounding. Where `x` may be on either side of a
+    step, the value is the middle of the admitted ones, which may be no integer, and the error
+    reaches them all; in arithmetic that scatters the value stays that of `x.v`. Elsewhere there is
+    no error, or an infinite one where that of `x` is. Lost elements, which may be out of range,
+    stay so.
     """
     function = real_function(name)
     x = x.with_rounding()
@@ -528,20 +553,22 @@ def _step(name: str, x: Bounded) -> Bounded:
     unsure = np.asarray(low != high) & np.isfinite(x.e) & is_finite(v)
     if not unsure.any() and np.isfinite(x.e).all():
         return Bounded(v, x.dtype, x.arithmetic, Errors(lost=x.lost))
-    error_of_sure = np.where(np.isinf(x.e), np.inf, 0.0)
-    e = np.where(unsure, magnitude_of(high - low) / 2, error_of_sure)
     q = _variance_of_steps(function, v, x)
     if not x.arithmetic.scatters:
         # What scatters does so about the value, not about the middle.
         v = np.where(unsure, (low + high) / 2, v)
+    error_of_unsure = np.maximum(magnitude_of(high - v), magnitude_of(low - v))
+    error_of_sure = np.where(np.isinf(x.e), np.inf, 0.0)
+    e = np.where(unsure, error_of_unsure, error_of_sure)
     return Bounded(v, x.dtype, x.arithmetic, Errors(e, q, x.lost))
 
 
 def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded) -> Floats | None:
     """Return the variance of v = function(*operands), which may jump, and whose operands scatter.
 
-    It is judged by the larger change over `_FAR` deviations of all operands together. None where no
-    operand scatters.
+    `function` takes the operands' values. Its larger change over `_FAR` (4) deviations of all
+    operands, up or down together, counts as 4 deviations: so that a jump nearby counts, and what
+    lies farther off does not. None where no operand scatters.
     """
     if all(x.q is None for x in operands):
         return None
@@ -555,9 +582,9 @@ def _variance_of_steps(function: Callable[..., Any], v: Any, *operands: Bounded)
 def remainder(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `b`, rounded once.
 
-    `a` or `b` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. If an operand
-    has errors, any element may be off by |b| and these. One of both may be a plain number or array.
-    Raises ValueError for shapes that do not broadcast.
+    Where `b` is infinite, `a` itself, or `b` if `a` has the other sign and is not 0. NaN where `a`
+    is infinite or `b` is 0. If an operand has errors, any element may be off by |b| and these. One
+    of both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     return _remainder("remainder", a, b)
 
@@ -597,7 +624,10 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
 
 @dataclass(frozen=True, eq=False)
 class Indices(Kind):
-    """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be."""
+    """Indices `v`; `admitted` has an axis more, the last, with all that each of them may be.
+
+    Where an index may be fewer than others, it is repeated there.
+    """
 
     v: NDArray[Any]
     admitted: NDArray[Any]
@@ -612,7 +642,8 @@ def argmax(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first maximum along `axis`, with every index that the errors admit.
 
     `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
-    counts as the maximum, and `keepdims` leaves the axis in, with length 1.
+    counts as the maximum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
+    flushes, a lost element may be infinite; elsewhere it counts by its value and error.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.
@@ -630,7 +661,8 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return the index of the first minimum along `axis`, with every index that the errors admit.
 
     `Indices`, or plain ones if each is sure. None means all elements, in C order. The first NaN
-    counts as the minimum, and `keepdims` leaves the axis in, with length 1.
+    counts as the minimum, and `keepdims` leaves the axis in, with length 1. In arithmetic that
+    flushes, a lost element may be infinite; elsewhere it counts by its value and error.
 
     Raises ValueError if there is no element to choose from, and AxisError for an axis that `x`
     lacks.
@@ -645,10 +677,10 @@ def argmin(x: Bounded, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> Any:
-    """Return `index` with that of the first NaN where there is one, which NumPy misses in objects.
+    """Return `index`, the extreme's, or that of the first NaN, which NumPy misses in objects.
 
-    Of other values than mpmath's, `index` as it is. `axis`, None for all elements, and `keepdims`
-    are those of the `argmax` that gave it.
+    `x` are the values in which `axis`, None for all elements, and `keepdims` gave the index. Of
+    other values than mpmath's, `index` as it is.
     """
     if x.dtype != np.object_:
         return index
@@ -658,10 +690,12 @@ def _with_first_nan(x: Reals, index: Any, axis: int | None, keepdims: bool) -> A
 
 
 def indices(v: Any, possible: Mask, axis: int | None) -> Any:
-    """Return indices `v` along `axis` with those that are `possible`; plain ones if each is sure.
+    """Return indices `v` along `axis` with those that are `possible`; `v` itself if each is sure.
 
-    `possible` masks the elements of the whole array; with `axis` None its places in C order count.
-    Where fewer than elsewhere are possible, the index in `v` fills up `admitted`.
+    `possible` masks the elements of the array that was searched; `v` has its shape without `axis`,
+    or with length 1 there. With `axis` None, v is one index in C order. `Indices` list, for each of
+    `v`, the possible ones in order; where these are fewer than elsewhere, v's own index fills up.
+    Sure are those with one possible element or, because of NaN, none.
     """
     if axis is None:
         lined = possible.reshape(1, -1)
@@ -682,9 +716,10 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
     """Return the `k` largest or smallest elements along `axis` in order, and their indices.
 
     NaN counts as the largest number, and of equal elements the one with the lower index comes
-    first. The indices are plain where errors leave one order only; otherwise they are `Indices`,
-    with all that may be there. The value in each place lies between the values there of all least
-    and of all greatest elements. Lost elements count by their values, and are not lost any more.
+    first. The indices are plain if errors leave one order only; otherwise they are `Indices`, with
+    all that may be there. The error in each place reaches what is there if all elements are as
+    small, or all as large, as their errors allow. Lost elements count by their values, and are not
+    lost any more. A `k` of 0 or less gives no element.
 
     Raises IndexError if `k` is larger than the axis, AxisError for an axis that `x` lacks.
     """
@@ -694,6 +729,7 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
         return Bounded(values, x.dtype, x.arithmetic), order
 
     def values_in_order(v: Reals) -> Reals:
+        """Return the `k` largest or smallest of other values of the shape of `x`, in order."""
         return plain.top_k(v, k, axis, largest)[0]
 
     low, high = x.ends()
@@ -704,18 +740,20 @@ def top_k(x: Bounded, k: int, axis: int, largest: bool) -> tuple[Any, Any]:
         values, x.dtype, x.arithmetic, Errors(e, _variance_of_steps(values_in_order, values, x))
     )
     possible = _may_be_in_place(low, high, lows, highs, axis)
-    found = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
-    if not isinstance(found, Indices):
+    # Each place is an index of its own, with the elements along the last axis of `possible`.
+    places_last = indices(np.moveaxis(order, axis, -1), possible, possible.ndim - 1)
+    if not isinstance(places_last, Indices):
         return bounded, order
-    return bounded, Indices(order, np.moveaxis(found.admitted, -2, axis))
+    # The places go back to `axis`, one of those before the last, which has all admitted.
+    return bounded, Indices(order, np.moveaxis(places_last.admitted, -2, axis % x.ndim))
 
 
 def _may_be_in_place(low: Reals, high: Reals, lows: Reals, highs: Reals, axis: int) -> Mask:
     """Mask the elements that may be in each place, of shape (…, places, elements).
 
     An element, from `low` to `high`, may be in a place if its interval meets that of the place,
-    from `lows` to `highs`. These have places along `axis` where the others have elements. False for
-    NaN.
+    from `lows` to `highs`. These have places along `axis` where the others have elements; the mask
+    has both at the end instead. False for NaN.
     """
     own_low = np.moveaxis(low, axis, -1)[..., None, :]
     own_high = np.moveaxis(high, axis, -1)[..., None, :]

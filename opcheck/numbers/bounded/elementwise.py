@@ -41,13 +41,16 @@ def add_present(*parts: Any) -> Any:
 
 
 def union(*masks: Lost | None) -> Lost | None:
-    """Return the union of the masks or levels that are not None, by `|`; None if all are."""
+    """Return the union of masks or levels of lost elements, by `|`, without those that are None.
+
+    They broadcast. None if all are None.
+    """
     present = [mask for mask in masks if mask is not None]
     return reduce(operator.or_, present) if present else None
 
 
 def anything_where(lost: Lost | None, mask: Callable[[], Any]) -> Lost | None:
-    """Return the level `ANYTHING` for the lost elements in a mask; 0 elsewhere.
+    """Return the level `ANYTHING` for those of `lost` that are also in `mask()`; 0 elsewhere.
 
     `ANYTHING` means that NaN or an infinity of either sign may stand there. None if `lost` is; else
     `mask()` is called, and broadcasts to its shape.
@@ -71,8 +74,8 @@ def result(
 
     It has the dtype and arithmetic of `like`. `errors()` returns those before the rounding, and is
     called when they are asked for. In arithmetic that stores results in a narrower type, the
-    rounding to that comes last, with k = 1, and the operation's own is among the errors. The other
-    arguments are the fields of `Bounded`.
+    rounding to that comes last, with k = 1; the operation's own, and what is in common, is among
+    the errors then. The other arguments are the fields of `Bounded`.
     """
     arithmetic = like.arithmetic
     computed = Bounded(
@@ -98,10 +101,11 @@ def result(
 
 
 def with_vanished(v: Reals, e: Bound, is_nonzero: Callable[[], Mask]) -> Bound:
-    """Return the errors of `v`, also where it is 0 only because it was too small for its dtype.
+    """Return the errors `e` of the values `v`, more where `v` is 0 for want of range in its dtype.
 
-    `is_nonzero()` masks the operands whose exact result is not 0; it is called if `v` has a 0.
-    There the smallest subnormal of float64 is added. `e` itself, or None, if `v` has no 0.
+    `is_nonzero()` masks the elements whose exact result is not 0; it is called if `v` has a 0.
+    Where both hold, the smallest subnormal of float64 is added. `e` itself, which may be None, if
+    `v` has no 0.
     """
     # An object of mpmath's compares to a plain bool.
     zero = np.asarray(v == 0)
@@ -113,15 +117,18 @@ def with_vanished(v: Reals, e: Bound, is_nonzero: Callable[[], Mask]) -> Bound:
 
 @cache
 def real_function(name: str) -> Callable[..., Any]:
-    """Return the function `name` of arrays of float64, longdouble or mpmath's, in their dtype.
+    """Return the function `name` of values: arrays of float64, longdouble or mpmath's numbers.
 
-    The first operand's type decides. Raises AttributeError for a name that NumPy lacks, but for
-    `erf`.
+    It takes plain arrays, or bare numbers of mpmath, of one dtype, and returns an array of it. A
+    name is NumPy's, or "erf". Raises AttributeError for another one.
     """
     of_numpy = None if name == "erf" else getattr(np, name)
 
     def function(*operands: Any) -> Any:
-        """Return the function of arrays of one dtype, or of bare numbers of mpmath."""
+        """Return the values of the function of arrays of one dtype, or of bare numbers of mpmath.
+
+        That is NumPy's function, mpmath's for its numbers, and opcheck's own for erf.
+        """
         # Arithmetic on mpmath's numbers of rank 0 leaves the bare number.
         arrays_ = [np.asarray(operand) for operand in operands]
         kind = arrays_[0].dtype.char
@@ -145,15 +152,16 @@ def real_function(name: str) -> Callable[..., Any]:
 def add(a: Any, b: Any) -> Bounded:
     """Return a + b, rounded once; ∞ − ∞ is NaN. One of both may be a plain number or array.
 
-    Where neither is negative and one is a single exact number, next to which the other vanishes
-    somewhere, the result has `for_logarithm`, the same sum with smaller errors, which `log` uses.
-    Raises ValueError for shapes that do not broadcast.
+    If neither is negative and one is a single exact number, next to which the other vanishes
+    somewhere, as in 1 + e^x, the result has `for_logarithm`, the same sum with smaller errors,
+    which `log` uses. Raises ValueError for shapes that do not broadcast.
     """
     a, b = arrays.pair(a, b)
     v = np.asarray(np.add(a.v, b.v))
     nonnegative = a.never_negative() and b.never_negative()
 
     def errors() -> Errors:
+        """Return the errors of the sum that come of those of its operands."""
         return _errors_of_sum(np.add, a, b, v)
 
     total = result(
@@ -191,10 +199,10 @@ def subtract(a: Any, b: Any) -> Bounded:
 def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Errors:
     """Return the errors of v = a ± b: by the triangle inequality those of the operands add up.
 
-    `combine` is NumPy's `add` or `subtract`. The error of an operand that is spread over the other
-    one is the `shift` too, an error that elements have in common. An element is lost if an operand
-    is, and `ANYTHING` (NaN, or an infinity of either sign) where the lost operand may have the
-    other sign than `v`.
+    `combine` is NumPy's `add` or `subtract`. The operands' last roundings are included, not that of
+    the sum. The error of an operand that is spread over the other one is the `shift` too, an error
+    that elements have in common. An element is lost if an operand is, and `ANYTHING` (NaN, or an
+    infinity of either sign) where the lost operand has not the sign of `v`.
     """
     x = a.with_rounding()
     y = b.with_rounding()
@@ -212,10 +220,10 @@ def _errors_of_sum(combine: np.ufunc, a: Bounded, b: Bounded, v: Reals) -> Error
 
 
 def _common_shift(x: Bounded, spread: Bounded) -> Common | None:
-    """Return the absolute error of `spread`, an operand that broadcasts to the shape of `x`.
+    """Return the absolute error that elements of x ± `spread` have in common: that of `spread`.
 
-    None if it has no error, as many elements as `x`, none at all, or does not broadcast to that
-    shape.
+    It broadcasts to the shape of `x`, and each of its elements has a group of the result. None if
+    it has no error, as many elements as `x` or more, none at all, or another shape than that.
     """
     if spread.e is None or not 0 < spread.size < x.size:
         return None
@@ -231,7 +239,7 @@ def _vanishing_operand(a: Bounded, b: Bounded) -> Bounded | None:
 
     It vanishes where it is smaller than a roundoff of that number, as e^x in 1 + e^x. None if it
     does so nowhere, or if neither operand is a single exact number that the arithmetic's type
-    holds.
+    holds. If both are, `a` counts as the number.
     """
     number, other = (b, a)
     if a.size == 1 and a.exact:
@@ -250,8 +258,8 @@ def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
     """Return the errors of a sum v of a number of the type and a `small` operand, all included.
 
     Rounding loses no more than the smaller operand, because the other one is itself a number of the
-    type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|). `total` has the errors without that rounding; those
-    of infinities and NaN stay.
+    type: |fl(a + b) − (a + b)| ≤ min(|a|, |b|). `total` has the errors of v without that rounding,
+    which is added here. Its lost elements stay.
     """
     arithmetic = small.arithmetic
     size = np.where(is_finite(v), magnitude_of(v), 0.0)
@@ -270,7 +278,8 @@ def _errors_next_to_number(total: Errors, v: Reals, small: Bounded) -> Errors:
 def multiply(a: Any, b: Any) -> Bounded:
     """Return a·b, rounded once; 0·∞ is NaN. One of both may be a plain number or array.
 
-    The product of an array with itself, the same object, is never negative. Raises ValueError for
+    The product of an array with itself, the same object, is never negative. The error of a factor
+    that is spread over the other one is one that elements have in common. Raises ValueError for
     shapes that do not broadcast.
     """
     a, b = arrays.pair(a, b)
@@ -289,8 +298,10 @@ def multiply(a: Any, b: Any) -> Bounded:
 def _errors_of_product(a: Bounded, b: Bounded, v: Reals) -> Errors:
     """Return the errors of v = a·b: x̂·ŷ − x·y = (x̂ − x)·y + x̂·(ŷ − y), with |x̂| ≤ |x| + e.
 
-    Without errors in v that is infinite or NaN only for an infinite operand. An element is lost if
-    a factor is, and `ANYTHING` (NaN, or an infinity of either sign) where the other one may be 0.
+    The last roundings of the factors are included, not that of the product. There is no error next
+    to a factor that is infinite or NaN. What elements have in common is `common`, and not in `e`.
+    An element is lost if a factor is, and `ANYTHING` (NaN, or an infinity of either sign) where the
+    other one may be 0.
     """
     x, y, common = _operands_of_product(a, b)
     e = None
@@ -318,8 +329,9 @@ def divide(a: Any, b: Any) -> Bounded:
 
     A division by 0 gives an infinity or, for 0/0, NaN. Where a divisor only may be 0, the element
     is lost: any number, an infinity or NaN may stand there, and its error is infinite. One of both
-    may be a plain number or array. If `b` is the sum of `a` over axes that were kept, less scatter
-    is expected. Raises ValueError for shapes that do not broadcast.
+    may be a plain number or array. If `b` is the sum of `a`, the same object, over axes that were
+    kept, less scatter is expected. The error of a divisor that is spread over `a` is one that
+    elements have in common. Raises ValueError for shapes that do not broadcast.
     """
     is_share_of_sum = isinstance(b, Bounded) and b.addends is a
     a, b = arrays.pair(a, b)
@@ -338,15 +350,16 @@ def divide(a: Any, b: Any) -> Bounded:
 def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bool) -> Errors:
     """Return the errors of v = a/b; infinite, and the element lost, where the divisor may be 0.
 
-    If `is_share_of_sum`, b is a sum of the elements of a, and less scatter is expected. A lost
-    dividend stays lost. A lost divisor, which may be infinite, divides to 0 or, next to another
-    infinity, to NaN.
+    The last roundings of both are included, not that of the quotient; what elements have in common
+    is `common`, and not in `e`. If `is_share_of_sum`, b is a sum of the elements of a, and less
+    scatter is expected. A lost dividend stays lost. A lost divisor may be infinite: then the
+    quotient is 0, which `e` reaches in arithmetic that flushes, or, of a lost dividend or if the
+    divisor may be NaN, lost as `ANYTHING`.
     """
     x, y, common = _operands_of_quotient(a, b)
     e, lost = _error_bound_of_quotient(x, y, v)
     e = with_vanished(v, _without_certain(e, x, y), lambda: (x.v != 0) & is_finite(y.v))
     if y.lost is not None:
-        # What is too large divides to 0, and another infinity to NaN.
         if y.arithmetic.flushes:
             e = add_present(e, np.where(y.lost > 0, magnitude_of(v), 0.0))
         is_nan = y.lost > arrays.OVERFLOWED
@@ -364,10 +377,11 @@ def _errors_of_quotient(a: Bounded, b: Bounded, v: Reals, *, is_share_of_sum: bo
 
 
 def _error_bound_of_quotient(x: Bounded, y: Bounded, v: Reals) -> tuple[Bound, Lost | None]:
-    """Return a bound on the error of v = x/y, and the lost elements, of which y may be 0.
+    """Return a bound on the error of v = x/y, and the lost elements.
 
-    x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e. It is infinite where that is not
-    above 0. None for no error, and for no lost element.
+    x̂/ŷ − x/y = (x̂ − x)/ŷ − (x/y)·(ŷ − y)/ŷ, with |ŷ| ≥ |y| − e. Where that is not above 0, the
+    bound is infinite, and the element lost at the level `ANYTHING`; elements of x that are lost
+    stay so. None for no error, and for no lost element.
     """
     size = magnitude_of(y.v)
     if y.e is None:
@@ -390,10 +404,10 @@ def _may_share_error(a: Bounded, b: Bounded) -> bool:
 
 
 def _own_relative_error(a: Bounded, b: Bounded) -> float:
-    """Return a relative error that each element of a product or quotient has for itself.
+    """Return a relative error that each element of a product or quotient is allowed at the least.
 
-    It includes the last roundings of the operands. That of an operand which is spread over the
-    other one is common to many, and left out.
+    It is the sum of those of the operands, their last roundings included. That of an operand which
+    is spread over the other one is common to many, and left out.
     """
     own = 0.0
     if a.size >= b.size:
@@ -418,10 +432,11 @@ def _scaled(q: Bound, slope: Floats) -> Bound:
 
 
 def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
-    """Return errors of a product or quotient, 0 where an operand is not finite or both are exact.
+    """Return the errors `e` of a product or quotient of `a` and `b`, 0 where there can be none.
 
-    There they are NaN or infinite only because an infinity or 0 was multiplied by a zero error. `e`
-    itself if it is finite or None.
+    That is where an operand is infinite or NaN, or where both have the error 0: `e` may be NaN or
+    infinite there, of an infinity times an error of 0, or of 0/0. `e` itself if it is finite or
+    None.
     """
     if e is None or np.isfinite(e).all():
         return e
@@ -494,7 +509,7 @@ def _operands_of_quotient(a: Bounded, b: Bounded) -> _Operands:
 
 
 def _is_spread(spread: Bounded, other: Bounded, shape: tuple[int, ...]) -> bool:
-    """Return True if `spread`, which has errors, is repeated over `other`, of the result's `shape`.
+    """Return True if `spread` has errors and is repeated over `other`, of the result's `shape`.
 
     False if `other` is not larger or has another shape, and if it has an error in common already.
     """
@@ -508,22 +523,22 @@ def _without_common(x: Bounded) -> Bounded:
 
 
 def _split_factor(factor: Bounded, rank: int) -> tuple[Common, Bounded]:
-    """Return the relative error of a factor, as common to all that it is spread over; and the rest.
+    """Return the relative error t of a factor, as common to all that it is spread over; the rest.
 
-    With t, that error, the factor is between 1 − t and 1 + t, and 1 − t is 1 / (1 + t / (1 − t)).
-    `rank` is the product's; the rest is the factor with its values, and errors only where they are
-    not in common. The factor has errors.
+    The products are multiplied by 1 − t to 1 + t, and 1 − t is 1 / (1 + t / (1 − t)). `rank` is the
+    product's; the rest is the factor with its values, and errors only where they are not in common,
+    as of an element 0. The factor has errors, and its last rounding is among them.
     """
     small, rest = _split_spread(factor)
     return _common_of(factor, rank, down=_inverse_error(small), up=small), rest
 
 
 def _split_divisor(divisor: Bounded, rank: int) -> tuple[Common, Bounded]:
-    """Return the relative error of a divisor, as common to all that it is spread over; the rest.
+    """Return the relative error t of a divisor, as common to all that it is spread over; the rest.
 
-    With t, that error, the quotient is multiplied by 1 / (1 + t) to 1 / (1 − t) = 1 + t / (1 − t).
-    `rank` is the quotient's; the rest is the divisor with its values, and errors only where they
-    are not in common. The divisor has errors.
+    The quotients are multiplied by 1 / (1 + t) to 1 / (1 − t) = 1 + t / (1 − t). `rank` is the
+    quotient's; the rest is the divisor with its values, and errors only where they are not in
+    common, as of an element 0. The divisor has errors, and its last rounding is among them.
     """
     small, rest = _split_spread(divisor)
     return _common_of(divisor, rank, down=small, up=_inverse_error(small)), rest
@@ -535,9 +550,11 @@ def _inverse_error(t: Floats) -> Floats:
 
 
 def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
-    """Return the relative errors of an operand, 0 where they are not finite, and the rest of it.
+    """Return the relative errors of an operand, and the operand with what they leave out.
 
-    The rest keeps the errors that are left out, as of an element 0. The operand has errors.
+    Where a relative error is not finite, as of an element 0, it is 0, and the rest keeps the
+    absolute error; elsewhere its error is 0. Variance and lost elements stay with the rest. The
+    operand has errors, and its last rounding is among them.
     """
     assert spread.e is not None
     relative = spread.e / magnitude_of(spread.v)
@@ -545,15 +562,16 @@ def _split_spread(spread: Bounded) -> tuple[Floats, Bounded]:
     relative = np.where(known, relative, 0.0)
     errors = Errors(np.where(known, 0.0, spread.e), spread.q, spread.lost)
     rest = Bounded(spread.v, spread.dtype, spread.arithmetic, errors)
-    rest._with_rounding = True
+    rest._with_rounding = True  # All of its roundings are included.
     return relative, rest
 
 
 def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Common:
     """Return the relative error that all repeats of an element of `spread` share.
 
-    `spread` is broadcast to an array of this rank. The error is a factor from 1 / (1 + `down`) to
-    1 + `up`; both have the shape of `spread`. Each of its elements is a group.
+    `spread` is broadcast to an array of this rank, with new axes in front. The error is a factor
+    from 1 / (1 + `down`) to 1 + `up`; both have the shape of `spread`. Each of its elements has a
+    group, numbered in C order.
     """
     shape = (1,) * (rank - spread.ndim) + spread.shape
     group = np.arange(spread.size).reshape(shape)
@@ -564,33 +582,41 @@ def _common_of(spread: Bounded, rank: int, *, down: Floats, up: Floats) -> Commo
 
 
 def negative(x: Bounded) -> Bounded:
-    """Return −x, which rounds nothing; the errors stay."""
+    """Return −x, which rounds nothing; the errors and the last rounding stay."""
     return x.with_values(np.negative(x.v), x._errors)
 
 
 def abs(x: Bounded) -> Bounded:
-    """Return |x|, which rounds nothing and leaves no element negative; the errors stay."""
-    return x.with_values(np.abs(x.v), x._errors, nonnegative=True)
+    """Return |x|, which rounds nothing and leaves no element negative.
+
+    The errors and the last rounding stay, but an absolute error is not in common any more.
+    """
+    v = np.abs(x.v)
+    if not x.may_share_error:
+        return x.with_values(v, x._errors, nonnegative=True)
+    # Where the sign was changed, the error has the other direction.
+    return x.with_values(v, lambda: replace(x.errors, shift=None), nonnegative=True)
 
 
 # Allowances that a formula states.
 
 
 def values_of(x: Bounded) -> Floats:
-    """Return the values of `x` in float64, without errors; infinite beyond its range."""
+    """Return a copy of the values of `x` in float64, without errors; infinite beyond its range."""
     return x.v.astype(np.float64)
 
 
 def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
     """Return `x` with an error of this many unit roundoffs for an implementation's own reasons.
 
-    A roundoff is u·|v|. `deviation` d, or None where it is not known, adds the variance (d·u)²/3 in
-    arithmetic that scatters: it is in units of u, not of the element. Both broadcast to the shape
-    of `x`. Of infinities and NaN no error is added. The last rounding of `x` becomes an error
-    before it.
+    It is added to the errors of `x`, whose last rounding becomes one of them. A roundoff is u·|v|.
+    `deviation` d, or None where it is not known, adds the variance (d·u)²/3 in arithmetic that
+    scatters: it is in units of u, not of the element. Both broadcast to the shape of `x`. To
+    infinities and NaN no error is added.
     """
 
     def errors() -> Errors:
+        """Return the errors of `x` with its last rounding, and with the allowance."""
         old = x.with_rounding()
         u = old.arithmetic.u
         allowance = magnitude_of(old.v) * (np.asarray(roundoffs) * u)
@@ -614,11 +640,12 @@ def inexact(x: Bounded, roundoffs: Any, deviation: Any = None) -> Bounded:
 def at_most_1(x: Bounded) -> Bounded:
     """Return `x`, numbers from 0 to 1 that no implementation computes as more than 1.
 
-    The values stay. Errors that are above 1.01 with the last rounding become 1.01; an exact `x` is
-    returned itself.
+    The values and the last rounding stay. If an error is above 1.01 with the last rounding, all
+    errors include that, and larger ones become 1.01. An exact `x` is returned itself.
     """
 
     def errors() -> Errors:
+        """Return the errors of `x`, none above `_AT_MOST_1`."""
         old = x.with_rounding()
         if old.e is None or (old.e <= _AT_MOST_1).all():
             return x.errors

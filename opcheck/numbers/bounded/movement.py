@@ -31,7 +31,7 @@ def broadcast_to(x: Bounded, shape: Sequence[int]) -> Bounded:
 
 
 def expand_dims(x: Bounded, axis: int | Sequence[int]) -> Bounded:
-    """Return `x` with new axes of length 1, at these places of the result.
+    """Return `x` with new axes of length 1, at these places among the axes of the result.
 
     Raises AxisError for a place that the result lacks, ValueError for one that is repeated.
     """
@@ -58,7 +58,7 @@ def reshape(x: Bounded, shape: int | Sequence[int]) -> Bounded:
     """Return the elements of `x`, in C order, in another shape.
 
     One length may be −1, which is computed. Raises ValueError if the number of elements does not
-    fit.
+    fit, for two lengths of −1, and for one next to a length of 0.
     """
     return x.moved(np.reshape, shape)
 
@@ -66,7 +66,8 @@ def reshape(x: Bounded, shape: int | Sequence[int]) -> Bounded:
 def squeeze(x: Bounded, axis: Axes = None) -> Bounded:
     """Return `x` without these axes, or without all of length 1 if `axis` is None.
 
-    Raises ValueError for an axis of another length, and AxisError for one that `x` lacks.
+    `axis` is an int or a tuple. Raises ValueError for an axis of another length or repeated, and
+    AxisError for one that `x` lacks.
     """
     return x.moved(np.squeeze, axis)
 
@@ -82,8 +83,9 @@ def tile(x: Bounded, repetitions: Sequence[int]) -> Bounded:
 def take(x: Bounded, index: Any, axis: int) -> Bounded:
     """Return the elements at `index` along `axis`; where an index may be another, any of those.
 
-    The axes of `index`, a plain array or `Indices`, replace the axis. Raises IndexError for an
-    index beyond the axis, and AxisError for an axis that `x` lacks.
+    The axes of `index`, a plain array or `Indices`, replace the axis. An unsure element has the
+    value at `index.v`, and an error that reaches all others admitted; see `hull`. Raises IndexError
+    for an index beyond the axis, and AxisError for an axis that `x` lacks.
     """
     if not isinstance(index, Indices):
         return x.moved(np.take, index, axis)
@@ -96,8 +98,9 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
     """Return the element at each index along `axis`; where it may be another, any of those.
 
     `index`, a plain array or `Indices`, has the shape of `x` but along `axis`, and the result has
-    its shape. Raises ValueError for another rank, IndexError for an index beyond the axis and for
-    other axes that do not broadcast, and AxisError for an axis that `x` lacks.
+    its shape. An unsure element has the value at `index.v`, and an error that reaches all others
+    admitted; see `hull`. Raises ValueError for another rank, IndexError for an index beyond the
+    axis and for other axes that do not broadcast, and AxisError for an axis that `x` lacks.
     """
     if not isinstance(index, Indices):
         return x.moved(np.take_along_axis, index, axis)
@@ -111,8 +114,9 @@ def take_along_axis(x: Bounded, index: Any, axis: int) -> Bounded:
 def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     """Return the choice, with an error that reaches all that are admitted along `axis`.
 
-    `axis`, one of `admitted`, is more than `chosen` has. An element is lost (it may be an infinity
-    or NaN) if an admitted one is. The last rounding is among the errors. An element with more than
+    `axis`, counted from the front, is one of `admitted` that `chosen` has not; the shapes are equal
+    without it. An element is lost (it may be an infinity or NaN) if an admitted one is. The last
+    rounding is among the errors, and k is 0. In arithmetic that scatters, an element with more than
     one choice scatters as far as the others are away.
     """
     chosen = chosen.with_rounding()
@@ -120,8 +124,10 @@ def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
     own_error = 0.0 if admitted.e is None else admitted.e
     away = magnitude_of(admitted.v - np.expand_dims(chosen.v, axis))
     e = np.max(away + own_error, axis=axis)
-    own_variance = 0.0 if chosen.e is None else chosen.q
-    q = None if own_variance is None else own_variance + np.max(away, axis=axis) ** 2
+    q = None
+    if chosen.arithmetic.scatters:
+        own_variance = 0.0 if chosen.q is None else chosen.q
+        q = own_variance + np.max(away, axis=axis) ** 2
     lost = admitted.lost
     if lost is not None:
         lost = np.asarray(np.bitwise_or.reduce(lost, axis=axis))
@@ -131,27 +137,30 @@ def hull(chosen: Bounded, admitted: Bounded, axis: int) -> Bounded:
 def concat(arrays: Sequence[Any], axis: int = 0) -> Bounded:
     """Return the arrays one after the other along an axis that they have.
 
-    Plain ones among them are constants. Raises ValueError for rank 0 and for lengths or ranks that
-    differ, and AxisError for an axis that they lack.
+    At least one is bounded; the first of these gives the dtype and arithmetic, and plain ones are
+    constants, which may round. Raises ValueError for rank 0 and for lengths or ranks that differ,
+    and AxisError for an axis that they lack.
     """
     return _joined(np.concat, arrays, axis)
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Bounded:
-    """Return arrays of one shape side by side along a new axis.
+    """Return arrays of one shape side by side along a new axis, at this place of the result.
 
-    Plain ones among them are constants. Raises ValueError for shapes that differ, and AxisError for
-    a place that the result lacks.
+    At least one is bounded; the first of these gives the dtype and arithmetic, and plain ones are
+    constants, which may round. Raises ValueError for shapes that differ, and AxisError for a place
+    that the result lacks.
     """
     return _joined(np.stack, arrays, axis)
 
 
 def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bounded:
-    """Return `join(operands, axis)`; of the operands, at least one is bounded.
+    """Return `join(operands, axis)` as a bounded array, of operands of which one at least is.
 
-    The first of these gives the dtype and arithmetic, and plain operands are constants. `join`,
-    NumPy's `concat` or `stack`, raises ValueError for shapes that do not fit, AxisError for a
-    missing axis.
+    The first of these gives the dtype and arithmetic, and plain operands are constants like it.
+    `join` is NumPy's `concat` or `stack`. Last roundings stay apart only if they are the same in
+    all operands, and nothing is in common; otherwise all are among the errors. Raises ValueError
+    for shapes that do not fit, AxisError for a missing axis.
     """
     first = next(x for x in operands if isinstance(x, Bounded))
     parts = [pair(x, first)[0] for x in operands]
@@ -161,6 +170,7 @@ def _joined(join: Callable[..., Any], operands: Sequence[Any], axis: int) -> Bou
     keep_rounding = _are_rounded_alike(parts)
 
     def errors() -> Errors:
+        """Return the joined errors; `e` includes the last roundings unless `keep_rounding`."""
         seen = parts if keep_rounding else [x.with_rounding() for x in parts]
         return Errors(
             e=_join_errors(join, [(x.shape, x.e) for x in seen], axis, 0.0),
@@ -183,9 +193,9 @@ def _join_errors(
     axis: int,
     default: float,
 ) -> Any:
-    """Return joined errors of arrays of these shapes, `default` for those that have None.
+    """Return one field of errors, joined of `parts`: pairs of an array's shape and its errors.
 
-    None if all have.
+    `default` stands for errors that are None; None if all are.
     """
     if all(errors is None for _, errors in parts):
         return None
@@ -204,10 +214,13 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
     """Return `x` with constants around it, which have no error.
 
     `widths` are the numbers of elements before and after: one integer for all, one pair, or a pair
-    for each axis. Raises ValueError for widths below 0 and for a wrong number of them.
+    for each axis. The last rounding of `x` stays apart only next to zeros, and if nothing is in
+    common; otherwise it is among the errors. Raises ValueError for widths below 0 and for a wrong
+    number of them.
     """
 
     def framed(part: Any, value: float) -> Any:
+        """Return the values or a field of the errors with `value` around them; None if None."""
         if part is None:
             return None
         return np.pad(part, widths, constant_values=value)
@@ -219,6 +232,7 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
     keep_rounding = not constant_values and not x.has_common
 
     def errors() -> Errors:
+        """Return the errors of `x` with none around them, its last rounding unless it is kept."""
         old = x if keep_rounding else x.with_rounding()
         return Errors(framed(old.e, 0.0), framed(old.q, 0.0), framed(old.lost, 0))
 
@@ -226,13 +240,16 @@ def pad(x: Bounded, widths: Any, constant_values: float = 0) -> Bounded:
 
 
 def full_like(x: Bounded, value: float) -> Bounded:
-    """Return a constant in the shape and dtype of `x`, without any error, even if it rounds."""
+    """Return a constant in the shape, dtype and arithmetic of `x`, without any error.
+
+    It has none even if `value` is not a number of that arithmetic.
+    """
     v = arrays.as_values(np.full(x.v.shape, value), x.v.dtype)
     return Bounded(v, x.dtype, x.arithmetic)
 
 
 def zeros_like(x: Bounded) -> Bounded:
-    """Return zeros in the shape and dtype of `x`, without any error."""
+    """Return zeros in the shape, dtype and arithmetic of `x`, without any error."""
     return full_like(x, 0)
 
 
@@ -242,12 +259,14 @@ def zeros_like(x: Bounded) -> Bounded:
 def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
     """Return `x` in another type: a narrower float rounds, an integer cuts the fraction off.
 
-    Booleans are x ≠ 0, a `Truth` if some are unsure. What follows is computed as expected of a
-    tensor of that type, in float32 for 16 bits, or if it `computes`, in the type itself. A value
-    that an integer type cannot hold, NaN included, is lost: any may come, as no specification
+    Booleans are x ≠ 0, a `Truth` if some are unsure. What follows in a floating type is computed as
+    expected of a tensor of that type, in float32 for 16 bits, or if it `computes`, in the type
+    itself; see `_arithmetic_after_cast` for arithmetic that is narrower already. A value that an
+    integer type cannot hold, by its error or as NaN, is lost: any may come, as no specification
     defines it. What such an integer is cast to is lost too.
 
-    Of a `Truth`, true is 1; what is unsure is 0 or 1, `Indices` in an integer type.
+    Of a `Truth`, true is 1; what is unsure is 0 or 1: `Indices` in an integer type, and numbers
+    with an error of 1 in a floating one.
 
     Raises TypeError for a type that is neither boolean, integer nor floating, such as a minifloat,
     and for a `Truth` in a floating type where the kind in force is not that of bounded numbers.
@@ -266,7 +285,11 @@ def astype(x: Bounded | Truth, dtype: Any, *, computes: bool = False) -> Any:
 
 
 def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
-    """Return a `Truth` in another type; see `astype`, also for what is raised."""
+    """Return a `Truth` in another type: itself, `Indices` of 0 and 1, or numbers with errors.
+
+    These are for booleans, integers, and floats. Raises TypeError for another type, and for floats
+    where `lifting` leaves floats plain.
+    """
     if dtype.kind == "b":
         return x
     if dtype.kind in "iu":
@@ -279,7 +302,8 @@ def _of_truth(x: Truth, dtype: np.dtype[Any], *, computes: bool) -> Any:
 def _to_boolean(x: Bounded) -> Any:
     """Return x ≠ 0, unsure where an error reaches 0, and of lost integers, which may be any.
 
-    True of NaN; a lost float counts by its value. Plain booleans if all are sure, else a `Truth`.
+    True of NaN; a lost float counts by its value and error. Plain booleans if all are sure, else a
+    `Truth`.
     """
     x = x.with_rounding()
     unsure = None
@@ -291,24 +315,27 @@ def _to_boolean(x: Bounded) -> Any:
 
 
 def _to_integer(x: Bounded, dtype: dtypes.DType) -> Bounded:
-    """Return `x` without its fraction; what is beyond the type's range, or NaN, is lost.
+    """Return `x` without its fraction, as numbers of the integer type `dtype`.
 
-    Of a lost element any integer may come. `dtype` is an integer type. The values stay floats, and
-    may be no integer next to a step.
+    What is or may be beyond the type's range, or NaN, is lost: any integer may come of it. What was
+    lost before stays so. The values stay floats, and may be no integer next to a step: see `_step`.
     """
     low, high = dtypes.limits(dtype)
     whole = trunc(x)
     value = whole.v.astype(np.float64)
-    outside = ~((value >= low) & (value <= high))
+    e = 0.0 if whole.e is None else whole.e
+    # The largest number of 64 bits is none of float64; one more is a power of two.
+    outside = ~((value - e >= low) & (value + e < high + 1))
     lost = union(whole.lost, outside if outside.any() else None)
     return Bounded(whole.v, dtype.numpy, x.arithmetic, Errors(whole.e, lost=lost))
 
 
 def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounded:
-    """Return `x` in another floating type, rounded to it if that is narrower.
+    """Return `x` in another floating type, rounded to it if that has fewer digits, or x has none.
 
-    What follows is computed in `arithmetic`. In the same type, nothing but that changes. A lost
-    integer may be any, and has an infinite error.
+    Integers have none. What follows is computed in `arithmetic`. In the same type, nothing but that
+    changes. A lost integer may be any, and has an infinite error. Values beyond the type's range
+    stay as they are.
     """
     if x.dtype.kind in "iu" and x.lost is not None:
         x = _with_errors_for_lost(x, x.lost > 0)
@@ -318,7 +345,7 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
     own = dtypes.of(np.empty(0, x.dtype))
     rounds = own is None or own.kind != "float" or grid(dtype).u > grid(own).u
     if x.exact and not rounds:
-        # Every number of the old type is one of the new.
+        # The new type has all digits of the old one.
         return Bounded(v, dtype.numpy, arithmetic)
     cast = Bounded(
         v,
@@ -334,7 +361,11 @@ def _to_float(x: Bounded, dtype: dtypes.DType, arithmetic: Arithmetic) -> Bounde
 
 
 def _with_errors_for_lost(x: Bounded, is_lost: Mask) -> Bounded:
-    """Return `x` with an infinite error in place of lost elements; an infinity or NaN becomes 0."""
+    """Return `x` with infinite errors where it `is_lost`, and no lost elements.
+
+    A value that is infinite or NaN there becomes 0, which an error can be around. The last rounding
+    is among the errors.
+    """
     x = x.with_rounding()
     zeros = np.zeros_like(x.v)
     v = np.where(is_lost & ~arrays.is_finite(x.v), zeros, x.v)
@@ -345,10 +376,11 @@ def _with_errors_for_lost(x: Bounded, is_lost: Mask) -> Bounded:
 def cast_to_half(x: Bounded) -> Bounded:
     """Return what a Cast gave, `x` of a 16-bit type, as numbers of that type, in its shape.
 
-    Every implementation rounds there. So an element is the number next to its value, or infinite;
-    its error is the distance to the other numbers that an implementation may have there, mostly 0.
-    An element that may be infinite or not is lost, unless its error is as large as its value. NaN
-    stays, without an error.
+    `x` comes from `astype`: a last rounding is that to its type. Every implementation rounds. So
+    an element is the number next to its value, or infinite; its error is the distance to the other
+    numbers that an implementation may have there, mostly 0. An element that may be infinite or not
+    is lost, with the largest number as an end; unless its error is as large as its value: then it
+    has that error. NaN stays, without an error.
 
     In an arithmetic that `keeps_casts` an implementation may leave out the rounding. Values and
     errors stay as they are, except for what is infinite in any case.
@@ -388,9 +420,10 @@ def _float_type(x: Bounded) -> dtypes.DType:
 
 
 def _error_before_cast(x: Bounded, v: Floats) -> Floats:
-    """Return the error bound of each element of `x` before its last rounding; `v` are its values.
+    """Return the error bound of each element of `x` before its last rounding; 0 for none.
 
-    In arithmetic that flushes, what is too small may be read as 0.
+    `v` are its values in float64; what that loses of them is in the bound. In arithmetic that
+    flushes, what is too small may be read as 0. For infinities and NaN it is 0.
     """
     e = np.abs(x.v - v).astype(np.float64)
     e = np.where(np.isfinite(v), e, 0.0)
@@ -403,7 +436,10 @@ def _error_before_cast(x: Bounded, v: Floats) -> Floats:
 
 
 def _distance_to_ends(number: Floats, low: Floats, high: Floats) -> Floats:
-    """Return how far the farther end is from each number between; 0 where the ends are equal."""
+    """Return how far the farther of two ends is from a `number` between; 0 where they are equal.
+
+    0 also where an end is NaN.
+    """
     with np.errstate(invalid="ignore"):  # of infinities that are equal
         return np.where(low < high, np.maximum(high - number, number - low), 0.0)
 
@@ -411,8 +447,9 @@ def _distance_to_ends(number: Floats, low: Floats, high: Floats) -> Floats:
 def _variance_after_cast(x: Bounded, v: Floats, number: Floats) -> Floats | None:
     """Return the variance of what a Cast makes of the values `v`: a `number` of its type.
 
-    None where the arithmetic does not scatter. It is 0 where no right answer is so far off that
-    another number is next to it; elsewhere that of any rounding to the type is added.
+    None where the arithmetic does not scatter. Where no value within `_FURTHEST` deviations rounds
+    to another number, it is 0. Elsewhere it is that of the values and of one rounding to the type,
+    but at most the square of the distance to these other numbers.
     """
     if not x.arithmetic.scatters:
         return None
@@ -430,11 +467,11 @@ def _arithmetic_after_cast(old: Arithmetic, dtype: dtypes.DType, computes: bool)
     """Return the arithmetic of what follows a cast to the floating `dtype`.
 
     `old` is that of the number that is cast. A type of 16 bits is computed in itself if it
-    `computes`, else in float32, or in what `old` states for tensors of 16 bits. A wider type is
-    computed as expected of it; or in a 16-bit arithmetic of `old`, if it `computes` and
-    `old.everywhere` is set.
+    `computes`, else in `old` if that is of 16 bits, in its `half` if it has one, or in float32. A
+    wider type is computed as expected of it; or, if it `computes` and `old.everywhere` is set, in
+    `old` if that is of 16 bits. What holds for all of a node stays: `Arithmetic.turned_into`.
     """
-    # Results that are rounded to a type of 16 bits, or stored in one.
+    # Of 16 bits are results that are rounded to such a type, or stored in one.
     is_half = old.stored is not None or old.grid.dtype.numpy.itemsize == _HALF
     half = old.half or (old if is_half else None)
     if dtype.numpy.itemsize > _HALF:

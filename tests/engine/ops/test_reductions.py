@@ -127,6 +127,20 @@ def test_one_answer_is_right_where_the_sum_is_in_range_or_the_result_is_not(name
     assert readings(name, 13, x, {"keepdims": 0}) == {"": want}
 
 
+@pytest.mark.parametrize("x", [[46341], [-(2**31)], [[3, 4], [40000, 30000]]])
+def test_a_norm_of_integers_whose_squares_leave_the_type_is_open(x):
+    # The norm of 46341 is 46341, and that of its square in 32 bits is not.
+    with judging(), pytest.raises(NotSupported):
+        evaluate(OpVersion("", "ReduceL2", 13), [np.int32(x)], {"axes": [-1]})
+
+
+@pytest.mark.parametrize(("x", "want"), [([46340], 46340), ([[27804, 37072], [0, -5]], [46340, 5])])
+def test_a_norm_of_integers_whose_squares_fit_is_decided(x, want):
+    with judging():
+        (y,) = evaluate(OpVersion("", "ReduceL2", 13), [np.int32(x)], {"axes": [-1], "keepdims": 0})
+    assert np.array_equal(y, want)
+
+
 @pytest.mark.parametrize("axes", [[2], [-3], [[0]]])
 def test_axes_are_a_list_of_those_in_range(axes):
     with pytest.raises(InvalidNode):

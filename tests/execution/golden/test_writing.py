@@ -228,3 +228,21 @@ def test_where_no_test_can_be_written_there_is_no_folder(tmp_path: Path) -> None
     assert "not expressible" in found.left_out[0].reason
     assert write(tmp_path / "other", (), "").tests == []
     assert not (tmp_path / "other").exists()
+
+
+def test_a_case_is_left_out_if_its_page_leaves_the_model_open(tmp_path: Path) -> None:
+    text = """
+        op: DML_ELEMENT_WISE_CLIP
+        domain: com.microsoft.dml
+        opset: 1
+        dtype: float32
+        cases:
+        - name: ends_crossed
+          attrs: {Min: 2.0, Max: 1.0}
+          inputs: {InputTensor: [0.0, 1.5, 3.0]}
+          expect: {OutputTensor: [1, 1, 1]}
+    """
+    manifest = golden(tmp_path, text)
+    [left_out] = manifest.left_out
+    assert (left_out.what, left_out.wrong) == ("the case", False)
+    assert manifest.tests == []

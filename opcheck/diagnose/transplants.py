@@ -1,0 +1,118 @@
+"""Passing cases with the property of a failing one whose change cures that.
+
+If such a case fails too, the property is why the first one fails: all else of them differs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from opcheck import opset
+from opcheck.diagnose.flips import Flip, in_words, is_plain, may_be_changed
+from opcheck.model import Case, Computed
+from opcheck.model.case import AttrValue, TensorSpec, Typed
+
+#: How a value that is not written out is described.
+_AS_IT_IS = "as it is here"
+
+
+def transplanted(failing: Case, cured: Case, passing: Case) -> Flip | None:
+    """Return a passing case with what a failing one has otherwise than the same one `cured`.
+
+    That is attributes, or an input's values, its presence, or if it is a constant. None if
+    `passing` has it already, or cannot get it: see `_input`.
+    """
+    if cured.op != failing.op or not may_be_changed(passing):
+        return None
+    words: list[str] = []
+    attrs = dict(passing.attrs)
+    for name, value in _changed_attributes(failing, cured).items():
+        if _is_same(value, attrs.pop(name, None)):
+            return None
+        if value is None:
+            words.append(f"without `{name}`")
+        else:
+            attrs[name] = value
+            words.append(f"with `{name}` {in_words(value) if is_plain(value) else _AS_IT_IS}")
+    inputs = _by_name(passing)
+    for name in _changed_inputs(failing, cured):
+        before = inputs.pop(name, None)
+        spec = _input(_by_name(failing).get(name), _by_name(cured).get(name), before)
+        if spec is before:
+            return None
+        if spec is None:
+            words.append(f"without input {name}")
+        else:
+            inputs[name] = spec
+            words.append(f"with input {name} {_AS_IT_IS}")
+    slots = _slots(failing, passing, inputs)
+    changed = replace(
+        passing,
+        id=f"{passing.id}~{failing.id}",
+        attrs=attrs,
+        inputs=tuple(inputs[name] for name in slots if name),
+        slots=slots,
+        expect=Computed(),
+        tolerance=None,
+    )
+    return Flip(" and ".join(words), changed)
+
+
+def _changed_attributes(failing: Case, cured: Case) -> dict[str, AttrValue | Typed | None]:
+    """Return the attributes of a failing case that the cured one has otherwise, None for none."""
+    names = dict.fromkeys([*failing.attrs, *cured.attrs])
+    values = {name: failing.attrs.get(name) for name in names}
+    return {
+        name: value for name, value in values.items() if not _is_same(value, cured.attrs.get(name))
+    }
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Return True for equal values of an attribute; of tensors, for the same one."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return one is other
+    return one == other
+
+
+def _by_name(case: Case) -> dict[str, TensorSpec]:
+    """Return the inputs of a case by their names."""
+    return {spec.name: spec for spec in case.inputs}
+
+
+def _changed_inputs(failing: Case, cured: Case) -> list[str]:
+    """Return the names of the inputs that a cured case has otherwise than the failing one."""
+    mine = _by_name(failing)
+    its = _by_name(cured)
+    return [name for name in {**mine, **its} if mine.get(name) is not its.get(name)]
+
+
+def _input(
+    failing: TensorSpec | None, cured: TensorSpec | None, passing: TensorSpec | None
+) -> TensorSpec | None:
+    """Return an input of a passing case with what the failing one has otherwise than `cured`.
+
+    None for an input that is absent then. It is `passing` itself if that has it already, or cannot
+    get it: another length does not fit other shapes, nor do other values fit another shape or type.
+    """
+    if failing is None:
+        return None
+    if cured is None:
+        return passing or failing
+    if passing is None or failing.shape != cured.shape:
+        return passing
+    if failing.content is cured.content:
+        is_same = failing.initializer == passing.initializer
+        return passing if is_same else replace(passing, initializer=failing.initializer)
+    if (failing.shape, failing.dtype) != (passing.shape, passing.dtype):
+        return passing
+    return replace(passing, content=failing.content, put=failing.put)
+
+
+def _slots(failing: Case, passing: Case, inputs: Mapping[str, TensorSpec]) -> tuple[str, ...]:
+    """Return the input slots of a case that has these `inputs`, of either case, by name."""
+    slots = [*passing.slots, *[""] * (len(failing.slots) - len(passing.slots))]
+    for place, name in enumerate(failing.slots):
+        if name in inputs:
+            slots[place] = name
+    return opset.without_end([name if name in inputs else "" for name in slots])

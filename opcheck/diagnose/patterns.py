@@ -24,10 +24,10 @@ _ENOUGH_TO_ORDER = 4
 def resemblance(evidence: Evidence) -> str | None:
     """Describe what wrong values have in common, of each output that is wrong.
 
-    Of several outputs each pattern names its own: `Mean: like 2 times the right values`. None if a wrong output has no pattern, if
-    none is wrong, for a refusal, for several admitted answers or none, and if an output is of
-    another dtype or shape than wanted, even a right one. A bound that is computed for the first
-    time raises what the operator's formula raises.
+    Of several outputs each pattern names its own: `Mean: like 2 times the right values`. None if a
+    wrong output has no pattern, if none is wrong, for a refusal, for several admitted answers or
+    none, and if an output is of another dtype or shape than wanted, even a right one. A bound that
+    is computed for the first time raises what the operator's formula raises.
     """
     if evidence.got is None or len(evidence.admitted) != 1:
         return None

@@ -56,7 +56,11 @@ class Needs:
     disk: int
 
     def missing(self) -> str:
-        """Return what this machine has too little of at the moment, in words, or ""."""
+        """Return what this machine has too little of at the moment, in words, or "".
+
+        Memory comes before space in the folder of temporary files; only the first that is missing
+        is named. Raises OSError if that folder is not there.
+        """
         memory = _free_memory()
         if memory < self.memory:
             return _too_little("memory", self.memory, memory)
@@ -142,7 +146,10 @@ def _path(file: IO[bytes]) -> str:
 
 
 def _task(case: Case) -> Task:
-    """Return the node of a case as a task, without data: all inputs come from the file."""
+    """Return the node of a case as a task, without data: all inputs come from the file.
+
+    It has no initializers.
+    """
     return Task(
         case=case.id,
         op=case.op,
@@ -199,7 +206,10 @@ def _judge_output(
 
 
 def _wrong_form(wanted: Declared, written: tuple[Declared, ...]) -> Failure | None:
-    """Return how outputs differ from a single one, `wanted`, in form; None if they do not."""
+    """Return how outputs differ from a single one, `wanted`, in form; None if they do not.
+
+    That is "count", else "dtype", else "shape"; `wanted` has both.
+    """
     if len(written) != 1:
         return "count"
     (only,) = written

@@ -268,8 +268,9 @@ def mutants_in(op: OpVersion, dtype: str) -> tuple[AnyMutant, ...]:
 def _stateful_mutants(operator: Operator, op: OpVersion, dtype: str) -> Iterator[StatefulMutant]:
     """Yield the stateful mutants that can show in an operator on one dtype, in a fixed order.
 
-    Those that remember inputs need some; those that remember values need outputs that depend on the
-    inputs' values, and not on shapes, on chance, or on the dtype alone.
+    Those that remember inputs need some. Those that remember values need outputs that depend on the
+    inputs' values, not on shapes or chance alone, and inputs that are not scalars, which are the
+    same in each run.
     """
     has_inputs = bool(opset.versions(op.domain, op.name)[op.since].inputs)
     has_values = has_inputs and not (

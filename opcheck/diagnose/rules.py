@@ -350,7 +350,7 @@ def _of_value(value: object) -> Iterator[tuple[str, int]]:
         yield f"is {value}", VALUE
     if is_list and 0 in numbers:
         yield "has a 0", VALUE
-    if len({*values}) > 1:
+    if is_list and len({*values}) > 1:
         yield "has unequal values", VALUE
 
 

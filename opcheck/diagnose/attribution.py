@@ -862,7 +862,10 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
-            """Ask about the changed case, and compare it with the result that it comes from."""
+            """Return True if the changed case fails as the one it comes from, False if it passes.
+
+            None if it comes out otherwise.
+            """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)

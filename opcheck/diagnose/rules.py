@@ -527,11 +527,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
-    for feature in sorted(candidates, key=order):
+    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -541,6 +537,11 @@ def necessary(
             counts = (here, such, elsewhere, beside)
             return Condition(feature.text, holds, counts, feature.holds, feature.rank)
     return None
+
+
+def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+    """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
+    return (feature.holds & others).bit_count(), feature.rank
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
@@ -577,12 +578,8 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     least = _weight(exact[0], own) / 2 if exact else 0.0
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=order)
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 

@@ -311,12 +311,11 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
-    Right is a number to which some value within the allowed error rounds, NaN for NaN, the same
-    infinity, and anything for an infinity or NaN that is unknown. So an infinity is right for a
-    finite value if a value within a *finite* allowed error rounds to it (of a whole model, one no
-    larger than the value), unless the tier has a remark. NaN and other infinities are right for a
-    finite value only if the element is lost: an intermediate result may have left the range.
-    Numbers outside of the operator's range are wrong. `got` is as `judge` takes it.
+    Right is a number to which some value within the allowed error rounds, an infinity only if that
+    error is finite and no poorer arithmetic's; NaN for NaN, the same infinity, and anything for an
+    infinity or NaN that is unknown. NaN and other infinities are right for a finite value only if
+    the element is lost: an intermediate result may have left the range. Numbers outside of the
+    operator's range are wrong. `got` is as `judge` takes it.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -334,15 +333,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     finite = np.isfinite(y)
     beyond = elements.outside(actual, want.low, want.high)
     fits = _is_between(want, got, dtype, (below, above)) & finite & ~beyond
-    # An infinity is wrong even if any number is right.
-    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
-    fits &= is_limited | np.isfinite(actual)
-    if tier.remark and not tier.ranged:
-        # A poorer arithmetic, unless declared, does not excuse an infinity or NaN.
-        fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
-        vague = _vague_by_overflow(y, slack, room, tier)
-        if vague.any():
-            fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    fits &= _is_excused(want, got, dtype, tier, slack)
     # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
@@ -361,6 +352,25 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         next_to_row = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, next_to_row))
     return ByElement(shares, allowed, next_to_row > 1, _unjudged(want, own, room, tier))
+
+
+def _is_excused(want: Want, got: Array, dtype: DType, tier: Tier, slack: Floats) -> Mask:
+    """Mask elements that a tier excuses if they are within their allowed error, `slack`.
+
+    An infinity is excused only if that error is finite, in a whole model no larger than the value;
+    by a tier with a remark, unless it is ranged, only if the value itself rounds to one. Such a
+    tier excuses what overflows in it only as far as its roundings explain it. Raises as `judge`.
+    """
+    y = want.values
+    is_finite = np.isfinite(elements.wide(got))
+    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
+    excused = is_limited | is_finite
+    if tier.remark and not tier.ranged:
+        excused &= is_finite | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        vague = _vague_by_overflow(y, slack, want.expected.room(tier), tier)
+        if vague.any():
+            excused &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    return np.asarray(excused)
 
 
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
@@ -492,7 +502,7 @@ def _next_to_their_group(
     off = np.where(takes_part, rows_of(error) / divisor, 0.0)
 
     def of_each_row(limit: Floats) -> Floats:
-        """Return a limit of the common error as (rows, 1)."""
+        """Return a limit of the common error, which broadcasts to the output, as (rows, 1)."""
         of_each_element = np.broadcast_to(limit, y.shape)
         return np.asarray(rows_of(of_each_element)[:, :1] * _SECOND_ORDER)
 
@@ -525,7 +535,10 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
-        """Return the values with this error, within the operator's range and rounded."""
+        """Return the values plus this, within the operator's range and rounded.
+
+        Those that are infinite or NaN as written stay so.
+        """
         value = np.clip(bound.values + (rest + slack), want.low, want.high)
         return np.where(finite, round_to(value, bound.dtype), written)
 

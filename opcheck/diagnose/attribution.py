@@ -462,7 +462,7 @@ class _OperatorFailures:
         """
         failure = group[0].record.failure
         if failure != "raised":
-            return f"{WAYS[failure]}{_shown(message)}"
+            return f"{WAYS[failure]}{_shown(_with_particulars(group, message))}"
         messages = Counter(result.message for result in group)
         ((most_frequent, _),) = messages.most_common(1)
         text = f"{RAISED} {self.exceptions[most_frequent]}"
@@ -894,7 +894,10 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
-            """Ask about the changed case, and compare it with the result that it comes from."""
+            """Return True if the changed case fails as the one it comes from, False if it passes.
+
+            None if it comes out otherwise.
+            """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)
@@ -961,6 +964,16 @@ def _nbytes(result: DiagnosedResult) -> int:
 def _where(condition: Condition) -> str:
     """Describe a condition, to be appended to what happens under it."""
     return f" where {condition.text}" if condition.text else " in every case"
+
+
+def _with_particulars(group: Sequence[DiagnosedResult], message: str) -> str:
+    """Return the backend's own message if all of a group have just this one, else `message`.
+
+    So a time limit is named with its seconds, `no answer within 30 s`.
+    """
+    own = {" ".join(result.own_message.split()) for result in group}
+    is_one_kind = message and len(own) == 1 and group[0].record.failure in _WITH_MESSAGE
+    return own.pop() if is_one_kind else message
 
 
 def _shown(message: str) -> str:

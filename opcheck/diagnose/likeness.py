@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import product, starmap
-from typing import Any
 
 import numpy as np
 
@@ -324,7 +323,7 @@ def fits_fault(rounded: Evidence) -> bool:
     return False
 
 
-def _is_far(base: Output | None, values: Any) -> bool:
+def _is_far(base: Output | None, values: Output) -> bool:
     """Return True if an element of `values` is off by more than a quarter of the largest of `base`.
 
     Poorer arithmetic does not explain that, and to see it costs less than bounds do. Elements that

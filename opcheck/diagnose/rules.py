@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -371,14 +371,14 @@ def _of_kernel(case: Case) -> Iterator[_Fact]:
         yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
-def _of_value(value: Any) -> Iterator[tuple[str, int]]:
+def _of_value(value: object) -> Iterator[tuple[str, int]]:
     """Yield facts about an attribute's value, in words that follow its name, with their ranks.
 
     Signs, integers that are not in int32, texts and floats themselves, and zeros and unequal items
     of a list. Other kinds of values have none.
     """
     is_list = isinstance(value, tuple)
-    values = value if is_list else (value,)
+    values = value if isinstance(value, tuple) else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
     integers = [number for number in numbers if isinstance(number, int)]
     if any(number < 0 for number in numbers):
@@ -568,11 +568,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
-    for feature in sorted(candidates, key=order):
+    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -582,6 +578,11 @@ def necessary(
             counts = (here, such, elsewhere, beside)
             return Condition(feature.text, holds, counts, feature.holds, feature.rank)
     return None
+
+
+def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+    """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
+    return (feature.holds & others).bit_count(), feature.rank
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
@@ -618,12 +619,8 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     least = _weight(exact[0], own) / 2 if exact else 0.0
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=order)
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 

@@ -552,7 +552,7 @@ class Suspects:
         """
 
         def counts(case: Case) -> bool:
-            """Return True if a case that contradicts the mutant is evidence."""
+            """Return False for a refusal of an invalid model, if failures of legal ones count."""
             return not (of_legal and isinstance(case.expect, Rejected))
 
         for test, cases in self._new.items():

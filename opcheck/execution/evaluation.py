@@ -459,7 +459,8 @@ class CaseEvaluation:
             return inferred
         if not self.is_computed_model:
             return ""
-        wants = next((admitted.wants for admitted in self.accepted_answers), ())
+        answers = (one for one in self.accepted_answers if isinstance(one, Answer))
+        wants = next((answer.wants for answer in answers), ())
         for stated, want in zip(output_declarations(data), wants, strict=False):
             if not stated.fits(want.values.shape):
                 gives = f"its nodes give {[*want.values.shape]}"

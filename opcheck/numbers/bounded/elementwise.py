@@ -448,8 +448,8 @@ def _without_certain(e: Bound, a: Bounded, b: Bounded) -> Bound:
 def _where_error_is_0(x: Bounded) -> Mask:
     """Mask the elements whose error before the last rounding is stated as 0.
 
-    All False where `x.e` is None, although no element has an error then: a bound has no product
-    with None, so that its caller need not ask.
+    All False where `x.e` is None, although no element has an error then: `_without_certain` masks
+    what an error of 0 was multiplied by, and None was multiplied by nothing.
     """
     if x.e is None:
         return np.zeros(x.shape, np.bool_)

@@ -473,12 +473,17 @@ def bilinear(
         terms = terms + 1
 
     def errors() -> Errors:
-        """Return the errors of the sums of products, without the last rounding."""
+        """Return the errors of the sums of products, without the last rounding.
+
+        They are those of the operands, of the additions and of flushing. A sum is lost if a term
+        is, or if a partial sum may leave the range.
+        """
         x = a.with_rounding()
         y = b.with_rounding()
         extra = None if addend is None else addend.with_rounding()
         left = magnitude_of(x.v)
         right = magnitude_of(y.v)
+        # This is S; `total` is S with the errors of the terms.
         size = product(left, right)
         e = _propagated_error(x, y, product)
         if extra is not None:

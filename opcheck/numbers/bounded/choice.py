@@ -363,6 +363,7 @@ def with_ieee(
 def maximum(a: Any, b: Any) -> Bounded:
     """Return the larger element of two; NaN if one is. One of both may be a plain number or array.
 
+    Its least and greatest value are the larger ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
@@ -374,6 +375,7 @@ def maximum(a: Any, b: Any) -> Bounded:
 def minimum(a: Any, b: Any) -> Bounded:
     """Return the smaller element of two; NaN if one is. One of both may be a plain number or array.
 
+    Its least and greatest value are the smaller ones of the operands' least and greatest values.
     Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)

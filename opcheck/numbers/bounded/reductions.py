@@ -385,6 +385,7 @@ def _error_of_flushed_products(
 def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the largest element over `axis`; NaN if one is.
 
+    Its least and greatest value are the largest ones of the elements' least and greatest values.
     None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
     `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
@@ -394,6 +395,7 @@ def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the smallest element over `axis`; NaN if one is.
 
+    Its least and greatest value are the smallest ones of the elements' least and greatest values.
     None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
     `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """

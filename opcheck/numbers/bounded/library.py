@@ -512,13 +512,13 @@ def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
     return np.where(size > 0, size * np.expm1(roundoff * exponent), 0.0)
 
 
-def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
-    """Return the largest distance of (x ± e)^(p ± e) from v, and a mask where it is unknown.
+def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Lost | None]:
+    """Return the largest distance of (x ± e)^(p ± e) from v, and the lost elements.
 
     A power is monotone in either operand, so that its extremes are at the corners of both
-    intervals. An x that is never negative is not followed below 0. The distance is unknown, and
-    infinite, where a corner is infinite or NaN and v is not. The mask is None if it is known
-    everywhere.
+    intervals. An x that is never negative is not followed below 0. The distance is infinite, and
+    the element lost, where v is finite, and a corner is not or a negative power has its pole
+    between them. None for no lost element.
     """
     power = real_function("pow")
     x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)
@@ -532,7 +532,10 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | N
         exponents = [p.v - p_error, p.v + p_error]
     corners = [power(base, exponent) for base in (low, high) for exponent in exponents]
     spread = np.max([magnitude_of(corner - v) for corner in corners], axis=0)
+    # A negative power has a pole at 0, between ends of both signs.
+    has_pole = np.asarray((low < 0) & (high > 0) & (exponents[0] < 0), np.bool_)
+    spread = np.where(has_pole, np.inf, spread)
     unknown = ~np.isfinite(spread) & is_finite(v)
     if not unknown.any():
         return spread, None
-    return np.where(unknown, np.inf, spread), unknown
+    return np.where(unknown, np.inf, spread), unknown * arrays.ANYTHING

@@ -17,7 +17,6 @@ from opcheck.numbers.bounded.array import (
     Errors,
     Floats,
     Lost,
-    Mask,
     Reals,
     is_finite,
     magnitude_of,
@@ -39,6 +38,8 @@ _LARGE_EXPONENT_ERROR = 40.0
 _SMALL_EXPONENT_ERROR = 0.5
 #: The largest slope of erf, 2/√π, rounded up.
 _SLOPE_OF_ERF = 1.1284
+#: Half of the distance between poles of the tangent, π/2, rounded down.
+_HALF_OF_PERIOD = 1.5
 #: A square root halves relative errors, up to second-order terms.
 _SHARE_OF_ROOT = 0.49
 #: A power p multiplies relative errors by p, up to second-order terms; p counts up to the limit.
@@ -150,9 +151,9 @@ def cos(x: Bounded) -> Bounded:
 def tan(x: Bounded) -> Bounded:
     """Return the tangent; NaN of infinities.
 
-    Its error reaches the tangents of the argument's ends, also if a pole is between them.
+    An element is lost, with an infinite error, if a pole may be between its argument's ends.
     """
-    return _rising("tan", x)
+    return _library("tan", x, _error_of_tan)
 
 
 def asin(x: Bounded) -> Bounded:
@@ -346,6 +347,24 @@ def _error_of_cosh(
     where its argument is. None for no lost element.
     """
     return _error_of_interval(function, x, v, e, turn=0.0)
+
+
+def _error_of_tan(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Return the error of v = tan(x ± e), and the lost elements: an `_ErrorRule`.
+
+    The tangent rises from one pole to the next, π farther on. So a pole is between the ends if the
+    tangent falls from one to the other, and may be if e is 1.5 or more. There an element is lost,
+    and its error infinite. None for no lost element.
+    """
+    e = arrays.reach(x.v, e)
+    error, lost = _error_of_interval(function, x, v, e)
+    falls = function(x.v + e) < function(x.v - e)
+    has_pole = np.asarray(falls | (e >= _HALF_OF_PERIOD), np.bool_)
+    if not has_pole.any():
+        return error, lost
+    return np.where(has_pole, np.inf, error), union(lost, has_pole * arrays.ANYTHING)
 
 
 def _error_of_interval(

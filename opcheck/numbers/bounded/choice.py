@@ -588,8 +588,9 @@ def remainder(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `b`, rounded once.
 
     Where `b` is infinite, `a` itself, or `b` if `a` has the other sign and is not 0. NaN where `a`
-    is infinite or `b` is 0. If an operand has errors, any element may be off by |b| and these. One
-    of both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
+    is infinite or `b` is 0. If an operand has errors, any element may be off by |b| and these; it
+    is lost where `b` only may be 0. One of both may be a plain number or array. Raises ValueError
+    for shapes that do not broadcast.
     """
     return _remainder("remainder", a, b)
 
@@ -598,8 +599,8 @@ def fmod(a: Any, b: Any) -> Bounded:
     """Return the remainder of a/b with the sign of `a`, rounded once.
 
     `a` itself where `b` is infinite, NaN where `a` is infinite or `b` is 0. If an operand has
-    errors, any element may be off by |b| and these. One of both may be a plain number or array.
-    Raises ValueError for shapes that do not broadcast.
+    errors, any element may be off by |b| and these; it is lost where `b` only may be 0. One of both
+    may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     return _remainder("fmod", a, b)
 
@@ -608,8 +609,8 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
     """Return the remainder `name`, "remainder" or "fmod", of a/b, rounded once.
 
     If an operand has errors, any element may be off by |b| and these, as the remainder jumps next
-    to a multiple of b. One of both may be a plain number or array. Raises ValueError for shapes
-    that do not broadcast.
+    to a multiple of b. It is lost where b may be 0, but is not exactly: NaN may stand there. One of
+    both may be a plain number or array. Raises ValueError for shapes that do not broadcast.
     """
     a, b = pair(a, b)
     x = a.with_rounding()
@@ -620,7 +621,11 @@ def _remainder(name: str, a: Any, b: Any) -> Bounded:
         return Bounded(v, x.dtype, x.arithmetic, k=1.0)
     # Next to a multiple of b the remainder jumps.
     e = np.broadcast_to(magnitude_of(y.v) + add_present(x.e, y.e), v.shape)
-    errors = Errors(e, _variance_of_steps(function, v, x, y), union(x.lost, y.lost))
+    lost = union(x.lost, y.lost)
+    if y.e is not None:
+        may_be_0 = (magnitude_of(y.v) <= y.e) & (y.e > 0)
+        lost = union(lost, may_be_0 * arrays.ANYTHING if may_be_0.any() else None)
+    errors = Errors(e, _variance_of_steps(function, v, x, y), lost)
     return Bounded(v, x.dtype, x.arithmetic, errors, k=1.0)
 
 

@@ -4,7 +4,17 @@ With an exact value y and an error r that the bound allows, every number that so
 [y − r, y + r] rounds to is right. If elements have an error in common, such as the sum of their
 row, `row_shares` also tests that they agree about it. The rules in `elements` hold here too.
 
-The tiers of a bound are tried in order; the first that all elements fit decides.
+The tiers of a bound are tried in order; the first that all elements fit decides. These words are
+used of them:
+
+- A *tier* is an arithmetic with a formulation, a way to write the operator. A tier of a poorer
+  arithmetic has a *remark*, the text of a warning. A *ranged* tier allows results out of range.
+- A *room* is the error that a tier allows each element: `own`, and one `shared` with a group.
+- An element is *lost* if an intermediate result may have left the range of the arithmetic, and
+  *unknown* if its value is beyond what can be computed.
+- The *floor* is the size below which engines may flush numbers to 0.
+- *Scatter* is the size of errors next to the *deviation* that independent roundings would have.
+- Of a *whole* model bounds may grow beyond use; what they leave open, scatter decides.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -301,12 +311,11 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
-    Right is a number to which some value within the allowed error rounds, NaN for NaN, the same
-    infinity, and anything for an infinity or NaN that is unknown. So an infinity is right for a
-    finite value if a value within a *finite* allowed error rounds to it (of a whole model, one no
-    larger than the value), unless the tier has a remark. NaN and other infinities are right for a
-    finite value only if the element is lost: an intermediate result may have left the range.
-    Numbers outside of the operator's range are wrong. `got` is as `judge` takes it.
+    Right is a number to which some value within the allowed error rounds, an infinity only if that
+    error is finite and no poorer arithmetic's; NaN for NaN, the same infinity, and anything for an
+    infinity or NaN that is unknown. NaN and other infinities are right for a finite value only if
+    the element is lost: an intermediate result may have left the range. Numbers outside of the
+    operator's range are wrong. `got` is as `judge` takes it.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -324,15 +333,7 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     finite = np.isfinite(y)
     beyond = elements.outside(actual, want.low, want.high)
     fits = _is_between(want, got, dtype, (below, above)) & finite & ~beyond
-    # An infinity is wrong even if any number is right.
-    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
-    fits &= is_limited | np.isfinite(actual)
-    if tier.remark and not tier.ranged:
-        # A poorer arithmetic, unless declared, does not excuse an infinity or NaN.
-        fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
-        vague = _vague_by_overflow(y, slack, room, tier)
-        if vague.any():
-            fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    fits &= _is_excused(want, got, dtype, tier, slack)
     # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
@@ -351,6 +352,25 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         next_to_row = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, next_to_row))
     return ByElement(shares, allowed, next_to_row > 1, _unjudged(want, own, room, tier))
+
+
+def _is_excused(want: Want, got: Array, dtype: DType, tier: Tier, slack: Floats) -> Mask:
+    """Mask elements that a tier excuses if they are within their allowed error, `slack`.
+
+    An infinity is excused only if that error is finite, in a whole model no larger than the value;
+    by a tier with a remark, unless it is ranged, only if the value itself rounds to one. Such a
+    tier excuses what overflows in it only as far as its roundings explain it. Raises as `judge`.
+    """
+    y = want.values
+    is_finite = np.isfinite(elements.wide(got))
+    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
+    excused = is_limited | is_finite
+    if tier.remark and not tier.ranged:
+        excused &= is_finite | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        vague = _vague_by_overflow(y, slack, want.expected.room(tier), tier)
+        if vague.any():
+            excused &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    return np.asarray(excused)
 
 
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:

@@ -651,6 +651,7 @@ def _used(parts: Array, likely: Array, count: int, questions: int = 1) -> Array:
     Above 1 is wrong. `parts`, from 0 to 1, are of `count` elements. With so many `questions`, the
     probability that any of them accuses a right answer is at most `ERROR_RATE`.
     """
+    # 0·log 0 is NaN, and stands for 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         within = parts * np.log(parts / likely)
         beyond = (1 - parts) * np.log((1 - parts) / (1 - likely))

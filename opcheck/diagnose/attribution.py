@@ -1,7 +1,10 @@
 """Attribute the failures of a backend to causes, once all its results are there.
 
 A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
-facts that their cases share and others do not, which `rules` finds.
+facts that their cases share and others do not, which `rules` finds: a condition, of one or two
+facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
+message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
+*subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
 """
 
 import re
@@ -427,7 +430,7 @@ class _OperatorFailures:
         """
         failure = group[0].record.failure
         if failure != "raised":
-            return f"{WAYS[failure]}{_shown(message)}"
+            return f"{WAYS[failure]}{_shown(_with_particulars(group, message))}"
         messages = Counter(result.message for result in group)
         ((most_frequent, _),) = messages.most_common(1)
         text = f"{RAISED} {self.exceptions[most_frequent]}"
@@ -926,6 +929,16 @@ def _nbytes(result: DiagnosedResult) -> int:
 def _where(condition: Condition) -> str:
     """Describe a condition, to be appended to what happens under it."""
     return f" where {condition.text}" if condition.text else " in every case"
+
+
+def _with_particulars(group: Sequence[DiagnosedResult], message: str) -> str:
+    """Return the backend's own message if all of a group have just this one, else `message`.
+
+    So a time limit is named with its seconds, `no answer within 30 s`.
+    """
+    own = {" ".join(result.own_message.split()) for result in group}
+    is_one_kind = message and len(own) == 1 and group[0].record.failure in _WITH_MESSAGE
+    return own.pop() if is_one_kind else message
 
 
 def _shown(message: str) -> str:

@@ -1,6 +1,10 @@
 """Facts that distinguish cases, and rules: conditions on facts under which cases fail.
 
-A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
+A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n. A
+*feature* is a fact, such as "the input has a NaN", with the cases for which it holds; *terms* are
+one or two features that must all hold. Cases of equal *questions* differ in type or opset alone: a
+rule that rests on one or two questions may be chance. Cases that were *asked* besides the run are
+variants of failing ones that the backend was asked about; they are evidence, but not counted.
 """
 
 from collections import defaultdict
@@ -9,7 +13,7 @@ from functools import cached_property, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -326,14 +330,14 @@ def _of_kernel(case: Case) -> Iterator[_Fact]:
         yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
-def _of_value(value: Any) -> Iterator[tuple[str, int]]:
+def _of_value(value: object) -> Iterator[tuple[str, int]]:
     """Yield facts about an attribute's value, in words that follow its name, with their ranks.
 
     Signs, integers that are not in int32, texts and floats themselves, and zeros and unequal items
     of a list. Other kinds of values have none.
     """
     is_list = isinstance(value, tuple)
-    values = value if is_list else (value,)
+    values = value if isinstance(value, tuple) else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
     integers = [number for number in numbers if isinstance(number, int)]
     if any(number < 0 for number in numbers):

@@ -1,4 +1,11 @@
-"""Mutants that explain a backend's failures, narrowed down with each of its answers."""
+"""Mutants that explain a backend's failures, narrowed down with each of its answers.
+
+A *mutant* is an implementation that is wrong in one way; it *fits* a failure if it gives the same
+wrong answer. A pass of the same version and dtype, a *cell*, *contradicts* a mutant that would have
+failed there. A *derived* mutant is one of many that could be made of any operator, so that a few
+values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
+output or of the computation. *Evidence* is an answer with the right ones.
+"""
 
 from __future__ import annotations
 

@@ -459,7 +459,8 @@ class CaseEvaluation:
             return inferred
         if not self.is_computed_model:
             return ""
-        wants = next((admitted.wants for admitted in self.accepted_answers), ())
+        answers = (one for one in self.accepted_answers if isinstance(one, Answer))
+        wants = next((answer.wants for answer in answers), ())
         for stated, want in zip(output_declarations(data), wants, strict=False):
             if not stated.fits(want.values.shape):
                 gives = f"its nodes give {[*want.values.shape]}"
@@ -1046,9 +1047,10 @@ def evidence(evaluation: CaseEvaluation, wrong: WrongAnswer) -> Evidence | None:
 def evidence_of_pass(case: Case) -> Evidence | None:
     """Return the evidence of a pass: the node and its only right answer, without outputs.
 
-    None where no single answer is known to be right: for unknown operators, cases that a backend
-    decides, several admitted answers, an expected refusal, and a case that is wrong itself. Raises
-    MemoryError if the data do not fit into memory.
+    Of a model that must be refused, it is the invalid node, without an answer. None where no single
+    answer is known to be right: for unknown operators, cases that a backend decides, several
+    admitted answers, and a case that is wrong itself. Raises MemoryError if the data do not fit
+    into memory.
     """
     if not case.expect.is_stated or operator_of(case.op) is None:
         return None

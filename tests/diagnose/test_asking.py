@@ -401,6 +401,14 @@ def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
     assert left_after(fails, passes) == {"strides", "ceil_mode"}
 
 
+def test_another_case_that_passes_with_the_property_is_no_cure() -> None:
+    cure = AskedAgain("a", base=0, case=8, fails=False)
+    other = AskedAgain("b", base=0, case=9, fails=False, is_other=True)
+    made = inquiry([other, cure])
+    assert made.cures(0b1) == (str(cure),)
+    assert not made.cures(0b10)
+
+
 def test_questions_are_few_and_end_without_time() -> None:
     asked: list[str] = []
 

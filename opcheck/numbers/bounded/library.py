@@ -375,7 +375,7 @@ def _error_of_interval(
     *,
     least: float = -np.inf,
     turn: float | None = None,
-) -> tuple[Bound, Lost | None]:
+) -> tuple[Floats, Lost | None]:
     """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     The function takes its extremes at the ends of an interval (*interval extension*), or at its

@@ -502,7 +502,7 @@ def _next_to_their_group(
     off = np.where(takes_part, rows_of(error) / divisor, 0.0)
 
     def of_each_row(limit: Floats) -> Floats:
-        """Return a limit of the common error as (rows, 1)."""
+        """Return a limit of the common error, which broadcasts to the output, as (rows, 1)."""
         of_each_element = np.broadcast_to(limit, y.shape)
         return np.asarray(rows_of(of_each_element)[:, :1] * _SECOND_ORDER)
 
@@ -535,7 +535,10 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
-        """Return the values with this error, within the operator's range and rounded."""
+        """Return the values plus this, within the operator's range and rounded.
+
+        Those that are infinite or NaN as written stay so.
+        """
         value = np.clip(bound.values + (rest + slack), want.low, want.high)
         return np.where(finite, round_to(value, bound.dtype), written)
 

@@ -356,7 +356,7 @@ def _by_tolerance(
             pardoned = excused
 
     def shares() -> Iterator[tuple[Places, Floats]]:
-        """Yield all elements with their shares, pardoned as in `findings`."""
+        """Yield the places of all elements, in pieces, with their shares, at most as pardoned."""
         for places, of_piece, _ in _pieces(judge, want.values, got, pardoned):
             yield places, of_piece
 
@@ -385,8 +385,9 @@ def _findings(
     for places, shares, furthest in _pieces(judge, wanted, got, pardoned):
         findings.step(furthest)
 
+        # The default keeps the places of this piece when the next one comes.
         def allowed(number: int, places: Places = places) -> str:
-            """Return the error allowed to an element of this piece, in words."""
+            """Return the error that the tolerance allows to an element of this piece, in words."""
             place = [places[number]]
             return judge.allowed_in_words(
                 elements.native(wanted.flat[place]), elements.native(got.flat[place])

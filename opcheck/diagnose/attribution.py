@@ -47,9 +47,12 @@ _OURS = re.compile(
     r" \d+: )?(raised on a legal model: |(?P<twin>(refuses )?its legal twin( too)?: ))?"
 )
 #: Parts that differ between messages of one kind: paths, addresses, numbers and lists of them.
-PARTICULARS = re.compile(
-    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
+_PARTICULARS = re.compile(
+    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])\d+(?:[x×]\d+)+"
+    r"|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
+#: Several of them in a row, such as the lengths of a shape.
+_SEVERAL_PARTICULARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: Mistakes by which a backend contradicts itself, by how the message begins.
 _CONTRADICTIONS = {
     "input": "writes into its inputs",
@@ -67,6 +70,11 @@ _MOST_CONDITIONS = 3
 _ENOUGH = 6
 #: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
+
+
+def without_particulars(message: str) -> str:
+    """Return a message with "*" in place of paths, addresses and numbers, one for several."""
+    return _SEVERAL_PARTICULARS.sub("*", _PARTICULARS.sub("*", message))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +103,7 @@ class DiagnosedResult:
         whose messages are opcheck's own, and for what does not fail.
         """
         if self.record.failure in _WITH_MESSAGE:
-            return " ".join(PARTICULARS.sub("*", self.own_message).split())
+            return " ".join(without_particulars(self.own_message).split())
         if self.record.failure == "accepted":
             return invalid(self.case)
         return ""
@@ -295,6 +303,29 @@ class _OperatorFailures:
                 names.append(name)
         return names
 
+    def _choose_mutants_where_legal(
+        self, group: Sequence[DiagnosedResult], standing: Counter[str]
+    ) -> None:
+        """Choose mutants that only such passes contradict as they would refuse, in `chosen`.
+
+        What a backend makes of a node that it has misread to an illegal one is not known. Passes of
+        all kernels contradict them. Nothing is chosen for exceptions, which show no misreading, and
+        for accepted invalid models. The group is not empty, and fails in one way.
+        """
+        if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
+            return
+        for result in self._without_cause(group):
+            fitting = self.fitting[result.case.id]
+            self.uncontradicted[result.case.id] = [
+                name
+                for name, mutant in fitting.items()
+                if not any(
+                    self.suspects.is_contradicted(mutant, cell, of_legal=True, where_legal=True)
+                    for cell in self.cells
+                )
+            ]
+        self._cover(group, standing, with_rules=False)
+
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
 
@@ -318,6 +349,7 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
+            self._choose_mutants_where_legal(group, standing)
             self._choose_one_property_for_all(group, beside_mutants=False)
             for alike in self._with_one_exception(group):
                 self._choose_mutants_under_conditions(alike)
@@ -862,7 +894,10 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
-            """Ask about the changed case, and compare it with the result that it comes from."""
+            """Return True if the changed case fails as the one it comes from, False if it passes.
+
+            None if it comes out otherwise.
+            """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)

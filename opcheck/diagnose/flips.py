@@ -179,7 +179,7 @@ def _seen_values(case: Case, name: str, alike: Sequence[Case]) -> list[AttrValue
     length = len(value) if isinstance(value, tuple) else _list_length(case, name)
 
     def fits(other: object) -> bool:
-        """Return False for a list of another length than the case needs."""
+        """Return False for a list of another length than the case needs, if it needs one."""
         return not isinstance(other, tuple) or length in (None, len(other))
 
     seen = (other.attrs.get(name) for other in alike)

@@ -449,10 +449,10 @@ def _test_of_twin(legal: Case, twin: Question) -> Test:
 def _alternatives(case: Case, question: Question) -> Iterator[Test]:
     """Yield a test for each answer that an undecided text admits, as its author stated it.
 
-    A refusal gives a test without outputs, and a computed answer is correctly rounded; if the engine
-    has several, by its readings of the text, each gives a test. Raises WrongCase if the engine
-    contradicts an answer, Unsupported if it cannot compute one, ValueError if a rounding stays
-    uncertain, UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    A refusal gives a test without outputs, and a computed answer is correctly rounded; if the
+    engine has several, by its readings of the text, each gives a test. Raises WrongCase if the
+    engine contradicts an answer, Unsupported if it cannot compute one, ValueError if a rounding
+    stays uncertain, UnsoundArithmetic if this machine's arithmetic cannot be relied on.
     """
     assert isinstance(case.expect, model.AnyOf)
     by_name = {answer.name: answer for answer in expected.accepted_answers(case, question)}
@@ -493,10 +493,11 @@ def _of_readings(
 ) -> Iterator[Test]:
     """Yield a test for each different answer of the engine, named by the readings that it follows.
 
-    The name of the case's `alternative` goes before, "" without alternatives. A reading is a way to understand what the text leaves open. One by which the node is invalid
-    gives a test that expects a refusal; one whose outputs are not decided gives none, nor does one
-    with the outputs of an earlier one. Raises ValueError if a rounding stays uncertain,
-    UnsoundArithmetic if this machine's arithmetic cannot be relied on.
+    The name of the case's `alternative` goes before, "" without alternatives. A reading is a way to
+    understand what the text leaves open. One by which the node is invalid gives a test that expects
+    a refusal; one whose outputs are not decided gives none, nor does one with the outputs of an
+    earlier one. Raises ValueError if a rounding stays uncertain, UnsoundArithmetic if this
+    machine's arithmetic cannot be relied on.
     """
     written: list[tuple[Array, ...]] = []
     for reading in readings:

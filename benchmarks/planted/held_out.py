@@ -480,7 +480,7 @@ def slice_backwards_by_one_less(node: Node) -> Outputs:
 @drawn(
     ops="Slice",
     right=Names(
-        mistakes=("negative_index_off_by_one",),
+        mistakes=("negative_index_off_by_one", "*negative_ends_one_late"),
         terms=("input ends has a negative value", "`ends` has a negative value"),
     ),
 )

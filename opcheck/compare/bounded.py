@@ -4,10 +4,21 @@ With an exact value y and an error r that the bound allows, every number that so
 [y − r, y + r] rounds to is right. If elements have an error in common, such as the sum of their
 row, `row_shares` also tests that they agree about it. The rules in `elements` hold here too.
 
-The tiers of a bound are tried in order; the first that all elements fit decides.
+The tiers of a bound are tried in order; the first that all elements fit decides. These words are
+used of them:
+
+- A *tier* is an arithmetic with a formulation, a way to write the operator. A tier of a poorer
+  arithmetic has a *remark*, the text of a warning. A *ranged* tier allows results out of range.
+- A *room* is the error that a tier allows each element: `own`, and one `shared` with a group.
+- An element is *lost* if an intermediate result may have left the range of the arithmetic, and
+  *unknown* if its value is beyond what can be computed.
+- The *floor* is the size below which engines may flush numbers to 0.
+- *Scatter* is the size of errors next to the *deviation* that independent roundings would have.
+- Of a *whole* model bounds may grow beyond use; what they leave open, scatter decides.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -95,54 +106,50 @@ def examine(want: Want, got: Array, dtype: DType, declared: Collection[str]) -> 
     of_first = Findings(got.size, steps=0 if dtype.kind == "float" else None)
     _note(of_first, want, got, by_first, dtype)
 
-    def decision(
-        tier: Tier, findings: Findings, *, shown: Tier, fits: bool, rows_disagree: bool
-    ) -> Decision:
-        """Return the decision for a tier; its `shares()` are those by the tier `shown`."""
+    def shares_by(tier: Tier) -> Callable[[], list[tuple[Places, Floats]]]:
+        """Return what judges all by a tier once more: shares are needed for a picture alone."""
+        return lambda: [(np.arange(got.size), judge(want, got, dtype, tier).shares)]
 
-        def shares() -> list[tuple[Places, Floats]]:
-            """Judge by the tier `shown` again: shares are needed for a picture alone."""
-            return [(np.arange(got.size), judge(want, got, dtype, shown).shares)]
-
-        return Decision(
-            tier=tier,
-            fits=fits,
-            findings=findings,
-            rows_disagree=rows_disagree,
-            shares=shares,
-            unjudged=by_first.unjudged,
-        )
-
-    if not wrong.any():
-        return decision(first, of_first, shown=first, fits=True, rows_disagree=False)
-    best_tier = first
-    best = of_first
-    best_disagrees = first_disagrees = bool(by_first.disagrees.any())
+    decision = Decision(
+        tier=first,
+        fits=not wrong.any(),
+        findings=of_first,
+        rows_disagree=bool(by_first.disagrees.any()),
+        shares=shares_by(first),
+        unjudged=by_first.unjudged,
+    )
+    if decision.fits:
+        return decision
+    nearest = decision
     for tier in others:
         wrong_alone = judge(want, got, dtype, tier, alone=True).shares > 1
-        if (wrong_alone & wrong).any() and np.count_nonzero(wrong_alone) >= best.count:
-            # The tier neither fits nor is nearer: next to their groups, as many are wrong or more.
+        is_worse = np.count_nonzero(wrong_alone) >= nearest.findings.count
+        if (wrong_alone & wrong).any() and is_worse:
+            # Next to their groups, which takes long to judge, as many are wrong or more.
             continue
         by_tier = judge(want, got, dtype, tier)
         if not ((by_tier.shares > 1) & wrong).any():
             explains = not tier.ranged or (want.expected.range_loss(tier) & wrong).any()
             if tier.remark and explains:
-                return decision(
-                    tier, of_first, shown=first, fits=True, rows_disagree=first_disagrees
-                )
-            nothing_wrong = Findings(
-                got.size, steps=of_first.steps, unjudged=of_first.unjudged, used=1.0
+                return decision._replace(tier=tier, fits=True)
+            return decision._replace(
+                tier=first if tier.ranged else tier,
+                fits=True,
+                findings=replace(of_first, used=1.0, wrong=None, worst=[]),
+                rows_disagree=False,
+                shares=shares_by(tier),
             )
-            deciding = first if tier.ranged else tier
-            return decision(deciding, nothing_wrong, shown=tier, fits=True, rows_disagree=False)
         of_tier = Findings(got.size, steps=of_first.steps)
         _note(of_tier, want, got, by_tier, dtype)
         of_tier.unjudged = of_first.unjudged
-        if of_tier.count < best.count:
-            best_tier = tier
-            best = of_tier
-            best_disagrees = bool(by_tier.disagrees.any())
-    return decision(best_tier, best, shown=best_tier, fits=False, rows_disagree=best_disagrees)
+        if of_tier.count < nearest.findings.count:
+            nearest = decision._replace(
+                tier=tier,
+                findings=of_tier,
+                rows_disagree=bool(by_tier.disagrees.any()),
+                shares=shares_by(tier),
+            )
+    return nearest
 
 
 def fits_at_least(want: Want, got: Array, dtype: DType) -> bool:
@@ -304,12 +311,11 @@ def _unjudged(want: Want, slack: Floats, room: Room, tier: Tier) -> Mask:
 def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByElement:
     """Judge floats by one tier, and if not `alone` next to their group, in all cases.
 
-    Right is a number to which some value within the allowed error rounds, NaN for NaN, the same
-    infinity, and anything for an infinity or NaN that is unknown. So an infinity is right for a
-    finite value if a value within a *finite* allowed error rounds to it (of a whole model, one no
-    larger than the value), unless the tier has a remark. NaN and other infinities are right for a
-    finite value only if the element is lost: an intermediate result may have left the range.
-    Numbers outside of the operator's range are wrong. `got` is as `judge` takes it.
+    Right is a number to which some value within the allowed error rounds, an infinity only if that
+    error is finite and no poorer arithmetic's; NaN for NaN, the same infinity, and anything for an
+    infinity or NaN that is unknown. NaN and other infinities are right for a finite value only if
+    the element is lost: an intermediate result may have left the range. Numbers outside of the
+    operator's range are wrong. `got` is as `judge` takes it.
 
     Raises what the formula raises where the tier is evaluated for the first time, such as
     NotSupported beyond a budget.
@@ -327,21 +333,15 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
     finite = np.isfinite(y)
     beyond = elements.outside(actual, want.low, want.high)
     fits = _is_between(want, got, dtype, (below, above)) & finite & ~beyond
-    # An infinity is wrong even if any number is right.
-    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
-    fits &= is_limited | np.isfinite(actual)
-    if tier.remark and not tier.ranged:
-        # A poorer arithmetic, unless declared, does not excuse an infinity or NaN.
-        fits &= np.isfinite(actual) | ~np.isfinite(elements.wide(round_to(y, dtype)))
-        vague = _vague_by_overflow(y, slack, room, tier)
-        if vague.any():
-            fits &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    fits &= _is_excused(want, got, dtype, tier, slack)
+    # A result out of the range of the arithmetic explains what came for these.
     lost = _out_of_range(want, actual, room, tier) & finite
     same = ~finite & ((actual == y) | (np.isnan(actual) & np.isnan(y)) | room.unknown)
     right = fits | lost | same
     # Values lie within a factor of 2 of the numbers that they round to.
     last_place = half_ulp(np.fmin(np.abs(y) + slack, 2 * np.abs(actual)), dtype)
     allowed = np.where(finite, slack + np.where(slack > 0, last_place, 0.0), 0.0)
+    # Without an allowed error, the distance is still in parts of the last rounding.
     shares = elements.ratio(np.abs(error), allowed + np.where(slack > 0, 0.0, last_place), fits)
     shares[(error == 0) & fits] = 0.0
     # NaN and values out of range have no finite error.
@@ -352,6 +352,25 @@ def _judge(want: Want, got: Array, dtype: DType, tier: Tier, alone: bool) -> ByE
         next_to_row = _next_to_their_group(y, error, own, last_place, room.shared, fits)
         shares = np.where(lost, 0.0, np.maximum(shares, next_to_row))
     return ByElement(shares, allowed, next_to_row > 1, _unjudged(want, own, room, tier))
+
+
+def _is_excused(want: Want, got: Array, dtype: DType, tier: Tier, slack: Floats) -> Mask:
+    """Mask elements that a tier excuses if they are within their allowed error, `slack`.
+
+    An infinity is excused only if that error is finite, in a whole model no larger than the value;
+    by a tier with a remark, unless it is ranged, only if the value itself rounds to one. Such a
+    tier excuses what overflows in it only as far as its roundings explain it. Raises as `judge`.
+    """
+    y = want.values
+    is_finite = np.isfinite(elements.wide(got))
+    is_limited = np.abs(y) >= slack if want.whole else np.isfinite(slack)
+    excused = is_limited | is_finite
+    if tier.remark and not tier.ranged:
+        excused &= is_finite | ~np.isfinite(elements.wide(round_to(y, dtype)))
+        vague = _vague_by_overflow(y, slack, want.expected.room(tier), tier)
+        if vague.any():
+            excused &= ~vague | _fits_without_limits(want, got, dtype, tier)
+    return np.asarray(excused)
 
 
 def _is_between(want: Want, got: Array, dtype: DType, slacks: tuple[Floats, Floats]) -> Mask:
@@ -483,15 +502,17 @@ def _next_to_their_group(
     off = np.where(takes_part, rows_of(error) / divisor, 0.0)
 
     def of_each_row(limit: Floats) -> Floats:
-        """Return a limit of the common error as (rows, 1)."""
+        """Return a limit of the common error, which broadcasts to the output, as (rows, 1)."""
         of_each_element = np.broadcast_to(limit, y.shape)
         return np.asarray(rows_of(of_each_element)[:, :1] * _SECOND_ORDER)
 
     down = of_each_row(shared.down)
     up = of_each_row(shared.up)
-    grown = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
-    tolerance = absolute / np.abs(divisor) * grown + _ROUNDING_OF_QUOTIENT * np.abs(off)
+    # The common factor, of a size that the row shows, multiplies an element's own error too.
+    factor = 1 + np.minimum(up, 2 * np.abs(off).max(axis=1, keepdims=True, initial=0))
+    tolerance = absolute / np.abs(divisor) * factor + _ROUNDING_OF_QUOTIENT * np.abs(off)
     tolerance = np.where(takes_part, tolerance, np.inf)
+    # That factor, from 1 / (1 + down) to 1 + up, less 1 is the common error.
     _, shares_by_row = row_shares(off, tolerance, 1 - 1 / (1 + down), up)
     shares = np.empty(y.size)
     shares[index.reshape(-1)] = shares_by_row.reshape(-1)
@@ -514,7 +535,10 @@ def ends(want: Want, written: Array) -> tuple[Array, Array]:
     rest = 0.0 if bound.rest is None else bound.rest
 
     def end(slack: Floats) -> Array:
-        """Return the values with this error, within the operator's range and rounded."""
+        """Return the values plus this, within the operator's range and rounded.
+
+        Those that are infinite or NaN as written stay so.
+        """
         value = np.clip(bound.values + (rest + slack), want.low, want.high)
         return np.where(finite, round_to(value, bound.dtype), written)
 
@@ -609,10 +633,12 @@ def scattering(want: Want, got: Array, part: Mask | None = None) -> Scattering |
         return Scattering(least.ratio, remark=remark)
     arithmetic = want.expected.tiers()[0].name
     message = f"{_scatter_in_words(least.ratio)} as far as {arithmetic} arithmetic explains"
+    # The scatter next to what inputs rounded to each narrower type would bring.
     ratios = {cut: scatter(want, got, cut, part) or np.inf for cut in _CUTS}
     if want.whole:
         reason, explained = _explanation_in_model(want, got, part, least, ratios)
         return Scattering(least.ratio, f"{message}, {reason}", explained)
+    # The type that explains it best has the ratio nearest to 1.
     best = min(ratios, key=lambda cut: abs(np.log(ratios[cut])))
     if 1 / _EXPLAINED < ratios[best] < _EXPLAINED:
         message += f", as if factors were rounded to {_CUTS[best]}"

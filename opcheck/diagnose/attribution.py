@@ -1,7 +1,10 @@
 """Attribute the failures of a backend to causes, once all its results are there.
 
 A mutant that any pass contradicts is dropped. Failures that no mutant explains are explained by
-facts that their cases share and others do not, which `rules` finds.
+facts that their cases share and others do not, which `rules` finds: a condition, of one or two
+facts. A *group* is the failures of one operator that fail in one way: of one kind, or also with one
+message. Those *left* of it have no cause yet. A cause that is *chosen* for a case stays. The
+*subject* of a result is its case, or the legal twin of that. Sets of cases are bits of integers.
 """
 
 import re
@@ -44,9 +47,12 @@ _OURS = re.compile(
     r" \d+: )?(raised on a legal model: |(?P<twin>(refuses )?its legal twin( too)?: ))?"
 )
 #: Parts that differ between messages of one kind: paths, addresses, numbers and lists of them.
-PARTICULARS = re.compile(
-    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
+_PARTICULARS = re.compile(
+    r"\S*/\S*|0x[0-9a-fA-F]+|\[[-+\d., e]*\]|(?<![\w.])\d+(?:[x×]\d+)+"
+    r"|(?<![\w.])[-+]?\d[\d.,]*(?:e[-+]?\d+)?"
 )
+#: Several of them in a row, such as the lengths of a shape.
+_SEVERAL_PARTICULARS = re.compile(r"\*(?:[\s*,:;×x]*\*)+")
 #: Mistakes by which a backend contradicts itself, by how the message begins.
 _CONTRADICTIONS = {
     "input": "writes into its inputs",
@@ -62,8 +68,13 @@ _SHOWN_EXCEPTION = 160
 _MOST_CONDITIONS = 3
 #: A mutant that explains so many questions is no chance.
 _ENOUGH = 6
-#: A mutant that answers fewer questions than FEWEST must explain one failure in so many.
+#: A mutant that answers fewer questions than FEWEST must explain one in so many of those that fail.
 _LEAST_PART = 4
+
+
+def without_particulars(message: str) -> str:
+    """Return a message with "*" in place of paths, addresses and numbers, one for several."""
+    return _SEVERAL_PARTICULARS.sub("*", _PARTICULARS.sub("*", message))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +103,7 @@ class DiagnosedResult:
         whose messages are opcheck's own, and for what does not fail.
         """
         if self.record.failure in _WITH_MESSAGE:
-            return " ".join(PARTICULARS.sub("*", self.own_message).split())
+            return " ".join(without_particulars(self.own_message).split())
         if self.record.failure == "accepted":
             return invalid(self.case)
         return ""
@@ -231,6 +242,11 @@ class _OperatorFailures:
         searched: Callable[[], None],
         ask: Ask | None = None,
     ) -> None:
+        """Find the mutants that give each failure's answer, and those that no pass contradicts.
+
+        Notes in `suspects` which models were accepted on the way to a result, before. Calls
+        `searched` once for each failure. Raises KeyboardInterrupt if the user interrupts it.
+        """
         self.suspects = suspects
         self.searched = searched
         self._ask = ask
@@ -287,6 +303,29 @@ class _OperatorFailures:
                 names.append(name)
         return names
 
+    def _choose_mutants_where_legal(
+        self, group: Sequence[DiagnosedResult], standing: Counter[str]
+    ) -> None:
+        """Choose mutants that only such passes contradict as they would refuse, in `chosen`.
+
+        What a backend makes of a node that it has misread to an illegal one is not known. Passes of
+        all kernels contradict them. Nothing is chosen for exceptions, which show no misreading, and
+        for accepted invalid models. The group is not empty, and fails in one way.
+        """
+        if group[0].record.failure in (*_WITHOUT_ANSWER, "accepted"):
+            return
+        for result in self._without_cause(group):
+            fitting = self.fitting[result.case.id]
+            self.uncontradicted[result.case.id] = [
+                name
+                for name, mutant in fitting.items()
+                if not any(
+                    self.suspects.is_contradicted(mutant, cell, of_legal=True, where_legal=True)
+                    for cell in self.cells
+                )
+            ]
+        self._cover(group, standing, with_rules=False)
+
     def explained(self, standing: Counter[str]) -> Iterator[tuple[str, tuple[Diagnosis, ...]]]:
         """Yield the id of each failing case with its diagnoses: its cause, then mutants that fit.
 
@@ -310,9 +349,11 @@ class _OperatorFailures:
         # 4. One mutant for several messages, or one that passes contradict, but not in such cases.
         for group in by_failure.values():
             self._cover(group, standing, with_rules=False)
-            self._choose_one_property_for_all(group)
+            self._choose_mutants_where_legal(group, standing)
+            self._choose_one_property_for_all(group, beside_mutants=False)
             for alike in self._with_one_exception(group):
                 self._choose_mutants_under_conditions(alike)
+            self._choose_one_property_for_all(group, beside_mutants=True)
         # 5. Rules, for one message before those for several.
         for group in (*by_message.values(), *by_failure.values()):
             self._cover(group, standing, with_rules=True)
@@ -325,6 +366,8 @@ class _OperatorFailures:
         self._choose_patterns()
         # 8. What mutants were not tried on, as it is too large.
         self._choose_causes_of_smaller_ones()
+        # 9. That all are wrong says less than any pattern.
+        self._choose_every_case(by_failure.get("values", []))
         for result in self.failing:
             self.searched()
             yield result.case.id, self._diagnoses_of(result)
@@ -419,7 +462,7 @@ class _OperatorFailures:
         """
         failure = group[0].record.failure
         if failure != "raised":
-            return f"{WAYS[failure]}{_shown(message)}"
+            return f"{WAYS[failure]}{_shown(_with_particulars(group, message))}"
         messages = Counter(result.message for result in group)
         ((most_frequent, _),) = messages.most_common(1)
         text = f"{RAISED} {self.exceptions[most_frequent]}"
@@ -432,10 +475,11 @@ class _OperatorFailures:
     ) -> tuple[str, list[DiagnosedResult]]:
         """Return the name of the mutant that explains the most of those left, and these results.
 
-        "" if none explains any. Ties go to the mutant with the larger `standing`, the number of
-        cases that it explains over all operators, then to the one found earlier. The results are
-        empty if it may fit by chance: if these are fewer than three exceptions, or fewer than three
-        questions and fewer than a quarter of those left.
+        "" and no result if none explains any, or each may fit by chance: if what it explains are
+        fewer than three exceptions, or fewer than three questions and fewer than a quarter of the
+        questions left. All types and versions of a case are one question. Ties go to the mutant
+        with the larger `standing`, the number of cases that it explains over all operators, then to
+        the one found earlier.
         """
         places: dict[str, list[int]] = defaultdict(list)
         for result in left:
@@ -446,17 +490,24 @@ class _OperatorFailures:
             """Return what is largest for the best mutant; of equal ones, for the earliest found."""
             return len(places[name]), standing[name], -sum(places[name])
 
-        best = max(places, key=weight, default="")
-        explained = [result for result in left if best in self.uncontradicted[result.case.id]]
-        questions = self._questions_of(explained)
-        # An exception says more than a mutant that may fit it by chance.
-        is_raised = bool(explained) and explained[0].record.failure == "raised"
-        if is_raised and len(explained) < FEWEST:
-            return best, []
-        # A mutant can fit a few of many failures by chance.
-        if len(questions) < FEWEST and len(explained) * _LEAST_PART < len(left):
-            return best, []
-        return best, explained
+        for best in sorted(places, key=weight, reverse=True):
+            explained = [result for result in left if best in self.uncontradicted[result.case.id]]
+            # An exception says more than a mutant that may fit it by chance.
+            is_raised = explained[0].record.failure == "raised"
+            is_little = is_raised and len(explained) < FEWEST
+            if not is_little and not self._may_fit_by_chance(explained, left):
+                return best, explained
+        return "", []
+
+    def _may_fit_by_chance(
+        self, explained: Sequence[DiagnosedResult], left: Sequence[DiagnosedResult]
+    ) -> bool:
+        """Return True if what a mutant explains is too little of what is left.
+
+        That is fewer than three questions, and fewer than a quarter of the questions left.
+        """
+        questions = len(self._questions_of(explained))
+        return questions < FEWEST and questions * _LEAST_PART < len(self._questions_of(left))
 
     def _questions_of(self, results: Iterable[DiagnosedResult]) -> set[tuple[object, ...]]:
         """Return the keys of the different questions of results, whatever their type and opset."""
@@ -493,22 +544,25 @@ class _OperatorFailures:
             by_exception[result.message if is_raised else ""].append(result)
         yield from by_exception.values()
 
-    def _choose_one_property_for_all(self, group: Sequence[DiagnosedResult]) -> None:
+    def _choose_one_property_for_all(
+        self, group: Sequence[DiagnosedResult], *, beside_mutants: bool
+    ) -> None:
         """Choose one condition as the cause of all of a group without a cause, which meet it.
 
         Several conditions, or mutants, for parts of them are incidental then. An exact condition,
         which no other case meets, is chosen if it has no limit on a size and mutants fit less than
         half of these. If none is exact for all of them, it is a property of all that few others
-        have. Nothing is chosen if a mutant fits all of them, for fewer than three, for accepted
-        invalid models, and if no other case is known. The group is not empty, and all of it fails
-        in one way.
+        have. Nothing is chosen if a mutant fits all of them, unless `beside_mutants`: then passes
+        contradict it, under each condition. Nor is it for fewer than three, for accepted invalid
+        models, and if no other case is known. The group is not empty, and all of it fails in one
+        way.
         """
         left = self._without_cause(group)
         is_accepted = group[0].record.failure == "accepted"
         if is_accepted or len(left) < FEWEST or not self._others(left, group):
             return
         fitting = [{*self.fitting[result.case.id]} for result in left]
-        if set.intersection(*fitting):
+        if set.intersection(*fitting) and not beside_mutants:
             return
         self._ask_about(left, group)
         exact = self._condition(left, self._others(left, group), group)
@@ -551,19 +605,28 @@ class _OperatorFailures:
         """Return the bits of cases that do not fail as those left of a group do.
 
         A result counts if it rules out the failure of the group and, if they share one, its
-        message. Models accepted on the way count for failures without values, and changed cases
-        that pass always. 0 if none are left.
+        message; a pass without any element of an output rules out no wrong values. Models accepted
+        on the way count for failures without values, and changed cases that pass always. 0 if none
+        are left.
         """
         if not left:
             return 0
         failure = left[0].record.failure
         message = self._shared_message(group)
+        is_of_values = failure in _OF_VALUES
         others = self.facts.bits(
-            result.subject for result in self.results if result.rules_out(failure, message)
+            result.subject
+            for result in self.results
+            if result.rules_out(failure, message)
+            and not (is_of_values and self._shows_no_values(result))
         )
         if failure in _WITHOUT_VALUES:
             others |= self.also_accepted
         return others | self.inquiry.passing
+
+    def _shows_no_values(self, result: DiagnosedResult) -> bool:
+        """Return True for a pass whose outputs have no element."""
+        return result.record.failure is None and self.suspects.is_of_nothing(result.subject)
 
     def _choose_mutants_under_conditions(self, group: Sequence[DiagnosedResult]) -> None:
         """Choose mutants that passes contradict, if any do, only in cases unlike those that failed.
@@ -571,11 +634,13 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
-        three or more do. A derived mutant must fit three different questions. Without time, these
-        failures are noted in `suspects.untried`, and nothing more is chosen.
+        three or more do. A derived mutant must fit three different questions, others as many or a
+        quarter of those without a cause. Without time, these failures are noted in
+        `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
-        for result in self._without_cause(group):
+        without_cause = self._without_cause(group)
+        for result in without_cause:
             for name in self.fitting[result.case.id]:
                 by_mutant[name].append(result)
 
@@ -590,6 +655,8 @@ class _OperatorFailures:
                 continue
             mutant = self.fitting[results[0].case.id][name]
             if mutant.derived and len(self._questions_of(results)) < FEWEST:
+                continue
+            if self._may_fit_by_chance(results, without_cause):
                 continue
             try:
                 contradicting = [
@@ -655,6 +722,16 @@ class _OperatorFailures:
             if pattern and len(results) >= FEWEST:
                 self._choose(Diagnosis(None, pattern, (len(results), len(wrong), 0, 0)), results)
 
+    def _choose_every_case(self, group: Sequence[DiagnosedResult]) -> None:
+        """Choose, in `chosen`, that values are wrong in every case, if no case shows right ones."""
+        left = self._without_cause(group)
+        if len(left) < FEWEST or self._others(left, group):
+            return
+        condition = self._condition(left, 0, group)
+        if condition:
+            way = self._way(left, self._shared_message(group))
+            self._choose(self._diagnosis(None, f"{way}{_where(condition)}", condition), left)
+
     def _choose_causes_of_smaller_ones(self) -> None:
         """Choose for failures on inputs beyond 1 MiB the cause that most of smaller ones have.
 
@@ -703,14 +780,15 @@ class _OperatorFailures:
 
         A rule says under which condition cases of the `group`, which fail in one way, do so. It
         holds for no case that does not. None, too, if the condition may be incidental: see
-        `_is_typical`. At least one is left.
+        `_is_typical`, and for wrong values in every case: see `_choose_every_case`. At least one is
+        left.
         """
         message = self._shared_message(group)
         others = self._others(left, group)
         if left[0].record.failure == "accepted":
             return self._rule_of_accepted(message, left, group, others)
         condition = self._condition(left, others, group)
-        if condition is None:
+        if condition is None or (not condition.text and left[0].record.failure == "values"):
             return None
         explained = self._under(condition, left)
         if not self._is_typical(explained, left, others, group):
@@ -795,6 +873,7 @@ class _OperatorFailures:
             alike=self.facts.bits(result.subject for result in group),
             questions=self.facts.questions,
             asked=self.inquiry.asked,
+            confirmed=self.inquiry.confirmed(failing),
         )
 
     def _diagnosis(self, mistake: str | None, text: str, condition: Condition) -> Diagnosis:
@@ -815,7 +894,10 @@ class _OperatorFailures:
         by_number = {self.facts.number(result.subject): result for result in left}
 
         def fails_alike(candidate: Candidate) -> bool | None:
-            """Ask about the changed case, and compare it with the result that it comes from."""
+            """Return True if the changed case fails as the one it comes from, False if it passes.
+
+            None if it comes out otherwise.
+            """
             return self._fails_alike(by_number[candidate.base], candidate.flip.case)
 
         failing = self.facts.bits(result.subject for result in left)
@@ -882,6 +964,16 @@ def _nbytes(result: DiagnosedResult) -> int:
 def _where(condition: Condition) -> str:
     """Describe a condition, to be appended to what happens under it."""
     return f" where {condition.text}" if condition.text else " in every case"
+
+
+def _with_particulars(group: Sequence[DiagnosedResult], message: str) -> str:
+    """Return the backend's own message if all of a group have just this one, else `message`.
+
+    So a time limit is named with its seconds, `no answer within 30 s`.
+    """
+    own = {" ".join(result.own_message.split()) for result in group}
+    is_one_kind = message and len(own) == 1 and group[0].record.failure in _WITH_MESSAGE
+    return own.pop() if is_one_kind else message
 
 
 def _shown(message: str) -> str:

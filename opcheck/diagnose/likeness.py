@@ -1,11 +1,15 @@
-"""Compare the answers of a mutant and of a backend to one node, up to rounding."""
+"""Compare the answers of a mutant and of a backend to one node, up to rounding.
+
+A *mutant* is an implementation that is wrong in one way. It explains a failure if it gives the same
+wrong answer, in any arithmetic that means the same; a pass contradicts it if it would have failed
+there. *Evidence* is the backend's answer, or refusal, with the right ones.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import product, starmap
-from typing import Any
 
 import numpy as np
 
@@ -319,7 +323,7 @@ def fits_fault(rounded: Evidence) -> bool:
     return False
 
 
-def _is_far(base: Output | None, values: Any) -> bool:
+def _is_far(base: Output | None, values: Output) -> bool:
     """Return True if an element of `values` is off by more than a quarter of the largest of `base`.
 
     Poorer arithmetic does not explain that, and to see it costs less than bounds do. Elements that

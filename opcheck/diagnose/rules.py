@@ -1,25 +1,30 @@
 """Facts that distinguish cases, and rules: conditions on facts under which cases fail.
 
-A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n.
+A rule holds for failing cases and for no others. Sets of cases are integers: bit n is case n. A
+*feature* is a fact, such as "the input has a NaN", with the cases for which it holds; *terms* are
+one or two features that must all hold. Cases of equal *questions* differ in type or opset alone: a
+rule that rests on one or two questions may be chance. Cases that were *asked* besides the run are
+variants of failing ones that the backend was asked about; they are evidence, but not counted.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, partial
 from itertools import combinations
 from math import comb, prod
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from opcheck import opset
 from opcheck.analysis import without_numbers
 from opcheck.diagnose.flips import WEIGHTED
-from opcheck.model import Case
+from opcheck.model import Case, OpVersion
 from opcheck.model.case import Fill, Given, Rejected, TensorSpec
 
-#: The fewest failures that a rule needs; and the fewest different questions, whatever their type
-#: and opset, if kernels do not branch on its facts.
+#: The fewest failures that a rule needs, and the fewest different questions, whatever their type
+#: and opset.
 FEWEST = 3
 #: Ranks of facts, the likeliest cause first: those that kernels branch on, values, limits on sizes.
 PLAIN, VALUE, LIMIT = range(3)
@@ -36,6 +41,8 @@ _CHANCE = 0.1
 _SHORT_LOOP = 1
 #: Axes before the spatial ones: batch and channel.
 _NOT_SPATIAL = 2
+#: Inputs of so many integers at most may be lists, as attributes are.
+_SHORT_LIST = 16
 #: So many inputs are compared in pairs.
 _PAIRED = 3
 #: Integers beyond these powers of 2 are not all in float32, int32 and float64.
@@ -73,17 +80,18 @@ def features(cases: Sequence[Case]) -> list[Feature]:
     """
     attrs = dict.fromkeys(name for case in cases for name in case.attrs)
     sizes: dict[tuple[str, int], dict[int, int | None]] = defaultdict(dict)
-    for number, case in enumerate(cases):
-        facts = [
-            *_of_model(case, attrs),
-            *_of_inputs(case),
-            *_of_pairs(case),
-            *_of_values(case),
-            *_of_kernel(case),
-            *_of_outputs(case),
-        ]
-        for text, rank, size in facts:
-            sizes[text, rank][number] = size
+    # What a node is comes before what its tensors are, in whatever case it is met first.
+    for facts_of in (
+        partial(_of_model, attrs),
+        _of_inputs,
+        _of_pairs,
+        _of_values,
+        _of_kernel,
+        _of_outputs,
+    ):
+        for number, case in enumerate(cases):
+            for text, rank, size in facts_of(case):
+                sizes[text, rank][number] = size
     conditions = [
         condition
         for (text, rank), by_case in sizes.items()
@@ -134,21 +142,29 @@ def _conditions(text: str, rank: int, sizes: dict[int, int | None]) -> Iterator[
         yield f"{text} is {level:,} or more", ranks[level], above
 
 
-def _of_model(case: Case, attrs: Iterable[str]) -> Iterator[_Fact]:
+def _of_model(attrs: Iterable[str], case: Case) -> Iterator[_Fact]:
     """Yield facts about the node: why it is invalid, its version, its attributes and inputs.
 
-    Which of `attrs`, the names of all cases' attributes, and of its own inputs a case has, and
-    which it leaves out, are facts. A fact has words, a rank by how likely it is a cause, and a size
-    or None.
+    Which of `attrs`, the names of all cases' attributes, and of its version's inputs a case has,
+    and which it leaves out, are facts. A fact has words, a rank by how likely it is a cause, and a
+    size or None.
     """
     reason = invalid(case)
     yield f"the model is invalid: {reason}" if reason else "the model is legal", PLAIN, None
     yield f"the version is {case.op.since}", VALUE, None
     yield "the opset", VALUE, case.opset
     is_given = {f"`{name}`": name in case.attrs for name in attrs}
+    is_given |= {f"input {number}": False for number in _optional_inputs(case.op)}
     is_given |= {f"input {number}": bool(slot) for number, slot in enumerate(case.slots)}
-    for part, given in is_given.items():
-        yield f"{part} is given" if given else f"{part} is left out", PLAIN, None
+    for part, is_there in is_given.items():
+        yield f"{part} is given" if is_there else f"{part} is left out", PLAIN, None
+
+
+def _optional_inputs(op: OpVersion) -> list[int]:
+    """Return the places of the inputs that a version lets a node leave out; none without schema."""
+    schema = opset.versions(op.domain, op.name).get(op.since)
+    inputs = schema.inputs if schema else ()
+    return [place for place, one in enumerate(inputs) if one.option == "optional"]
 
 
 def _of_inputs(case: Case) -> Iterator[_Fact]:
@@ -166,6 +182,8 @@ def _of_inputs(case: Case) -> Iterator[_Fact]:
         if "kernel_shape" in case.attrs and spec is case.inputs[0]:
             yield "the number of spatial axes", PLAIN, max(0, len(shape) - _NOT_SPATIAL)
         yield f"the rank of {label}", PLAIN, len(shape)
+        for number in _only_integer(spec):
+            yield label, VALUE, number
         for n, size in enumerate(shape):
             yield f"the length of axis {n} of {label}", LIMIT, size
         if shape:
@@ -186,7 +204,7 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
     Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
-    the values that the case states; what is drawn has none but those put in.
+    the numbers that the case states; what is drawn has none but those put in.
     """
     yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
@@ -196,9 +214,11 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     for axis, length in enumerate(spec.shape):
         if length == 0:
             yield f"has length 0 along axis {axis}"
-    values = np.array([put.value for put in spec.put], np.float64)
-    if isinstance(spec.content, Given) and spec.dtype.kind == "float":
-        values = np.append(values, spec.content.values.astype(np.float64))
+    if spec.dtype.kind == "string":
+        return
+    values = np.array([put.value for put in spec.put], np.complex128)
+    if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "complex"):
+        values = np.append(values, spec.content.values.astype(np.complex128))
     if np.isnan(values).any():
         yield "has a NaN"
     if np.isinf(values).any():
@@ -218,6 +238,12 @@ def _of_integers(spec: TensorSpec) -> Iterator[tuple[str, int]]:
             yield f"has a value beyond 2^{bits}", PLAIN
     if len(values) > 1:
         yield "has unequal values", VALUE
+
+
+def _only_integer(spec: TensorSpec) -> Iterator[int]:
+    """Yield the value of an input that is one integer, written out; nothing of others."""
+    if spec.dtype.kind == "int" and prod(spec.shape) == 1 and isinstance(spec.content, Given):
+        yield from map(int, spec.content.values.ravel()[:1])
 
 
 def _integers(spec: TensorSpec) -> set[int]:
@@ -268,9 +294,11 @@ def _of_values(case: Case) -> Iterator[_Fact]:
     """Yield facts about the values of attributes, other than tensors.
 
     A fact has words, a rank by how likely it is a cause, and a size or None. The first input's
-    sizes count next to attributes that are axes.
+    sizes count next to attributes that are axes. Inputs that are attributes in other versions count
+    as these.
     """
-    for name, value in case.attrs.items():
+    stated = {**case.attrs, **dict(_inputs_like_attributes(case))}
+    for name, value in stated.items():
         if isinstance(value, np.ndarray):
             continue
         for fact, rank in _of_value(value):
@@ -287,6 +315,35 @@ def _of_values(case: Case) -> Iterator[_Fact]:
             yield from _of_pads(integers)
         if case.inputs and name.lower() in ("axis", "axes"):
             yield from _of_axes(name, integers, case.inputs[0].shape)
+
+
+def _inputs_like_attributes(case: Case) -> Iterator[tuple[str, int | tuple[int, ...]]]:
+    """Yield the names of inputs that are an attribute in another version, with their values.
+
+    Axes are too, in any operator. The values are those of few integers that the case writes out: a
+    number, or a list of them.
+    """
+    names = _attributes_of_all_versions(case.op.domain, case.op.name)
+    for spec in case.inputs:
+        if spec.name not in names or spec.dtype.kind != "int" or spec.put:
+            continue
+        if isinstance(spec.content, Given) and prod(spec.shape) <= _SHORT_LIST:
+            values = tuple(map(int, np.broadcast_to(spec.content.values, spec.shape).ravel()))
+            is_number = names[spec.name] == "int" and len(values) == 1
+            yield spec.name, values[0] if is_number else values
+
+
+@cache
+def _attributes_of_all_versions(domain: str, name: str) -> Mapping[str, str]:
+    """Return the types of attributes of an operator by name, in the newest version that has them.
+
+    `axis` and `axes` are among them.
+    """
+    versions = opset.versions(domain, name)
+    types = {"axis": "int", "axes": "ints"}
+    for since in sorted(versions):
+        types |= {one.name: one.type for one in versions[since].attributes.values()}
+    return types
 
 
 def _of_pads(pads: Sequence[int]) -> Iterator[_Fact]:
@@ -316,14 +373,14 @@ def _of_kernel(case: Case) -> Iterator[_Fact]:
         yield "the kernel along each axis", VALUE, int(kernel[0])
 
 
-def _of_value(value: Any) -> Iterator[tuple[str, int]]:
+def _of_value(value: object) -> Iterator[tuple[str, int]]:
     """Yield facts about an attribute's value, in words that follow its name, with their ranks.
 
     Signs, integers that are not in int32, texts and floats themselves, and zeros and unequal items
     of a list. Other kinds of values have none.
     """
     is_list = isinstance(value, tuple)
-    values = value if is_list else (value,)
+    values = value if isinstance(value, tuple) else (value,)
     numbers = [number for number in values if isinstance(number, int | float)]
     integers = [number for number in numbers if isinstance(number, int)]
     if any(number < 0 for number in numbers):
@@ -334,7 +391,7 @@ def _of_value(value: Any) -> Iterator[tuple[str, int]]:
         yield f"is {value}", VALUE
     if is_list and 0 in numbers:
         yield "has a 0", VALUE
-    if len({*values}) > 1:
+    if is_list and len({*values}) > 1:
         yield "has unequal values", VALUE
 
 
@@ -447,16 +504,18 @@ def rule(
     *,
     few: bool = True,
     asked: int = 0,
+    confirmed: Collection[Feature] = (),
 ) -> Condition | None:
     """Return the condition that holds for the most `failing` cases and none of the `others`.
 
     Cases are bits; all that are `alike` fail in this way, explained or not. One or two facts of
     `features` are tried, in all versions and in each; each fact more must explain a quarter more.
-    `questions` has a key for each case: those with equal ones differ in type or opset only. A rule
-    must rest on several, not to arise by chance; one of facts that kernels branch on need not if
-    `few` is True. Without `others`, the condition has no fact. None if fewer than three failing
-    cases meet any, or if each may arise by chance. Cases that were `asked` besides the run are
-    evidence, but are not counted.
+    `questions` has a key for each case: those with equal ones differ in type or opset only, and
+    count once. A rule must rest on three, and on several more, not to arise by chance. One of facts
+    that kernels branch on need not rest on more if `few` is True, and on fewer if all of them are
+    `confirmed`: a failing case passes without them. Without `others`, the condition has no fact.
+    None if fewer than three failing cases meet any, or if each may arise by chance. Cases that were
+    `asked` besides the run are evidence, but are not counted.
     """
     own = failing & ~asked
     candidates: list[Terms] = []
@@ -472,6 +531,7 @@ def rule(
                 questions=questions,
                 few=few,
                 asked=asked,
+                confirmed=confirmed,
             )
             if terms is not None:
                 candidates.append((*terms, *version))
@@ -510,11 +570,7 @@ def necessary(
     tried = [feature for feature in features if feature.rank < LIMIT]
     candidates = _of_all(tried, failing, others, asked)
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
-    for feature in sorted(candidates, key=order):
+    for feature in sorted(candidates, key=partial(_others_and_rank, others)):
         if not _all_may_have_by_chance(feature, failing, others, len(tried), questions):
             holds = feature.holds & (alike | others)
             here = (holds & alike).bit_count()
@@ -524,6 +580,11 @@ def necessary(
             counts = (here, such, elsewhere, beside)
             return Condition(feature.text, holds, counts, feature.holds, feature.rank)
     return None
+
+
+def _others_and_rank(others: int, feature: Feature) -> tuple[int, int]:
+    """Return what is least for the feature of the fewest `others`, then of the lowest rank."""
+    return (feature.holds & others).bit_count(), feature.rank
 
 
 def _of_all(features: Iterable[Feature], failing: int, others: int, asked: int) -> list[Feature]:
@@ -560,12 +621,8 @@ def contenders(features: Sequence[Feature], failing: int, others: int, asked: in
     least = _weight(exact[0], own) / 2 if exact else 0.0
     exact = [terms for terms in exact[:_CONTENDERS] if _weight(terms, own) >= least]
 
-    def order(feature: Feature) -> tuple[int, int]:
-        """Return what is least for the feature of the fewest others, then of the lowest rank."""
-        return (feature.holds & others).bit_count(), feature.rank
-
     plain = [feature for feature in several if feature.rank < LIMIT]
-    of_all = sorted(_of_all(plain, failing, others, asked), key=order)
+    of_all = sorted(_of_all(plain, failing, others, asked), key=partial(_others_and_rank, others))
     return list(dict.fromkeys([*exact, *((feature,) for feature in of_all[:_NECESSARY])]))
 
 
@@ -600,13 +657,14 @@ def _best_terms(
     questions: Sequence[Hashable],
     few: bool,
     asked: int,
+    confirmed: Collection[Feature],
 ) -> Terms | None:
     """Return the facts, one or two, that explain the most of `failing` and none of the `others`.
 
     The bits of `failing` and `others` have the cases of the run and those that were `asked` besides
     it, which decide only between equal ones. Facts are tried that hold for three failing cases or
-    more. None if each rule of them may arise by chance, next to so few `questions`; one of facts
-    that kernels branch on does not if `few` is True.
+    more. None if each rule of them may arise by chance, next to so few `questions`; one of three
+    questions, or of `confirmed` facts, does not if `few` is True and kernels branch on its facts.
     """
     # One feature for each set of cases, the likeliest, if enough of them fail.
     distinct: dict[int, Feature] = {}
@@ -616,12 +674,19 @@ def _best_terms(
         feature for feature in distinct.values() if (feature.holds & failing).bit_count() >= FEWEST
     ]
     for terms in _consistent(tried, failing, others, asked):
-        # Facts that kernels branch on need few cases.
+        # Facts that kernels branch on need few questions.
         if few and all(term.rank == PLAIN for term in terms):
-            return terms
+            explained = _count(_holds(terms, failing), questions)
+            if explained >= FEWEST or all(_is_one_of(term, confirmed) for term in terms):
+                return terms
         if not _may_be_chance(terms, failing, others, len(tried), questions):
             return terms
     return None
+
+
+def _is_one_of(term: Feature, features: Iterable[Feature]) -> bool:
+    """Return True for a feature that holds for the same cases as one of `features`."""
+    return any(term.holds == feature.holds for feature in features)
 
 
 def _holds(terms: Terms, cases: int) -> int:

@@ -1,7 +1,15 @@
-"""Mutants that explain a backend's failures, narrowed down with each of its answers."""
+"""Mutants that explain a backend's failures, narrowed down with each of its answers.
+
+A *mutant* is an implementation that is wrong in one way; it *fits* a failure if it gives the same
+wrong answer. A pass of the same version and dtype, a *cell*, *contradicts* a mutant that would have
+failed there. A *derived* mutant is one of many that could be made of any operator, so that a few
+values are no evidence of it. A *fault* is a mistake that any operator can have, in the type of the
+output or of the computation. *Evidence* is an answer with the right ones.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -351,6 +359,8 @@ class Suspects:
         #: Passes that are in no cell yet: most runs never need to know.
         self._new: dict[_Test, list[Case]] = {contradicts: [], refuses: []}
         self._recalled: dict[int, Evidence | None] = {}
+        #: By the name of a mutant and the identity of a case that passed, if it refuses that.
+        self._refused: dict[tuple[str, int], bool] = {}
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
@@ -511,15 +521,21 @@ class Suspects:
         remarks = (diagnosis.text for diagnosis in diagnoses if diagnosis.mistake is None)
         return self._resemblances.get(case.id) or next(remarks, "")
 
-    def is_contradicted(self, mutant: Mutant, cell: Cell, *, of_legal: bool) -> bool:
+    def is_contradicted(
+        self, mutant: Mutant, cell: Cell, *, of_legal: bool, where_legal: bool = False
+    ) -> bool:
         """Return True if a pass of a version and dtype contradicts a mutant.
 
         A pass does so if the mutant would have failed there, or refused what was accepted. If it is
-        to explain failures `of_legal` models, refusals of invalid ones do not count. True, too,
-        without time to find that out: what was not checked is not named.
+        to explain failures `of_legal` models, refusals of invalid ones do not count; with
+        `where_legal`, passes that the mutant would have refused do not. True, too, without time to
+        find that out: what was not checked is not named.
         """
         try:
-            return bool(self.against(mutant, cell, enough=1, of_legal=of_legal))
+            against = self.against(mutant, cell, None if where_legal else 1, of_legal=of_legal)
+            if where_legal:
+                return not all(self._is_refused(mutant, case) for case in against)
+            return bool(against)
         except NoTimeLeft:
             return True
 
@@ -536,7 +552,7 @@ class Suspects:
         """
 
         def counts(case: Case) -> bool:
-            """Return True if a case that contradicts the mutant is evidence."""
+            """Return False for a refusal of an invalid model, if failures of legal ones count."""
             return not (of_legal and isinstance(case.expect, Rejected))
 
         for test, cases in self._new.items():
@@ -568,6 +584,29 @@ class Suspects:
             is_small = sum(spec.nbytes for spec in case.inputs) <= _SMALL
             self._recalled[id(case)] = self._recall(case) if is_small else None
         return self._recalled[id(case)]
+
+    def _is_refused(self, mutant: Mutant, case: Case) -> bool:
+        """Return True if a mutant refuses a case that passed; tried once. Raises NoTimeLeft."""
+        key = mutant.name, id(case)
+        if key not in self._refused:
+            evidence = self._evidence_of_pass(case)
+            self._refused[key] = evidence is not None and self._trials.holds(
+                refuses, mutant, evidence
+            )
+        return self._refused[key]
+
+    def is_of_nothing(self, case: Case) -> bool:
+        """Return True for a case with an empty input or answer if no right output has an element.
+
+        False if its answer is not known, or is not the only right one.
+        """
+        if all(math.prod(spec.shape) for spec in (*case.inputs, *case.expect.written)):
+            return False
+        evidence = self._evidence_of_pass(case)
+        if evidence is None:
+            return False
+        outputs = [want for wants in evidence.admitted for want in wants]
+        return bool(outputs) and not any(want.items or want.values.size for want in outputs)
 
     def refit(self, case: Case, known: Sequence[Mutant]) -> dict[str, Mutant]:
         """Return mutants that reproduce a kept failure, by name: `known` ones, their pairs, or any.

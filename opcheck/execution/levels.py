@@ -5,16 +5,25 @@ Functions here yield pairs of a demand and the ids of the cases, of any level, t
 *cell* is an operator version on one dtype.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
+import numpy as np
+
 from opcheck import clauses, situations
+from opcheck.compare.verdict import Answer
 from opcheck.diagnose.suspects import cell_of
+from opcheck.execution.expected import Unsupported, accepted_answers, question
 from opcheck.execution.mutate import Sighting
 from opcheck.grouping import group_by
 from opcheck.known import Ledger
-from opcheck.model import Case, Cell, MutantId, OpVersion
+from opcheck.model import Case, Cell, Computed, MutantId, OpVersion, TensorSpec, Values
+from opcheck.suite import materialize
 from opcheck.suite.levels import CORE, Demand, Shown
+
+#: Inputs of more elements are not searched for what is no number.
+MOST_ELEMENTS = 512
 
 
 def demands(
@@ -34,7 +43,7 @@ def demands(
             cases that kill them there.
         ledgers: Known defects of engines.
     """
-    yield from _mutants(sightings)
+    yield from _mutants(cases, sightings)
     for mutant, situation, ids in in_situations:
         what = f"{mutant.name} in {situation}"
         yield Demand("conditioned mutant", mutant.op, what, mutant.dtype), ids
@@ -42,25 +51,35 @@ def demands(
     yield from _situations(cases)
     yield from _defects(cases, ledgers)
     yield from _types(cases)
+    yield from _refusals(cases)
+    yield from _rests(cases)
+    yield from _no_numbers(cases)
     yield from _names(cases)
 
 
-def _mutants(sightings: Iterable[Sighting]) -> Iterator[Shown]:
+def _mutants(cases: Sequence[Case], sightings: Iterable[Sighting]) -> Iterator[Shown]:
     """Yield each mutant with the ids of the cases that kill it, that is fail it as a backend.
 
     Without any, the demand is a "warning", with the cases that notice it. A mutant that no case
-    even notices is left out.
+    even notices is left out. One that a single dtype decides about has its cases of that dtype
+    alone, if there are any.
     """
+    dtypes = {case.id: cell_of(case).dtype for case in cases}
     for sighting in sightings:
         mutant = sighting.mutant
         kind = "mutant" if sighting.killers else "warning"
         ids = sighting.killers or sighting.noticers
+        if mutant.any_type:
+            ids = tuple(id for id in ids if dtypes[id] == mutant.dtype) or ids
         if ids:
             yield Demand(kind, mutant.op, mutant.name, mutant.dtype), ids
 
 
 def _sentences(cases: Sequence[Case]) -> Iterator[Shown]:
-    """Yield each sentence of the specification that cases of a version test, with these cases."""
+    """Yield each sentence of the specification that cases of a version test, with these cases.
+
+    A sentence names its cases by their name, or name and row, which may be several by id.
+    """
     by_label: dict[tuple[OpVersion, str], list[str]] = {}
     for case in cases:
         for label in (case.name, f"{case.name}#{case.row}"):
@@ -113,6 +132,95 @@ def _types(cases: Sequence[Case]) -> Iterator[Shown]:
     deciding = [case for case in cases if case.rule == "must" and case.expect.rejection is None]
     for cell, of_cell in group_by(deciding, cell_of).items():
         yield Demand("type", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+
+
+def _refusals(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield each version and dtype of which something must be refused, with the cases that ask."""
+    refusing = [case for case in cases if case.rule == "must" and case.expect.rejection is not None]
+    for cell, of_cell in group_by(refusing, cell_of).items():
+        yield Demand("refusal", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+
+
+def _rests(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield where a kernel may leave the rest of a row, with the cases that would show it.
+
+    A rest is what whole vectors of elements leave. One is to be shown in each version for each
+    dtype of what goes in and of what comes out, and in the newest version for each pair of these.
+    Raises WrongCase for a case that contradicts itself.
+    """
+    newest = {case.op.name: case.op for case in sorted(cases, key=attrgetter("op"))}
+    showing = [case for case in cases if _leaves_a_rest(case) and _shows_a_rest(case)]
+    for cell, of_cell in group_by(showing, cell_of).items():
+        yield Demand("rest", cell.op, cell.dtype, cell.dtype), [case.id for case in of_cell]
+    for (op, dtype), of_dtype in group_by(showing, lambda case: (case.op, _output(case))).items():
+        yield Demand("rest", op, f"to {dtype}"), [case.id for case in of_dtype]
+    of_newest = [case for case in showing if case.op == newest[case.op.name]]
+    pairs = group_by(of_newest, lambda case: (case.op, case.inputs[0].dtype.name, _output(case)))
+    for (op, first, last), of_pair in pairs.items():
+        yield Demand("pair of types", op, f"{first} to {last}"), [case.id for case in of_pair]
+
+
+def _leaves_a_rest(case: Case) -> bool:
+    """Return True if the case or the engine states its answer, and vectors leave an input's rest.
+
+    So do vectors of 8, 16 and 32 elements of an input of more than 32, if it is no multiple of 8.
+    """
+    sizes = [math.prod(spec.shape) for spec in case.inputs]
+    is_answered = isinstance(case.expect, Computed | Values)
+    return is_answered and any(size > 32 and size % 8 for size in sizes)
+
+
+def _shows_a_rest(case: Case) -> bool:
+    """Return True if what vectors of 8 elements leave of the first output is not all zeros.
+
+    Of several answers the first decides. False if the engine has none, and for refusals alone.
+    Raises WrongCase for a case that contradicts itself.
+    """
+    try:
+        admitted = accepted_answers(case, question(case))
+    except Unsupported:
+        return False
+    answer = next((one for one in admitted if isinstance(one, Answer)), None)
+    if answer is None:
+        return False
+    values = answer.wants[0].values.reshape(-1)
+    return any(one != 0 for one in values[len(values) // 8 * 8 :].tolist())
+
+
+def _output(case: Case) -> str:
+    """Return the dtype of the first output."""
+    return str(case.outputs[0].dtype)
+
+
+def _no_numbers(cases: Sequence[Case]) -> Iterator[Shown]:
+    """Yield NaN and infinity of each version and float dtype, with the cases that have them.
+
+    The dtype is that of the input in which they are. Cases of which a backend states the answer, or
+    that expect a refusal or one of several answers, do not count.
+    """
+    by_kind: dict[Demand, list[str]] = {}
+    for case in cases:
+        if not isinstance(case.expect, Computed | Values):
+            continue
+        for spec in case.inputs:
+            for kind in _no_numbers_of(spec):
+                demand = Demand("no number", case.op, kind, spec.dtype.name)
+                by_kind.setdefault(demand, []).append(case.id)
+    yield from by_kind.items()
+
+
+def _no_numbers_of(spec: TensorSpec) -> list[str]:
+    """Return which of "nan" and "infinite" an input holds; none for one of over 512 elements.
+
+    None, too, if it is not floating. Raises ValueError for data that cannot be made.
+    """
+    if spec.dtype.kind != "float" or math.prod(spec.shape) > MOST_ELEMENTS:
+        return []
+    values = materialize(spec)
+    tests = {"nan": np.isnan, "infinite": np.isinf}
+    # NumPy warns of some NaN.
+    with np.errstate(invalid="ignore"):
+        return [kind for kind, test in tests.items() if test(values).any()]
 
 
 def _names(cases: Sequence[Case]) -> Iterator[Shown]:

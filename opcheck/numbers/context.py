@@ -102,7 +102,9 @@ def if_known(x: Any) -> Any:
     known, and returned as they are.
     """
     if isinstance(x, Number) and getattr(x, "exact", False):
-        return x.v.astype(x.dtype)
+        # Types that NumPy lacks take no mpf; float64 has all their numbers.
+        is_extension = x.dtype.isbuiltin != 1
+        return (x.v.astype(np.float64) if is_extension else x.v).astype(x.dtype)
     return x
 
 

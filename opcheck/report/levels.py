@@ -43,7 +43,7 @@ def _rows(title: str, last: str, rows: Iterable[tuple[Row, Collection[Demand]]])
             first.source,
             str(first),
             " ".join(dict.fromkeys(op for row, _ in of_place for op in row.ops)),
-            " ".join(row.dtype for row, _ in of_place),
+            " ".join(row.place for row, _ in of_place),
             f"{sum(len(row.cases) for row, _ in of_place):,}",
         ]
         if last:

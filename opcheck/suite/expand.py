@@ -16,7 +16,16 @@ from opcheck.dtypes import BASIC, DTYPES, NARROW, PARTS
 from opcheck.model import Level
 from opcheck.reading import FileNode, Mark, Problems, quoted
 from opcheck.reading.validation import operators_of, shown
-from opcheck.suite.fields import PATHS_ARE, FieldPath, Omitted, overlay, parse_path, put, states
+from opcheck.suite.fields import (
+    NEWEST,
+    PATHS_ARE,
+    FieldPath,
+    Omitted,
+    overlay,
+    parse_path,
+    put,
+    states,
+)
 from opcheck.suite.select import HUGE, LEVELS
 
 #: The values of a matrix, by the paths into the case that take them.
@@ -352,22 +361,27 @@ def spell(node: FileNode) -> str:
 def _levels(base: FileNode, points: Sequence[FileNode]) -> list[Level]:
     """Return the levels of the points of a case, as its `level` and `core` have it.
 
-    `level` is core by default. Of smoke, see `_levels_of_smoke`; other points whose dtype is not
-    in `core` are deep, if that is stated.
+    `level` is core by default. Of smoke, see `_levels_of_smoke`; other points that `core` does not
+    list are deep, if that is stated.
     """
     level: Level = _plain(base, "level") or "core"
     core = _plain(base, "core")
-    dtypes = [_plain(node, "dtype") for node in points]
+    of_points = [(_plain(node, "opset") or 0, _plain(node, "dtype")) for node in points]
     levels = [level for _ in points]
     if level == "smoke":
-        opsets = [_plain(node, "opset") or 0 for node in points]
-        levels = _levels_of_smoke([*zip(opsets, dtypes, strict=True)])
+        levels = _levels_of_smoke(of_points)
     if core is None:
         return levels
+    newest = max((number for number, _ in of_points), default=0)
     return [
-        "deep" if of_point == "core" and dtype not in core else of_point
-        for of_point, dtype in zip(levels, dtypes, strict=True)
+        "deep" if of_point == "core" and not _is_listed(core, dtype, number == newest) else of_point
+        for of_point, (number, dtype) in zip(levels, of_points, strict=True)
     ]
+
+
+def _is_listed(core: Sequence[str], dtype: Any, is_newest: bool) -> bool:
+    """Return True if `core` lists a dtype, or that of the newest opset where a case is of that."""
+    return dtype in core or (is_newest and (NEWEST in core or f"{dtype}@{NEWEST}" in core))
 
 
 def _levels_of_smoke(points: Sequence[tuple[int, Any]]) -> list[Level]:

@@ -42,6 +42,10 @@ _KNOWN = f"known: {', '.join(BASIC)} and {len(DTYPES) - len(BASIC)} more"
 ROUND_IT = "write it with a point to have it rounded, or in a literal"
 
 
+#: In `core`, what stands for the newest opset of a matrix.
+NEWEST = "newest"
+
+
 def _known_dtype(name: str) -> str:
     """Return the name of an element type; raises ValueError with a hint for any other."""
     if name not in DTYPES:
@@ -90,8 +94,23 @@ def _whole_or_exact(value: Any) -> Any:
         raise
 
 
+def _core_item(item: str) -> str:
+    """Return an item of `core`: a dtype, "newest", or a dtype with "@newest".
+
+    Raises ValueError with a hint for any other.
+    """
+    if item != NEWEST:
+        _known_dtype(item.removesuffix(f"@{NEWEST}"))
+    return item
+
+
 _DTYPE = WithJsonSchema({"enum": list(DTYPES), "description": "An element type."})
 DTypeName: TypeAlias = Annotated[str, AfterValidator(_known_dtype), _DTYPE]
+_OF_NEWEST = f"^(.+@)?{NEWEST}$"
+_CORE_ITEM = WithJsonSchema(
+    {"anyOf": [{"enum": list(DTYPES)}, {"type": "string", "pattern": _OF_NEWEST}]}
+)
+CoreItem: TypeAlias = Annotated[str, AfterValidator(_core_item), _CORE_ITEM]
 NumberField: TypeAlias = Annotated[float, BeforeValidator(_exact)]
 #: A number; a text such as 1+2j is a complex one, or a string.
 _VALUE = WithJsonSchema({"type": ["number", "string"]})
@@ -377,9 +396,10 @@ class CaseFields(validation.Fields):
     level: Level | None = _optional(
         "smoke, core (default) or deep; huge. Of a matrix one dtype, at two opsets, is smoke."
     )
-    core: list[DTypeName] | None = _optional(
-        "The dtypes in which level core is meant; else deep. On a case, null lifts the file's. The"
-        " file's is not about cases of level smoke; their own is."
+    core: list[CoreItem] | None = _optional(
+        "The dtypes in which level core is meant; else deep. `newest` is each dtype at the matrix's"
+        " newest opset, `float16@newest` one of them. On a case, null lifts the file's. The file's"
+        " is not about cases of level smoke; their own is."
     )
     timeout: Timeout | None = _optional("Seconds a backend may take if --timeout allows fewer.")
     clause: Text | None = _optional("The sentence tested, quoted.")

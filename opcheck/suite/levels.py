@@ -1,18 +1,19 @@
 """Which rows of cases level core needs, by what they show.
 
 A row is the unit that has a level: a place in a case file, an entry or one of its rows, in one
-dtype, as `core` names dtypes. Core must show what all levels together show. Of rows that do, the
-cheapest are proposed by counted work, so that every machine proposes the same.
+dtype, at the newest opset of its matrix or at the others, as `core` names them. Core must show what
+all levels together show. Of rows that do, the cheapest are proposed by counted work, so that every
+machine proposes the same.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from opcheck.grouping import group_by
-from opcheck.model import Case, Level, OpVersion
+from opcheck.model import Case, Level, OpVersion, Source
 from opcheck.suite.cover import Column, Group, alone, cover
 
 #: What a case takes besides its elements, in the time of so many of them.
@@ -21,6 +22,8 @@ CASE_WORK = 8192
 SHARE = 0.99
 #: The same of mutants that are wrong in one situation only.
 CONDITIONED_SHARE = 0.98
+#: Of which opsets of their matrix cases are; "" of the only one.
+Opsets: TypeAlias = Literal["newest", "older", ""]
 #: The levels that a run at level core has.
 CORE: tuple[Level, ...] = ("smoke", "core")
 
@@ -29,8 +32,9 @@ class Demand(NamedTuple):
     """Something that core must show: `what` of a `kind`, of one version.
 
     Kinds are `mutant` (some case kills it), `warning` (cases only notice it), `conditioned mutant`
-    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and `type` and `name`,
-    of which there must be a case.
+    (wrong in one situation), `sentence`, `situation`, `defect` of an engine, and of which there
+    must be a case: `type`, `refusal`, `rest` (a row that vectors leave a rest of), `pair of types`,
+    `no number` (NaN or infinity) and `name`.
     """
 
     kind: str
@@ -51,11 +55,13 @@ Shown = tuple[Demand, Sequence[str]]
 class Row:
     """Cases of one place, dtype and level, and what they show.
 
-    `fixed`: core has it whatever it shows, because smoke has it.
+    `opsets`: they are of the `newest` opset of their matrix, or of all `older` ones; "" if it has
+    one alone. `fixed`: core has it whatever it shows, because smoke has it.
     """
 
     cases: tuple[Case, ...]
     shows: frozenset[Demand]
+    opsets: Opsets
     fixed: bool
 
     def __str__(self) -> str:
@@ -77,6 +83,11 @@ class Row:
         """The dtype that `core` may name, "" if every input states its own."""
         dtype = self.cases[0].dtype
         return dtype.name if dtype else ""
+
+    @property
+    def place(self) -> str:
+        """The dtype, and of which opsets it is: float32, float32@newest, float32@older."""
+        return "@".join(filter(None, (self.dtype, self.opsets)))
 
     @property
     def level(self) -> Level:
@@ -201,19 +212,35 @@ def propose(cases: Sequence[Case], shown: Iterable[Shown], share: float = SHARE)
 
 def _rows(cases: Iterable[Case], shows: Mapping[str, set[Demand]]) -> Iterator[Row]:
     """Yield the rows of cases, in the order of files; `shows` has the demands by case."""
-    by_row = group_by(cases, lambda case: (case.source, case.dtype, case.level))
+    by_matrix = group_by(cases, _matrix)
+    numbers = {matrix: {case.opset for case in of} for matrix, of in by_matrix.items()}
+
+    def opsets(case: Case) -> Opsets:
+        """Return of which opsets of its matrix a case is."""
+        of_matrix = numbers[_matrix(case)]
+        if len(of_matrix) == 1:
+            return ""
+        return "newest" if case.opset == max(of_matrix) else "older"
+
+    by_row = group_by(cases, lambda case: (case.source, case.dtype, case.level, opsets(case)))
     for those in sorted(by_row.values(), key=lambda those: _order(those[0])):
         yield Row(
             cases=tuple(those),
             shows=frozenset[Demand]().union(*(shows.get(case.id, ()) for case in those)),
+            opsets=opsets(those[0]),
             fixed=those[0].level == "smoke",
         )
 
 
-def _order(case: Case) -> tuple[str, int, int, str, str]:
+def _matrix(case: Case) -> tuple[str, str, str | None, Source]:
+    """Return what cases of one matrix have in common: operator, name, row and place."""
+    return case.op.name, case.name, case.row, case.source
+
+
+def _order(case: Case) -> tuple[str, int, int, str, str, int]:
     """Return a key that sorts rows by their places."""
     source = case.source
-    return source.file, source.line, source.column, str(case.dtype), case.level
+    return source.file, source.line, source.column, str(case.dtype), case.level, case.opset
 
 
 def _column(row: Row) -> Column[Demand]:

@@ -195,6 +195,67 @@ def test_one_property_with_a_few_exceptions_is_preferred_to_a_limit_without(
     assert cause.counts == (6, 7, 0, 12)
 
 
+def elu(number: int, length: int, **attrs: Any) -> Case:
+    """An Elu of so many negative numbers; those of equal numbers are versions of one question."""
+    version = {"op": model.OpVersion("", "Elu", 6), "opset": 6 + number % 3}
+    spec = TensorSpec("X", FLOAT32, (length,), Fill("uniform", (-2, -1)))
+    fields = {**version, "attrs": attrs, "inputs": (spec,), "slots": ("X",)}
+    return replace(POOL, id=f"Elu/{length}#{number}", name=f"{length}", outputs=(OUTPUT,), **fields)
+
+
+OUTPUT = model.OutputSpec("Y", FLOAT32)
+
+
+def unlike_any_mistake(node: Node) -> Any:
+    return [np.cos(9 * node.given[0])]
+
+
+def named(records: Sequence[model.Record]) -> list[str]:
+    """The texts of the causes, each once."""
+    return sorted({record.diagnoses[0].text for record in records if record.diagnoses})
+
+
+def test_a_pass_of_an_empty_tensor_is_no_evidence_of_right_values(wording: Wording) -> None:
+    cases = [elu(0, length) for length in (0, 1, 2, 3, 4)]
+    wrong, _ = run(cases, unlike_any_mistake, asks_again=False)
+    assert len(wrong) == 4
+    assert named(wrong) == wording
+
+
+def test_a_pattern_says_more_than_that_all_are_wrong(wording: Wording) -> None:
+    cases = [elu(0, length) for length in (0, 4, 5, 6)]
+    wrong, _ = run(cases, lambda node: [out - np.float32(0.34) for out in right(node)])
+    assert named(wrong) == wording
+
+
+def test_versions_of_one_question_are_one_piece_of_evidence_of_a_mistake() -> None:
+    def wrong_of_five(node: Node) -> Any:
+        outputs = right(node)
+        if node.given[0].size == 5:
+            return [np.zeros_like(out) for out in outputs]
+        return unlike_any_mistake(node)
+
+    lengths = (5, 6, 7, 8, 9, 10)
+    cases = [elu(version, length) for length in lengths for version in range(3)]
+    wrong, _ = run(cases, wrong_of_five, asks_again=False)
+    assert len(wrong) == 18
+    assert not any(record.diagnoses and record.diagnoses[0].mistake for record in wrong)
+
+
+def test_a_property_is_named_beside_a_mistake_that_passes_contradict(wording: Wording) -> None:
+    def zeros_of_alpha(node: Node) -> Any:
+        is_wrong = "alpha" in node.attrs and node.given[0].size != 7
+        return [out * (0 if is_wrong else 1) for out in right(node)]
+
+    cases = [
+        *(elu(0, length, alpha=0.5) for length in range(5, 10)),
+        *(elu(1, length) for length in range(5, 15)),
+    ]
+    wrong, _ = run(cases, zeros_of_alpha)
+    assert len(wrong) == 4
+    assert named(wrong) == wording
+
+
 def test_attributes_are_left_out_stated_and_given_other_values(wording: Wording) -> None:
     case = pool(0, strides=(1,), pads=(0, 1))
     assert texts(case, pool(1, ceil_mode=1)) == wording
@@ -264,6 +325,31 @@ CLIP = replace(
     slots=("input", "", "max"),
     expect=model.Computed(),
 )
+
+
+def gather(number: int, axis: int, *indices: int) -> Case:
+    """A Gather from [2, 3, 4 + number] at other indices."""
+    content = Fill("uniform", (-1, 1))
+    data = replace(GATHER.inputs[0], shape=(2, 3, 4 + number), content=content)
+    spec = replace(GATHER.inputs[1], shape=(len(indices),), content=Given(np.array(indices)))
+    fields = {"attrs": {"axis": axis}, "inputs": (data, spec), "clause": "", "row": None}
+    return replace(GATHER, id=f"Gather/{number}_{axis}_{indices}", name="made", **fields)
+
+
+def along_axis_0(node: Node) -> Any:
+    """A negative axis is 0, but for indices that are out of range then."""
+    if node.attrs["axis"] < 0 and (node.inputs[1] < 2).all():
+        return right(node.with_attrs(axis=0))
+    return right(node)
+
+
+def test_a_pass_whose_misreading_is_illegal_contradicts_no_mistake() -> None:
+    wrong = [gather(n, axis, 1, 0) for n in range(3) for axis in (-1, -2)]
+    beyond = [gather(n, -1, 2, 0) for n in range(3)]
+    cases = [*wrong, *beyond, *(gather(n, axis, 1) for n in range(3) for axis in range(3))]
+    failed, _ = run(cases, along_axis_0, asks_again=False)
+    assert [record.case for record in failed] == [case.id for case in wrong]
+    assert {record.diagnoses[0].mistake for record in failed} == {"negative_axis_is_0"}
 
 
 def test_an_optional_input_is_left_out_and_given() -> None:
@@ -338,6 +424,14 @@ def test_a_property_is_refuted_by_a_case_that_fails_without_it() -> None:
     # Of several causes, another one may be why it fails.
     passes = AskedAgain("", base=1, case=8, fails=False)
     assert left_after(fails, passes) == {"strides", "ceil_mode"}
+
+
+def test_another_case_that_passes_with_the_property_is_no_cure() -> None:
+    cure = AskedAgain("a", base=0, case=8, fails=False)
+    other = AskedAgain("b", base=0, case=9, fails=False, is_other=True)
+    made = inquiry([other, cure])
+    assert made.cures(0b1) == (str(cure),)
+    assert not made.cures(0b10)
 
 
 def test_questions_are_few_and_end_without_time() -> None:

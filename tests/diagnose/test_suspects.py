@@ -54,9 +54,11 @@ def test_equal_texts_are_one_value() -> None:
 
 
 def test_a_mistake_in_what_is_drawn_is_known_by_its_distribution() -> None:
-    drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [10, 100], "scale": 4.0})
-    got = [np.random.default_rng(3).normal(0, 2, (10, 100)).astype(np.float32)]
-    assert names(Suspects(lambda case: None).diagnose(wrong(drawn, got))) == ["scale_is_a_variance"]
+    drawn = Node(OpVersion("", "RandomNormal", 22), (), {"shape": [10, 100], "scale": 9.0})
+    got = [np.random.default_rng(3).normal(0, 3, (10, 100)).astype(np.float32)]
+    found = names(Suspects(lambda case: None).diagnose(wrong(drawn, got)))
+    # For a number alone, to be a variance is to be the square.
+    assert found == ["scale_is_a_variance", "scale_is_its_root"]
 
 
 HARD_SIGMOID = OpVersion("", "HardSigmoid", 22)
@@ -92,6 +94,13 @@ def test_an_accepted_invalid_model_was_not_checked() -> None:
     invalid = node(HARDMAX, [[3, 3]], {"axis": 7})
     got = [np.array([[0.25, 9]], np.float32)]
     assert names(Suspects(lambda case: None).diagnose(wrong(invalid, got))) == ["not_checked"]
+
+
+def test_equal_texts_are_evidence_as_equal_numbers_are() -> None:
+    texts = np.array(["a", "b"], object)
+    split = Node(OpVersion("", "SplitToSequence", 11), (texts,), {}, (0, 1, 2))
+    got = [np.int64(2), *[texts[:1]] * 2]
+    assert "first_output_for_all" in names(Suspects(lambda case: None).diagnose(wrong(split, got)))
 
 
 def passes(folder: Path) -> Case:

@@ -78,6 +78,88 @@ def test_each_type_of_a_version_needs_a_case(of_hardmax) -> None:
     assert what(of_hardmax, "type") == {"bfloat16", "float16", "float32", "float64"}
 
 
+def test_a_mutant_of_any_type_must_be_seen_in_the_type_it_counts_for(tmp_path: Path) -> None:
+    text = """\
+        op: Neg
+        opset: 13
+        inputs: {X: [[1, 2]]}
+        cases:
+        - {name: a, matrix: {dtype: [float32, float64]}}
+        - {name: b, dtype: float64}
+    """
+    cases = cases_in(tmp_path, text)
+    found = {one.mutant: one for one in sightings(cases)}
+    (rank,) = (mutant for mutant in found if mutant.name == "wrong_where_rank_2")
+    assert (rank.any_type, rank.dtype) == (True, "float32")
+    assert {*found[rank].killers} == {"Neg/a@dtype=float32", "Neg/a@dtype=float64", "Neg/b"}
+    shown = dict(demands(cases, found.values(), [], []))
+    ids = shown[Demand("mutant", rank.op, rank.name, rank.dtype)]
+    assert ids == ("Neg/a@dtype=float32",)
+
+
+def test_each_type_of_which_something_is_refused_needs_a_case_that_asks(tmp_path: Path) -> None:
+    text = """\
+        op: Hardmax
+        opset: 13
+        attrs: {axis: 0}
+        inputs: {input: [1, 2]}
+        cases:
+        - {name: a, dtype: float32}
+        - name: b
+          matrix: {dtype: [float32, float64]}
+          expect: {rejected: axis 3, legal: {attrs.axis: 0}}
+          attrs: {axis: 3}
+    """
+    found = demands(cases_in(tmp_path, text), [], [], [])
+    refusals = {demand.what: ids for demand, ids in found if demand.kind == "refusal"}
+    assert refusals == {
+        "float32": ["Hardmax/b@dtype=float32"],
+        "float64": ["Hardmax/b@dtype=float64"],
+    }
+
+
+def test_each_pair_of_types_of_the_newest_version_needs_a_row_with_a_rest(tmp_path: Path) -> None:
+    text = """\
+        op: Cast
+        dtype: float32
+        inputs: {input: {shape: [67], constant: 3}}
+        cases:
+        - {name: a, matrix: {opset: [24, 25], attrs.to: [6, 7]}}
+        - {name: even, opset: 25, attrs: {to: 2}, inputs: {input: {shape: [64]}}}
+        - {name: short, opset: 25, attrs: {to: 2}, inputs: {input: {shape: [31]}}}
+        - name: zeros
+          opset: 25
+          attrs: {to: 2}
+          inputs: {input: {constant: 0}}
+          expect: {output: {shape: [67], constant: 0}}
+    """
+    shown = dict(demands(cases_in(tmp_path, text), [], [], []))
+    assert what(shown, "pair of types") == {"float32 to int32", "float32 to int64"}
+    rests = {(demand.op.since, demand.what) for demand in shown if demand.kind == "rest"}
+    sides = {"float32", "to int32", "to int64"}
+    assert rests == {(version, side) for version in (24, 25) for side in sides}
+
+
+def test_nan_and_infinity_of_each_float_type_need_a_case(tmp_path: Path) -> None:
+    text = """\
+        op: Neg
+        opset: 13
+        cases:
+        - {name: a, matrix: {dtype: [float16, float32]}, inputs: {X: [.nan, 1]}}
+        - {name: b, dtype: float16, inputs: {X: [-.inf, 1]}}
+        - {name: c, dtype: int8, inputs: {X: [3, 1]}}
+    """
+    found = demands(cases_in(tmp_path, text), [], [], [])
+    shown = {
+        (demand.what, demand.dtype): ids for demand, ids in found if demand.kind == "no number"
+    }
+    assert shown == {
+        ("nan", "float16"): ["Neg/a@dtype=float16"],
+        ("nan", "float32"): ["Neg/a@dtype=float32"],
+        ("infinite", "float16"): ["Neg/b"],
+    }
+
+
 def test_each_name_that_core_has_needs_a_case_in_the_newest_version(tmp_path: Path) -> None:
     text = """\
         op: Hardmax
@@ -147,3 +229,39 @@ def test_each_mutant_that_is_wrong_in_one_situation_needs_a_case_that_kills_it_t
     row = "whole_numbers in broadcasting: [m,n] with [1,n]"
     assert killers[row] == ("Add/row", "Add/other_row")
     assert killers["whole_numbers in broadcasting: [m,n] with [m,n]"] == ("Add/matrices",)
+
+
+def test_a_row_that_a_reading_refuses_shows_a_rest_by_its_answer(tmp_path: Path) -> None:
+    cases = cases_in(
+        tmp_path,
+        """
+        op: Slice
+        opset: 1
+        dtype: float32
+        cases:
+        - name: negative_axis
+          attrs: {axes: [-1], starts: [0], ends: [39]}
+          inputs: {data: {shape: [41], uniform: [0.5, 1]}}
+        """,
+    )
+    shown = demands(cases, sightings=[], in_situations=[], ledgers=[])
+    rests = {demand.what: ids for demand, ids in shown if demand.kind == "rest"}
+    assert rests == {"float32": [cases[0].id], "to float32": [cases[0].id]}
+
+
+def test_a_row_without_an_answer_shows_no_rest(tmp_path: Path) -> None:
+    cases = cases_in(
+        tmp_path,
+        """
+        op: DML_ELEMENT_WISE_CLIP
+        domain: com.microsoft.dml
+        opset: 1
+        dtype: float32
+        cases:
+        - name: ends_crossed
+          attrs: {Min: 2.0, Max: 1.0}
+          inputs: {InputTensor: {shape: [41], uniform: [0, 1]}}
+        """,
+    )
+    shown = demands(cases, sightings=[], in_situations=[], ledgers=[])
+    assert [demand.kind for demand, _ in shown if demand.kind == "rest"] == []

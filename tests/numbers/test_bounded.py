@@ -257,6 +257,8 @@ def test_a_row_divided_by_its_sum_shares_the_sum_s_error() -> None:
         assert own < 30 * 2.0**-24
         index = common.rows(out.shape)(np.arange(200).reshape(2, 100))
         assert sorted(map(sorted, index.tolist())) == [[*range(100)], [*range(100, 200)]]
+    # Magnitudes of elements of both signs are off in both directions.
+    assert rooms(lambda x: xp.exp(xp.abs(x - xp.sum(x, axis=1, keepdims=True))), x)[1] is None
     # What is not spread over a row is nobody's in common.
     assert rooms(lambda x: x / (x + 1), x)[1] is None
     assert rooms(lambda x: xp.sum(x, axis=1) * 2, x)[1] is None
@@ -276,6 +278,15 @@ def test_a_quotient_by_what_may_be_nothing_is_never_nothing() -> None:
     assert 0.9 < common.down.item() < 1.2
 
 
+@pytest.mark.parametrize("values", range(len(VALUES())))
+@pytest.mark.parametrize("name", ["bfloat16", "float8e5m2", "float16", "float64"])
+def test_numbers_that_are_known_are_a_plain_array_of_their_type(name: str, values: int) -> None:
+    array = np.array([1.0, -0.5, 3.0], DTYPES[name].numpy)
+    known = xp.if_known(bounded(array, replace(narrow(DTYPES[name]), values=values)))
+    assert isinstance(known, np.ndarray)
+    assert (known.dtype, known.tolist()) == (array.dtype, array.tolist())
+
+
 @pytest.mark.parametrize("function", [xp.log, xp.sqrt, lambda x: xp.pow(x, 0.5)])
 def test_a_difference_may_leave_a_function_s_domain_and_a_sum_of_squares_may_not(function):
     x = np.array([[1.0, 1e-9, -1.0]])
@@ -287,6 +298,34 @@ def test_a_difference_may_leave_a_function_s_domain_and_a_sum_of_squares_may_not
             return function(xp.mean(d * d, axis=1) + 1e-30)
 
         assert on_bounds(of_squares, [np.full((1, 3), 1.1)]).with_rounding().lost is None
+
+
+@pytest.mark.parametrize("function", [xp.asin, xp.acos, xp.acosh, xp.atanh])
+def test_what_is_never_negative_may_leave_a_domain_that_ends_at_1(function: Any) -> None:
+    with np.errstate(all="ignore"):
+        third = on_bounds(lambda x: x / 3.0, [np.ones(1)])
+        assert (third * 3.0).nonnegative
+        assert function(third * 3.0).with_rounding().lost.all()
+        assert function(third * 3.0 - 0.0).with_rounding().lost.all()
+
+
+def test_the_tangent_of_what_may_be_a_pole_is_lost() -> None:
+    near, between, far = np.pi / 2 - 1e-7, 0.75, np.pi / 2 - 1e-3
+    tangents = on_bounds(lambda x: xp.tan(x * 1.0 * 1.0), [np.array([near, between, far])])
+    assert (tangents.with_rounding().lost > 0).tolist() == [True, False, False]
+    large = on_bounds(lambda x: xp.tan(x * x), [np.array([1e4])])
+    assert (large.with_rounding().lost > 0).tolist() == [True]
+
+
+@pytest.mark.parametrize("power", [-1.0, -2.0, -3.0])
+def test_a_negative_power_of_what_may_be_0_is_lost(power: float) -> None:
+    with np.errstate(all="ignore"):
+        lost = (
+            on_bounds(lambda x: xp.pow(x / 3.0 - [1 / 3 - 1e-9, 0.25], power), [np.ones(2)])
+            .with_rounding()
+            .lost
+        )
+    assert (lost > 0).tolist() == [True, False]
 
 
 def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> None:

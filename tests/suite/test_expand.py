@@ -124,6 +124,39 @@ def test_points_of_a_smoke_case_are_deep_in_dtypes_that_it_does_not_list_itself(
 
 
 @pytest.mark.parametrize(
+    ("core", "found"),
+    [
+        ("[newest]", {(13, "float32"), (13, "float64")}),
+        ("[float32@newest]", {(13, "float32")}),
+        ("[float64, newest]", {(11, "float64"), (13, "float32"), (13, "float64")}),
+        ("[float64, float32@newest]", {(11, "float64"), (13, "float32"), (13, "float64")}),
+        ("[float16@newest]", set()),
+    ],
+)
+def test_core_may_be_of_the_newest_opset_of_a_matrix(cases: Cases, core: str, found: set) -> None:
+    text = f"""
+        op: Hardmax
+        attrs: {{axis: 0}}
+        matrix: {{opset: [11, 13], dtype: [float32, float64]}}
+        inputs: {{input: {{shape: [2], constant: 0}}}}
+        cases: [{{name: a, core: {core}}}]
+        """
+    in_core = [case for case in cases(text) if case.level == "core"]
+    assert {(case.opset, str(case.dtype)) for case in in_core} == found
+
+
+def test_cases_without_a_dtype_of_their_own_are_core_at_the_newest_opset(cases: Cases) -> None:
+    found = cases("""
+        op: Hardmax
+        attrs: {axis: 0}
+        matrix: {opset: [11, 13]}
+        inputs: {input: {dtype: float32, constant: 0, shape: [2]}}
+        cases: [{name: a, core: [newest]}]
+        """)
+    assert [(case.opset, case.level) for case in found] == [(11, "deep"), (13, "core")]
+
+
+@pytest.mark.parametrize(
     "matrix", ["dtype: integers, opset: [11, 12]", "opset: [11, 12], dtype: integers"]
 )
 def test_smoke_is_of_the_first_dtype_that_each_opset_has(cases: Cases, matrix: str) -> None:

@@ -115,3 +115,13 @@ def test_everything_but_mutants_is_always_shown(proposal, kind):
 def test_a_demand_reads_as_what_it_is_about():
     assert str(mutant("last_of_ties")) == "mutant last_of_ties (Hardmax-13 float32)"
     assert str(Demand("defect", OLD, "acme ACME-0001")) == "defect acme ACME-0001 (Hardmax-11)"
+
+
+def test_the_newest_opset_of_a_matrix_and_the_older_ones_are_rows_of_their_own(proposal):
+    found = proposal(
+        "- {name: a, matrix: {opset: [11, 12, 13]}}\n- {name: b}\n",
+        {mutant("x"): ["a@opset=13"], mutant("y"): ["b"]},
+    )
+    assert [found.rows[n].place for n in found.idle] == ["float32@older"]
+    assert [case.opset for case in found.rows[found.idle[0]].cases] == [11, 12]
+    assert sorted(found.rows[n].place for n in found.needed) == ["float32", "float32@newest"]

@@ -16,7 +16,9 @@ from opcheck.engine.mutants import (
     pooling,
     poorer,
     rows,
+    scalars,
     schema,
+    slices,
     steps,
     stretching,
     tensors,
@@ -154,7 +156,9 @@ def causes_of(op: OpVersion) -> tuple[Mutant, ...]:
     for mutant in chain(
         calls.mutants(declared, operator),
         stretching.mutants(operator),
-        steps.mutants(operator),
+        steps.mutants(declared, operator),
+        slices.mutants(declared, operator),
+        scalars.mutants(declared, operator),
         poorer.mutants(declared, operator),
         versions.in_other_versions(op, operator, [*by_name.values()], _of_own),
     ):

@@ -12,6 +12,7 @@ import numpy as np
 
 from opcheck import numbers as xp, opset
 from opcheck.engine.axes import broadcast, common_shape, from_the_front
+from opcheck.engine.integers import in_type
 from opcheck.engine.mutants.elements import SIGNED
 from opcheck.engine.operators import (
     Formula,
@@ -62,9 +63,10 @@ def aligned(A: Tensor, B: Tensor, broadcast: int, axis: int | None) -> Tensor:
 def of_pair(function: OfPair, A: Tensor, B: Tensor) -> Tensor:
     """Return `function` of two tensors that broadcast to each other, in their common shape.
 
-    Sums, differences and products of integers wrap around. Raises InvalidNode for shapes that do
-    not broadcast, and what `function` raises: division raises NotSupported for integers divided by
-    0 and for the least one divided by -1, the others nothing.
+    Sums, differences and products that a type of integers does not hold wrap around, or stay at the
+    end of its range: OUTSIDE_THE_INTEGERS. Raises InvalidNode for shapes that do not broadcast, and
+    what `function` raises: division raises NotSupported for integers divided by 0 and for the least
+    one divided by -1, the others nothing.
     """
     common_shape(A.shape, B.shape)
     return function(A, B)
@@ -77,7 +79,8 @@ def of_aligned_pair(
 
     Without `broadcast` (0), the shapes are equal. With it, B is one element, or its axes are those
     of A from `axis` on; None: the last ones. Another number of `broadcast` counts as either or is
-    refused: FLAG_OF_ANOTHER_NUMBER. Sums and products of integers wrap around.
+    refused: FLAG_OF_ANOTHER_NUMBER. Sums and products that a type of integers does not hold wrap
+    around, or stay at the end of its range: OUTSIDE_THE_INTEGERS.
 
     Raises InvalidNode for shapes that do not fit so and for an `axis` not below A's rank,
     NotSupported for a negative `axis`, and what `function` raises: division raises NotSupported for
@@ -130,7 +133,8 @@ def to_either_side(function: OfPair, a: Tensor, b: Tensor) -> Tensor:
 
 
 ADD, SUB, MUL, DIV = (operator(name) for name in ("Add", "Sub", "Mul", "Div"))
-for _operator, _function in ((ADD, xp.add), (SUB, xp.subtract), (MUL, xp.multiply)):
+for _operator, _of_pair in ((ADD, xp.add), (SUB, xp.subtract), (MUL, xp.multiply)):
+    _function = in_type(_of_pair)
     _versions = partial(each_version_of_pair, _operator.name)
     _operator.formula(build=_versions)(_function)
     _operator.alternative("", build=_versions)(partial(to_either_side, _function))

@@ -67,6 +67,8 @@ class Statistics(NamedTuple):
 Update: TypeAlias = Callable[[Statistics, Statistics, float, int], Statistics]
 #: Chooses the statistics that normalize in training, from those before and those of the batch.
 Choice: TypeAlias = Callable[[Statistics, Statistics], Statistics]
+#: Makes the statistics that normalize in inference, from the inputs and what makes a variance.
+Inference: TypeAlias = "Callable[[Batch, VarianceOf], Statistics]"
 
 #: With 9, spatial went, and with it what needs an axis of channels.
 _RANKS_SINCE_9 = range(1, 64)
@@ -110,6 +112,11 @@ def of_the_batch(old: Statistics, new: Statistics) -> Statistics:
     return new
 
 
+def given(batch: "Batch", variance: VarianceOf) -> Statistics:
+    """Return the statistics that normalize in inference: the inputs."""
+    return batch.statistics()
+
+
 @dataclass(frozen=True)
 class Steps:
     """The steps of the formula; alternatives and mutants have another one.
@@ -120,6 +127,7 @@ class Steps:
         update: Makes the running statistics.
         scaling: Makes Y.
         choice: Chooses the statistics that normalize in training.
+        inference: Makes those that normalize in inference.
     """
 
     inverse_root: InverseRoot = inverse_root
@@ -127,6 +135,7 @@ class Steps:
     update: Update = updated
     scaling: Scaling = scaled
     choice: Choice = of_the_batch
+    inference: Inference = given
 
 
 @dataclass(frozen=True)
@@ -174,6 +183,12 @@ class Batch:
         """Return mean and var, which broadcast to X."""
         return Statistics(self.broadcast(self.mean), self.broadcast(self.var))
 
+    def current(self, variance: VarianceOf) -> Statistics:
+        """Return the mean and variance of X itself, which broadcast to it."""
+        return Statistics(
+            xp.mean(self.X, axis=self.axes, keepdims=True), variance(self.X, self.axes)
+        )
+
     def check(self, *, training: bool) -> None:
         """Raise InvalidNode unless scale, B, mean and var have `shape`.
 
@@ -214,7 +229,7 @@ def in_inference(steps: Steps, batch: Batch, epsilon: float) -> tuple[Tensor]:
     float64 mixed with other types. An empty X gives an empty Y.
     """
     batch.check(training=False)
-    return (normalized(steps, batch, batch.statistics(), epsilon),)
+    return (normalized(steps, batch, steps.inference(batch, steps.variance), epsilon),)
 
 
 def in_training(
@@ -230,10 +245,7 @@ def in_training(
     """
     batch.check(training=True)
     old = batch.statistics()
-    current = Statistics(
-        xp.mean(batch.X, axis=batch.axes, keepdims=True),
-        steps.variance(batch.X, batch.axes),
-    )
+    current = batch.current(steps.variance)
     running = steps.update(old, current, momentum, batch.count)
     y = normalized(steps, batch, steps.choice(old, current), epsilon)
     running_mean, running_var, current_mean, current_var = (
@@ -351,6 +363,11 @@ def of_earlier_batches(old: Statistics, new: Statistics) -> Statistics:
     return old
 
 
+def of_x_itself(batch: Batch, variance: VarianceOf) -> Statistics:
+    """Mutant: the batch's own statistics normalize in inference too, if there are any."""
+    return batch.current(variance) if batch.X.size else batch.statistics()
+
+
 def momentum_exchanged(old: Statistics, new: Statistics, momentum: float, count: int) -> Statistics:
     """Mutant: old * (1 - momentum) + new * momentum."""
     return updated(new, old, momentum, count)
@@ -404,3 +421,9 @@ OP.mutant_table(
     15,
     build=batch_normalization,
 )
+OP.mutant(
+    "the batch's own statistics normalized in inference too",
+    name="batch_statistics_always",
+    build=batch_normalization,
+    is_asked=False,
+)(Steps(inference=of_x_itself))

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opcheck import numbers as xp
+from opcheck.engine.integers import check_in_type
 from opcheck.engine.operators import formula_builder, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.errors import InvalidNode, reject
@@ -279,11 +280,12 @@ def sum_of_products(operands: Sequence[Array], how: Summation) -> Array:
 def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
     """Return the Inputs' products, summed over the labels that the output's term is without.
 
-    `read` makes the equation of the attribute. A sum of nothing is 0; integers wrap around. A
-    letter that an operand has twice is its diagonal.
+    `read` makes the equation of the attribute. A sum of nothing is 0. A letter that an operand has
+    twice is its diagonal.
 
     Raises InvalidNode for a string that is no equation, terms that do not fit the Inputs, and a
-    letter of the output that no operand has; NotSupported for a letter that is twice in the output.
+    letter of the output that no operand has; NotSupported for a letter that is twice in the output,
+    and, while judging, for sums and products that a type of integers does not hold.
     A letter of lengths 1 and n is stretched, an ellipsis that the output lacks summed over, and one
     that it alone has left out, or each of them raises InvalidNode: LETTER_OF_ONE_AND_MORE,
     ELLIPSIS_LEFT_OUT, ELLIPSIS_OF_NO_OPERAND.
@@ -292,6 +294,12 @@ def einsum(read: Callable[[str], str], *Inputs: Array, equation: str) -> Array:
     operands = [
         stretched(x, labels, how.lengths) for x, labels in zip(Inputs, how.operands, strict=True)
     ]
+    check_in_type(partial(summed, how), *operands)
+    return summed(how, *operands)
+
+
+def summed(how: Summation, *operands: Array) -> Array:
+    """Return the sum over one operand, or over the products of more, with the axes `how.output`."""
     if len(operands) == 1:
         return sum_of_elements(operands[0], how)
     return sum_of_products(operands, how)

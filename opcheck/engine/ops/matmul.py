@@ -11,11 +11,12 @@ import numpy as np
 
 from opcheck import numbers as xp
 from opcheck.engine.axes import common_shape, stretches
+from opcheck.engine.integers import check_in_type
 from opcheck.engine.operators import Formula, formula_builder, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import ZERO_TIMES_NO_NUMBER
 from opcheck.errors import InvalidNode, reject
-from opcheck.numbers import Tensor
+from opcheck.numbers import Array, Tensor
 
 NAMES = """Gemm MatMul"""
 
@@ -40,15 +41,17 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
 
     A: […, M, K] or a row [K]; B: […, K, N] or a column [K]. The axis of 1 that a vector gets is
     taken away again, and the axes before the matrices broadcast. product: is called with matrices.
-    A K of 0 gives zeros, and integers wrap around.
+    A K of 0 gives zeros.
 
-    Raises InvalidNode if A or B is a scalar, if their K differ, or if the stacks do not broadcast.
+    Raises InvalidNode if A or B is a scalar, if their K differ, or if the stacks do not broadcast;
+    NotSupported, while judging, for products that a type of integers does not hold.
     """
     reject(A.ndim == 0 or B.ndim == 0, "a scalar is no matrix")
     a = xp.expand_dims(A, axis=0) if A.ndim == 1 else A
     b = xp.expand_dims(B, axis=1) if B.ndim == 1 else B
     reject(a.shape[-1] != b.shape[-2], f"A has rows of {a.shape[-1]}, B columns of {b.shape[-2]}")
     stack = common_shape(a.shape[:-2], b.shape[:-2])
+    check_in_type(np.matmul, a, b)
     rows = () if A.ndim == 1 else (a.shape[-2],)
     columns = () if B.ndim == 1 else (b.shape[-1],)
     return xp.reshape(product(a, b), (*stack, *rows, *columns))
@@ -58,9 +61,10 @@ def matrix_product(product: Product, A: Tensor, B: Tensor) -> Tensor:
 def matmul(product: Product, A: Tensor, B: Tensor) -> Tensor:
     """Return Y of all versions, as numpy.matmul does: of matrices, vectors, or stacks of matrices.
 
-    `product` multiplies matrices, to which vectors are made. A K of 0 gives zeros; integers wrap
-    around. Raises InvalidNode for a scalar, where rows of A are not as long as columns of B, and
-    for stacks that do not broadcast.
+    `product` multiplies matrices, to which vectors are made. A K of 0 gives zeros. Raises
+    InvalidNode for a scalar, where rows of A are not as long as columns of B, and for stacks that
+    do not broadcast; NotSupported, while judging, for products that a type of integers does not
+    hold.
     """
     return matrix_product(product, A, B)
 
@@ -135,7 +139,7 @@ def check_broadcast(C: Tensor, a: Tensor, b: Tensor, broadcast: int) -> None:
 
 
 def scaled(scale: float, x: Tensor) -> Tensor:
-    """Return scale * x in the type of `x`; integers wrap around.
+    """Return scale * x in the type of `x`; the caller checks that integers hold it.
 
     Of a scale of 0 and an infinity or NaN in `x`, the product has NaN, or is 0 everywhere:
     ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers if the scale is not a whole number below
@@ -153,13 +157,34 @@ def scaled(scale: float, x: Tensor) -> Tensor:
     return x * np.asarray(int(scale)).astype(x.dtype)
 
 
+def whole_terms(a: Array, b: Array, C: Array | None, alpha: Array, beta: Array) -> Array:
+    """Return alpha * A' * B' + beta * C, of float64 or of Python's integers.
+
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; alpha and beta: scalars.
+    """
+    Y = alpha * np.matmul(a, b)
+    return Y if C is None else Y + beta * C
+
+
+def check_terms(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> None:
+    """Raise NotSupported, while judging, if Y is of integers that their type does not hold.
+
+    Floats pass, and an alpha or a beta that is not a whole number, which others refuse.
+    """
+    if a.dtype.kind in "iu" and float(alpha).is_integer() and float(beta).is_integer():
+        factors_of_terms = (np.asarray(int(scale)) for scale in (alpha, beta))
+        check_in_type(whole_terms, a, b, C, *factors_of_terms)
+
+
 def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return alpha * A' * B' + beta * C, as the text writes it; C None adds nothing.
 
-    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. Integers wrap around. A factor of 0 makes
-    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers
-    times an alpha or a beta that is not whole, or not below 2^31.
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]. A factor of 0 makes NaN of infinity and
+    NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported for integers times an alpha or a
+    beta that is not whole, or not below 2^31; while judging, also for a Y that a type of integers
+    does not hold.
     """
+    check_terms(a, b, C, alpha, beta)
     Y = scaled(alpha, xp.matmul(a, b))
     if C is None:
         return Y
@@ -169,10 +194,11 @@ def terms_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: flo
 def factors_scaled(a: Tensor, b: Tensor, C: Tensor | None, alpha: float, beta: float) -> Tensor:
     """Return (alpha * A') * B', added to beta * C product by product, as BLAS does.
 
-    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. Integers wrap around.
-    A factor of 0 makes NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises
-    NotSupported for integers times an alpha or a beta that is not whole, or not below 2^31.
+    a: A', [M, K]; b: B', [K, N]; C: broadcasts to [M, N]; None adds nothing. A factor of 0 makes
+    NaN of infinity and NaN, or 0 of all: ZERO_TIMES_NO_NUMBER. Raises NotSupported as
+    `terms_scaled` does.
     """
+    check_terms(a, b, C, alpha, beta)
     if alpha == 0:
         # There is no product to add, and 0 times an infinite product is read as in the text's form.
         return terms_scaled(a, b, C, alpha, beta)

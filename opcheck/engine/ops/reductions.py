@@ -14,6 +14,7 @@ import numpy as np
 
 from opcheck import dtypes, numbers as xp, opset
 from opcheck.engine.axes import from_either_end, listed
+from opcheck.engine.integers import check_in_type
 from opcheck.engine.operators import Formula, leave_open, operator, raise_unspecified
 from opcheck.engine.readings import Ruling
 from opcheck.engine.rulings import NEGATIVE_AXIS, flag
@@ -57,17 +58,51 @@ RANGE_OF_THE_SUM = Ruling(
 def l1_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of |x| along `axis`: 0 of no values, NaN where one is.
 
-    Plain integers are added up in 64 bits.
+    Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
+    type of integers does not hold.
     """
+    check_in_type(partial(sum_of_magnitudes, axis=axis), x)
     return xp.sum(xp.abs(x), axis=axis, keepdims=keepdims)
+
+
+def sum_of_magnitudes(x: Array, axis: Axes) -> Array:
+    """Return the sum of |x| along `axis`, of floats and of Python's integers."""
+    return np.sum(np.abs(x), axis=axis)
 
 
 def sum_of_squares(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the sum of x * x along `axis`: 0 of no values, NaN where one is.
 
-    Squares of integers wrap around in the type of `x`, and plain ones are added up in 64 bits.
+    Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
+    type of integers does not hold.
     """
+    check_in_type(partial(sum_of_plain_squares, axis=axis), x)
     return xp.sum(x * x, axis=axis, keepdims=keepdims)
+
+
+def sum_of_plain_squares(x: Array, axis: Axes) -> Array:
+    """Return the sum of x * x along `axis`, of floats and of Python's integers."""
+    return np.sum(x * x, axis=axis)
+
+
+def sum_of_elements(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """Return the sum of x along `axis`: 0 of no values, NaN where one is.
+
+    Plain integers are added up in 64 bits. Raises NotSupported, while judging, for a sum that a
+    type of integers does not hold.
+    """
+    check_in_type(partial(np.sum, axis=axis), x)
+    return xp.sum(x, axis=axis, keepdims=keepdims)
+
+
+def product_of_elements(x: Array, *, axis: Axes, keepdims: bool) -> Array:
+    """Return the product of x along `axis`: 1 of no values, NaN where one is.
+
+    Plain integers are multiplied in 64 bits. Raises NotSupported, while judging, for a product that
+    a type of integers does not hold.
+    """
+    check_in_type(partial(np.prod, axis=axis), x)
+    return xp.prod(x, axis=axis, keepdims=keepdims)
 
 
 def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
@@ -77,7 +112,6 @@ def l2_norm(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     RANGE_OF_THE_SUM. NaN gives NaN. Raises NotSupported for integers unless every root is a whole
     number, and, while judging, where a sum of squares leaves their type.
     """
-    check_squares_fit(x, axis)
     y = xp.sqrt(sum_of_squares(x, axis=axis, keepdims=keepdims))
     return l2_norm_as_read(x, y)
 
@@ -90,31 +124,9 @@ def l2_norm_by_power(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     RANGE_OF_THE_SUM. Raises NotSupported for integers unless every root is a whole number, and,
     while judging, where a sum of squares leaves their type.
     """
-    check_squares_fit(x, axis)
     total = sum_of_squares(x, axis=axis, keepdims=keepdims)
     y = xp.sqrt(total) if is_integer(x) else xp.pow(total, 0.5)
     return l2_norm_as_read(x, y)
-
-
-def check_squares_fit(x: Array, axis: Axes) -> None:
-    """Raise NotSupported, while judging, where a sum of squares of integers leaves their type.
-
-    The norm need not leave it: that of int32 [46341, 0] is 46341, and the body's Mul wraps around.
-    Floats pass: see RANGE_OF_THE_SUM.
-    """
-    if not is_integer(x) or not x.size:
-        return
-    largest = np.iinfo(x.dtype).max
-    if x.size * magnitude_of_integers(x) ** 2 <= largest:
-        return
-    squares = x.astype(object) ** 2
-    if np.any(np.sum(squares, axis=axis) > largest):
-        leave_open("nothing is said of squares that the type of integers does not hold")
-
-
-def magnitude_of_integers(x: Array) -> int:
-    """Return the largest |x| of integers, of which there is at least one."""
-    return max(int(x.max()), -int(x.min()))
 
 
 def l2_norm_as_read(x: Array, y: Array) -> Array:
@@ -132,10 +144,10 @@ def l2_norm_as_read(x: Array, y: Array) -> Array:
 def log_sum(x: Array, *, axis: Axes, keepdims: bool) -> Array:
     """Return the natural logarithm of the sum along `axis`, in the type of `x`.
 
-    Sums of integers wrap around in 64 bits. It is −inf of no values and of a sum of 0, and NaN of a
+    It is −inf of no values and of a sum of 0, and NaN of a
     sum below 0. Raises NotSupported for integers unless every logarithm is 0.
     """
-    y = xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
+    y = xp.log(sum_of_elements(x, axis=axis, keepdims=keepdims))
     return as_integers(x, y, y == 0) if is_integer(x) else y
 
 
@@ -437,8 +449,8 @@ REDUCTIONS: Mapping[str, tuple[Reduction, ...]] = {
     "ReduceMax": (largest_element,),
     "ReduceMean": (mean,),
     "ReduceMin": (smallest_element,),
-    "ReduceProd": (xp.prod,),
-    "ReduceSum": (xp.sum,),
+    "ReduceProd": (product_of_elements,),
+    "ReduceSum": (sum_of_elements,),
     "ReduceSumSquare": (sum_of_squares,),
 }
 #: Types in which logarithms are seldom whole numbers.

@@ -206,7 +206,7 @@ class Bounded(Number):
         """Errors allowed before the last rounding, in the shape of `v`.
 
         They are computed once, when first asked for, and with them those of the arrays of which
-        this one was computed. `NO_ERRORS` for none.
+        this one was computed.
         """
         if not isinstance(self._errors, Errors):
             self._errors = _with_a_stack(self._errors).broadcast_to(self.v.shape)

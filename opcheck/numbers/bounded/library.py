@@ -17,7 +17,6 @@ from opcheck.numbers.bounded.array import (
     Errors,
     Floats,
     Lost,
-    Mask,
     Reals,
     is_finite,
     magnitude_of,
@@ -39,6 +38,8 @@ _LARGE_EXPONENT_ERROR = 40.0
 _SMALL_EXPONENT_ERROR = 0.5
 #: The largest slope of erf, 2/√π, rounded up.
 _SLOPE_OF_ERF = 1.1284
+#: Half of the distance between poles of the tangent, π/2, rounded down.
+_HALF_OF_PERIOD = 1.5
 #: A square root halves relative errors, up to second-order terms.
 _SHARE_OF_ROOT = 0.49
 #: A power p multiplies relative errors by p, up to second-order terms; p counts up to the limit.
@@ -48,24 +49,25 @@ _LARGE_POWER = 1e3
 _ROOT = 0.5
 _CUBE = 3
 
-#: Returns a bound on the error of v = function(x), of which no argument is off by more than e; and
-#: the lost elements.
+#: Takes function, x, v and e: the values' function, its arguments with their last roundings, v =
+#: function(x) and how far the arguments may be off. Returns a bound on the error of v, without its
+#: own rounding, and the lost elements; None for none.
 _ErrorRule: TypeAlias = Callable[[_Function, Bounded, Reals, Floats], tuple[Bound, Lost | None]]
 
 
 def exp(x: Bounded) -> Bounded:
     """Return e^x. An error of the argument is a relative one of the result: e^(x+t) = e^x·e^t.
 
-    It is 0 of −∞, and infinite where the values' own type ends. An absolute error that arguments
-    have in common becomes a relative one in common. Results are never negative.
+    It is 0 of −∞, ∞ of ∞ and where e^x is beyond the values' own type (`VALUES`). An absolute error
+    that arguments have in common becomes a relative one in common. Results are never negative.
     """
     accuracy = x.arithmetic.accuracy("exp")
     function = real_function("exp")
     v = function(x.v)
 
     def errors() -> Errors:
+        """Return the errors that come of the arguments', and of reducing these."""
         old = x.with_rounding()
-        # What arguments are off by together, their exponentials are in proportion.
         e, common = _exponentials_in_common(old.e, x.errors.shift)
         e = _with_argument_error(e, old, accuracy.argument)
         lost = None
@@ -87,8 +89,9 @@ def exp(x: Bounded) -> Bounded:
 def sqrt(x: Bounded) -> Bounded:
     """Return the square root, rounded once; NaN below 0, −0 of −0.
 
-    An element is lost if its argument may be below 0 and is not known never to be: any number, an
-    infinity or NaN may stand there. Its error is infinite then, and its value stays.
+    An element is lost if its argument has an error and may be below 0, unless `x` is
+    `never_negative`: any number, an infinity or NaN may stand there. Its error is infinite then,
+    and its value stays.
     """
     function = real_function("sqrt")
     v = function(x.v)
@@ -97,6 +100,7 @@ def sqrt(x: Bounded) -> Bounded:
     def error_of_root(
         function: _Function, old: Bounded, v: Reals, e: Floats
     ) -> tuple[Bound, Lost | None]:
+        """Return the error of v = √(x ± e), and the lost elements: an `_ErrorRule`."""
         return _error_of_interval(function, old, v, arrays.reach(old.v, e), least=least)
 
     return result(
@@ -112,45 +116,50 @@ def log(x: Bounded) -> Bounded:
     """Return the natural logarithm; −∞ of 0, NaN below 0.
 
     The errors are those of `x.for_logarithm`, if there is one: the same sum with smaller errors. An
-    element is lost if its argument may be 0 or less, and is not exactly that: any number, an
-    infinity or NaN may stand there. Its error is infinite then, and its value stays.
+    element is lost if its argument has an error and may be 0 or less: any number, an infinity or
+    NaN may stand there. Its error is infinite then, and its value stays. Where `x` is
+    `never_negative`, an end of the argument below 0 does not count, and the error is that of the
+    other end.
     """
     return _rising("log", x if x.for_logarithm is None else x.for_logarithm)
 
 
 def expm1(x: Bounded) -> Bounded:
-    """Return e^x − 1; −1 of −∞, and infinite where the values' own type ends."""
+    """Return e^x − 1; −1 of −∞, and ∞ where e^x is beyond the values' own type (`VALUES`)."""
     return _rising("expm1", x)
 
 
 def log1p(x: Bounded) -> Bounded:
     """Return ln(1 + x); −∞ of −1, NaN below −1.
 
-    An element is lost if its argument may be −1 or less, and is not exactly that: any number, an
-    infinity or NaN may stand there. Its error is infinite then, and its value stays.
+    An element is lost if its argument has an error and may be −1 or less: any number, an infinity
+    or NaN may stand there. Its error is infinite then, and its value stays.
     """
     return _rising("log1p", x)
 
 
 def sin(x: Bounded) -> Bounded:
-    """Return the sine, whose slope is at most 1; NaN of infinities."""
+    """Return the sine; NaN of infinities. Its slope is at most 1, so that errors do not grow."""
     return _library("sin", x, _error_by_slope_1)
 
 
 def cos(x: Bounded) -> Bounded:
-    """Return the cosine, whose slope is at most 1; NaN of infinities."""
+    """Return the cosine; NaN of infinities. Its slope is at most 1, so that errors do not grow."""
     return _library("cos", x, _error_by_slope_1)
 
 
 def tan(x: Bounded) -> Bounded:
-    """Return the tangent; NaN of infinities. Its error is that of the ends, also next to a pole."""
-    return _rising("tan", x)
+    """Return the tangent; NaN of infinities.
+
+    An element is lost, with an infinite error, if a pole may be between its argument's ends.
+    """
+    return _library("tan", x, _error_of_tan)
 
 
 def asin(x: Bounded) -> Bounded:
     """Return the inverse sine; NaN beyond [−1, 1].
 
-    An element whose argument may be there, and is not exactly so, is lost: its error is infinite.
+    An element whose argument has an error and may be beyond is lost: its own error is infinite.
     """
     return _rising("asin", x)
 
@@ -158,7 +167,7 @@ def asin(x: Bounded) -> Bounded:
 def acos(x: Bounded) -> Bounded:
     """Return the inverse cosine; NaN beyond [−1, 1].
 
-    An element whose argument may be there, and is not exactly so, is lost: its error is infinite.
+    An element whose argument has an error and may be beyond is lost: its own error is infinite.
     """
     return _rising("acos", x)
 
@@ -169,15 +178,12 @@ def atan(x: Bounded) -> Bounded:
 
 
 def sinh(x: Bounded) -> Bounded:
-    """Return the hyperbolic sine; infinite of infinities, and where the values' own type ends."""
+    """Return the hyperbolic sine; infinite of infinities and beyond the values' own type."""
     return _rising("sinh", x)
 
 
 def cosh(x: Bounded) -> Bounded:
-    """Return the hyperbolic cosine, which is least at 0.
-
-    It is ∞ of infinities, and where the values' own type ends.
-    """
+    """Return the hyperbolic cosine; ∞ of infinities and beyond the values' own type."""
     return _library("cosh", x, _error_of_cosh)
 
 
@@ -194,7 +200,7 @@ def asinh(x: Bounded) -> Bounded:
 def acosh(x: Bounded) -> Bounded:
     """Return the inverse hyperbolic cosine; NaN below 1.
 
-    An element whose argument may be below 1, and is not exactly so, is lost: its error is infinite.
+    An element whose argument has an error and may be below 1 is lost: its own error is infinite.
     """
     return _rising("acosh", x)
 
@@ -202,7 +208,7 @@ def acosh(x: Bounded) -> Bounded:
 def atanh(x: Bounded) -> Bounded:
     """Return the inverse hyperbolic tangent; infinities of ±1, NaN beyond.
 
-    An element whose argument may be ±1 or beyond, and is not exactly that, is lost: its error is
+    An element whose argument has an error and may be ±1 or beyond is lost: its own error is
     infinite.
     """
     return _rising("atanh", x)
@@ -216,8 +222,8 @@ def erf(x: Bounded) -> Bounded:
 def _rising(name: str, x: Bounded) -> Bounded:
     """Return a function that rises or falls wherever it is defined, by its array API name.
 
-    NaN where it is not defined. An element is lost, and its error infinite, if its argument may
-    leave the function's domain.
+    NaN where it is not defined. An element is lost, and its error infinite, where an end of its
+    argument leaves the function's domain, or has an infinite value.
     """
     return _library(name, x, _error_of_rising)
 
@@ -226,8 +232,8 @@ def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
     """Return a function of the library, good to as many ULP as the arithmetic states.
 
     A unit in the last place is up to 2·u, so that k is twice as many. `name` is that of the array
-    API; `rule` returns the error that comes of the argument's, and the elements that may be out of
-    range or undefined. NaN where the function is not defined.
+    API; `rule` returns the error that comes of the argument's, and the lost elements, and is called
+    when errors are asked for. NaN where the function is not defined.
     """
     v = real_function(name)(x.v)
     accuracy = x.arithmetic.accuracy(name)
@@ -237,8 +243,8 @@ def _library(name: str, x: Bounded, rule: _ErrorRule) -> Bounded:
 def _errors_of_function(name: str, x: Bounded, v: Reals, rule: _ErrorRule) -> Errors:
     """Return the errors of a function's values `v` that come of those of its arguments, by `rule`.
 
-    Neither the function's own roundings nor its accuracy are among them. `rule` is not asked where
-    no argument has an error.
+    What reducing the arguments adds is among these; the function's own `ulp` is not: it is the last
+    rounding. `rule` is not called if no argument has an error.
     """
     function = real_function(name)
     old = x.with_rounding()
@@ -250,9 +256,10 @@ def _errors_of_function(name: str, x: Bounded, v: Reals, rule: _ErrorRule) -> Er
 
 
 def _with_argument_error(e: Bound, x: Bounded, roundoffs: float) -> Bound:
-    """Return the errors of arguments, and so many roundoffs of each that its reduction brings.
+    """Return the errors `e` of arguments `x`, and so many roundoffs of each on top.
 
-    `e` itself, which may be None, if `roundoffs` is 0. Otherwise 0 for infinities and NaN.
+    A function's reduction of its argument brings these. `e` itself, which may be None, if
+    `roundoffs` is 0. Otherwise 0 for infinities and NaN.
     """
     if not roundoffs:
         return e
@@ -265,8 +272,9 @@ def _with_argument_error(e: Bound, x: Bounded, roundoffs: float) -> Bound:
 def _exponentials_in_common(e: Bound, shift: Common | None) -> tuple[Bound, Common | None]:
     """Return what is left of errors without the common `shift`, and the exponentials' common error.
 
-    e^(x+t) = e^x·e^t, so that a common error t of arguments is a common factor e^t of results. Of
-    40 or more, t stays in `e`. Without errors or a `shift`, `e` as it is and None.
+    e^(x+t) = e^x·e^t, so that an error t that arguments have in common is a factor that results
+    have in common, from e^−t to e^t. Where t is 40 or more, it stays in `e`. Without errors or a
+    `shift`, `e` as it is and None.
     """
     if shift is None or e is None:
         return e, None
@@ -280,8 +288,8 @@ def _error_of_exponential(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = exp(x ± e), and the lost elements: an `_ErrorRule`.
 
-    For small errors δ of x, exp(δ) − 1 ≤ δ·(1 + δ). With an error of 0.5 or more, or lost
-    arguments, it is the distance to the exponentials of x − e and x + e. None for no lost element.
+    For errors δ of x below 0.5, exp(δ) − 1 ≤ δ·(1 + δ). If any is 0.5 or more, or an argument is
+    lost, all are distances to the exponentials of x − e and x + e. None for no lost element.
     """
     if x.lost is None and e.max(initial=0) < _SMALL_EXPONENT_ERROR:
         return magnitude_of(v) * (e * (1 + e)), None
@@ -294,8 +302,9 @@ def _error_of_rising(
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
     The function is monotone, so that its extremes are at the interval's ends. An element is lost,
-    and its error infinite, where an end leaves the function's domain or has an infinite value. None
-    for no lost element.
+    and its error infinite, where an end leaves the function's domain or has an infinite value. It
+    is lost too where its argument is, unless the function of an infinity is finite. None for no
+    lost element.
     """
     return _error_of_interval(function, x, v, arrays.reach(x.v, e))
 
@@ -305,9 +314,8 @@ def _error_by_slope_1(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
-    The slope is at most 1, so that the error is at most e (mean value theorem). Lost elements,
-    whose argument may be infinite or NaN, are at the level `ANYTHING`; None for none. No error of
-    infinities and NaN.
+    The slope is at most 1, so that the error is at most e (mean value theorem). Elements whose
+    argument is lost are so, at the level `ANYTHING`; None for none. No error of infinities and NaN.
     """
     lost = anything_where(x.lost, lambda: True)
     return np.where(is_finite(x.v), e * 1.0, 0.0), lost
@@ -319,7 +327,7 @@ def _error_of_erf(
     """Return the error of v = erf(x ± e), and the lost elements: an `_ErrorRule`.
 
     It is e times the largest slope (mean value theorem), 2/√π·e^(−t²) for the t of the interval
-    nearest to 0. To compute erf at the ends takes much longer; it is done where an argument was
+    nearest to 0. To compute erf at the ends takes much longer; it is done for all if an argument is
     lost. No error of infinities and NaN. None for no lost element.
     """
     if x.lost is not None:
@@ -334,11 +342,29 @@ def _error_of_cosh(
 ) -> tuple[Bound, Lost | None]:
     """Return the error of v = function(x ± e), and the lost elements: an `_ErrorRule`.
 
-    The function turns at 0, and nowhere else: its extremes are at the interval's ends, or there. An
-    element is lost, and its error infinite, where an end has an infinite value. None for no lost
-    element.
+    The function is cosh, which turns at 0: its extremes are at the interval's ends, or there. An
+    element is lost, and its error infinite, where an end has an infinite value. It is lost too
+    where its argument is. None for no lost element.
     """
     return _error_of_interval(function, x, v, e, turn=0.0)
+
+
+def _error_of_tan(
+    function: _Function, x: Bounded, v: Reals, e: Floats
+) -> tuple[Bound, Lost | None]:
+    """Return the error of v = tan(x ± e), and the lost elements: an `_ErrorRule`.
+
+    The tangent rises from one pole to the next, π farther on. So a pole is between the ends if the
+    tangent falls from one to the other, and may be if e is 1.5 or more. There an element is lost,
+    and its error infinite. None for no lost element.
+    """
+    e = arrays.reach(x.v, e)
+    error, lost = _error_of_interval(function, x, v, e)
+    falls = function(x.v + e) < function(x.v - e)
+    has_pole = np.asarray(falls | (e >= _HALF_OF_PERIOD), np.bool_)
+    if not has_pole.any():
+        return error, lost
+    return np.where(has_pole, np.inf, error), union(lost, has_pole * arrays.ANYTHING)
 
 
 def _error_of_interval(
@@ -349,27 +375,31 @@ def _error_of_interval(
     *,
     least: float = -np.inf,
     turn: float | None = None,
-) -> tuple[Bound, Lost | None]:
+) -> tuple[Floats, Lost | None]:
     """Return the largest distance of function(x ± e) from v = function(x), and the lost elements.
 
     The function takes its extremes at the ends of an interval (*interval extension*), or at its
     `turn`, None for none. If x is not below `least`, no implementation's argument is. An element
     is lost, and its error infinite, where an end leaves the function's domain or has an infinite
-    value; None for no lost element. There is no error where `e` is 0 or x is infinite or NaN.
+    value; None for no lost element. But an end below 0 that leaves the domain does not count where
+    x is never negative. There is no error where `e` is 0 or x is infinite or NaN.
 
-    Of an `x` that was lost, an implementation has an infinity or NaN. Where the function of that is
-    a finite number, it is one of those that the error reaches, in arithmetic that flushes.
+    An `x` that is lost may be infinite or NaN in an implementation, and the element stays lost.
+    But where the function of that infinity is a finite number, the element is not lost; in
+    arithmetic that flushes, the error reaches this number.
     """
     low = x.v - e
     high = x.v + e
     if least > -np.inf:
         low = np.where((low < least) & (x.v >= least), least, low)
-    # NaN where the interval leaves the function's domain, which no square does.
-    larger = np.fmax if x.never_negative() else np.maximum
-    error = larger(magnitude_of(function(high) - v), magnitude_of(function(low) - v))
+    # NaN where the interval leaves the function's domain, which no square does below 0.
+    at_low = magnitude_of(function(low) - v)
+    if x.never_negative():
+        at_low = np.where((low < 0) & np.isnan(at_low), 0.0, at_low)
+    error = np.maximum(magnitude_of(function(high) - v), at_low)
     if turn is not None:
         at_turn = magnitude_of(function(np.full((), turn, x.v.dtype)) - v)
-        error = np.where((low <= turn) & (turn <= high), larger(error, at_turn), error)
+        error = np.where((low <= turn) & (turn <= high), np.maximum(error, at_turn), error)
     certain = (e == 0) | ~is_finite(x.v)
     error = np.where(certain, 0.0, error)
     unknown = ~np.isfinite(error) | (~is_finite(v) & ~certain)
@@ -385,10 +415,10 @@ def _with_images_of_lost(
 ) -> tuple[Floats, Lost | None]:
     """Return errors and lost elements of v = function(x), with those of lost arguments.
 
-    Lost arguments, which `x` has, may be infinite or NaN in an implementation; `error` and `lost`,
-    None for none, are those without them. An element stays lost, at its argument's level, where the
-    function of an infinite end is not finite, or the argument may be NaN. Where it is finite, the
-    error reaches it in arithmetic that flushes.
+    Lost arguments, of which `x` has some, may be infinite or NaN in an implementation; `error` and
+    `lost`, None for none, are the errors and lost elements without them. An element is lost, at its
+    argument's level, where the function of an infinite end is not finite, or the argument may be
+    NaN. Where it is finite, the error reaches it in arithmetic that flushes.
     """
     images = [function(end) for end in x.ends(far=True)]
     away = np.max([magnitude_of(image - v) for image in images], axis=0)
@@ -403,8 +433,8 @@ def _with_images_of_lost(
 def _variance_of_image(function: _Function, x: Reals, v: Reals, q: Bound) -> Bound:
     """Return the variance of v = function(x), where x has the variance q; None if q is None.
 
-    It is the square of the function's change over one deviation (delta method); 0 where the change
-    is not finite.
+    It is the square of the function's change over one deviation √q of x, up or down, the larger one
+    (delta method). A change that is NaN does not count; 0 where it is infinite.
     """
     if q is None:
         return None
@@ -422,8 +452,9 @@ def pow(x: Any, p: Any) -> Bounded:
     """Return x^p by a library function, or by exp(p·ln x), whose errors grow with |p·ln x|.
 
     x^0 and 1^p are 1 even for NaN; a fraction as power of x < 0 gives NaN. Where the errors of the
-    operands reach infinities or NaN, the element is lost, with an infinite error. One of both may
-    be a plain number or array. Raises ValueError for shapes that do not broadcast.
+    operands reach infinities or NaN, the element is lost, with an infinite error. It is lost too
+    where an operand is. One of both may be a plain number or array. Raises ValueError for shapes
+    that do not broadcast.
     """
     x, p = arrays.pair(x, p)
     v = _power_values(x.v, p.v)
@@ -445,8 +476,8 @@ def pow(x: Any, p: Any) -> Bounded:
 def _power_values(x: Reals, p: Reals) -> Reals:
     """Return the values of x^p, by a root or by products where these are faster.
 
-    That is so for a `p` of rank 0 that is 1/2, 1 or 3, of values that are not mpmath's. For 1 it is
-    `x` itself, not a copy.
+    That is so for a `p` of rank 0 that is 1 or 3, or 1/2 if no x is below 0, of values that are not
+    mpmath's. For 1 it is `x` itself, not a copy.
     """
     values: Reals
     if p.ndim or x.dtype == object:
@@ -466,10 +497,10 @@ def _power_values(x: Reals, p: Reals) -> Reals:
 
 
 def _errors_of_power(x: Bounded, p: Bounded, v: Reals) -> Errors:
-    """Return the errors of v = x^p: those of its operands, and of a rounded p·ln x.
+    """Return the errors of v = x^p: those that come of its operands, and of a rounded p·ln x.
 
-    Where the corners leave the domain, the error is infinite and the element lost. The scatter of
-    `p` does not count.
+    Where a corner of both intervals has an infinite power or NaN, the error is infinite and the
+    element lost, as where an operand is. The scatter of `p` does not count.
     """
     base = x.with_rounding()
     power = p.with_rounding()
@@ -488,10 +519,10 @@ def _errors_of_power(x: Bounded, p: Bounded, v: Reals) -> Errors:
 
 
 def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
-    """Return the error of results of this size, if p·ln x was rounded before the exponential.
+    """Return the error of powers of this size, |x^p|, if p·ln x was rounded before the exponential.
 
-    A relative error δ of p·ln x makes e^(|p·ln x|·δ) − 1 of the result. 0 where p·ln x is not
-    finite.
+    A relative error δ of p·ln x, the arithmetic's `argument` of "pow", makes e^(|p·ln x|·δ) − 1 of
+    the result. 0 where p·ln x is not finite.
     """
     roundoff = x.arithmetic.accuracy("pow").argument * x.arithmetic.u
     logarithm = np.abs(np.log(magnitude_of(x.v)))
@@ -500,12 +531,13 @@ def _error_of_rounded_exponent(x: Bounded, p: Bounded, size: Floats) -> Floats:
     return np.where(size > 0, size * np.expm1(roundoff * exponent), 0.0)
 
 
-def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | None]:
-    """Return the largest distance of (x ± e)^(p ± e) from v, and a mask where it is unknown.
+def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Lost | None]:
+    """Return the largest distance of (x ± e)^(p ± e) from v, and the lost elements.
 
-    A power is monotone in either operand, so that its extremes are at the corners. The distance is
-    unknown, and infinite, where a corner is infinite or NaN and v is not. The mask is None if
-    the distance is known everywhere.
+    A power is monotone in either operand, so that its extremes are at the corners of both
+    intervals. An x that is never negative is not followed below 0. The distance is infinite, and
+    the element lost, where v is finite, and a corner is not or a negative power has its pole
+    between them. None for no lost element.
     """
     power = real_function("pow")
     x_error = np.zeros(()) if x.e is None else arrays.reach(x.v, x.e)
@@ -519,7 +551,10 @@ def _spread_of_power(x: Bounded, p: Bounded, v: Reals) -> tuple[Floats, Mask | N
         exponents = [p.v - p_error, p.v + p_error]
     corners = [power(base, exponent) for base in (low, high) for exponent in exponents]
     spread = np.max([magnitude_of(corner - v) for corner in corners], axis=0)
+    # A negative power has a pole at 0, between ends of both signs.
+    has_pole = np.asarray((low < 0) & (high > 0) & (exponents[0] < 0), np.bool_)
+    spread = np.where(has_pole, np.inf, spread)
     unknown = ~np.isfinite(spread) & is_finite(v)
     if not unknown.any():
         return spread, None
-    return np.where(unknown, np.inf, spread), unknown
+    return np.where(unknown, np.inf, spread), unknown * arrays.ANYTHING

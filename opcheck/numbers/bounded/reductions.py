@@ -30,9 +30,10 @@ from opcheck.numbers.plain import Axes, axes_of
 
 #: A linear function of arrays, such as a sum over axes.
 Linear: TypeAlias = Callable[[Any], Any]
-#: The rounding error of sums, from the magnitudes of terms, their totals, and u.
+#: Takes size, total and u: |x| + e of each term, the sums of these, and the unit roundoff. Returns
+#: a bound on what roundings add to the error of each sum.
 RoundingRule: TypeAlias = Callable[[Floats, Floats, float], Floats]
-#: The variance of the roundings of sums, from the terms, the totals of their magnitudes, and u.
+#: Takes the terms, total and u as above. Returns the variance of the roundings of each sum.
 VarianceRule: TypeAlias = Callable[[Bounded, Floats, float], Floats]
 #: What the products of error terms may add to a first-order bound.
 _SECOND_ORDER = 1.01
@@ -41,7 +42,7 @@ _MOST_DOUBLINGS = 1000
 
 
 def _count_before(x: Bounded, axis: int) -> Any:
-    """Return the number of elements before each along `axis`, broadcastable to the shape of x.
+    """Return 0, 1, 2 …, the number of elements before each along `axis`, with length 1 elsewhere.
 
     Raises IndexError for an axis that `x` lacks.
     """
@@ -60,9 +61,10 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     an addition lose more than the smaller of its operands, so that no order loses more than Σ
     min(u·S, w) over all terms but the largest.
 
-    0 of no elements, without error; a single term is not rounded. None means all axes; `keepdims`
-    leaves them in, with length 1, and makes `x` the result's `addends`. Raises AxisError for an
-    axis that `x` lacks, ValueError for one that is repeated.
+    0 of no elements, without error; a single term is not rounded. All roundings are among the
+    errors, and k is 0, unless the arithmetic stores results in a narrower type. None means all
+    axes; `keepdims` leaves them in, with length 1, and makes `x` the result's `addends`, which
+    `divide` uses. Raises AxisError for an axis that `x` lacks, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     count = math.prod(x.shape[a] for a in axes)
@@ -72,6 +74,7 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     additions = builtins.max(count - 1, 0)
 
     def add_up(part: Any) -> Any:
+        """Return the sums of values or errors over the axes."""
         return np.sum(part, axis=axes, keepdims=keepdims)
 
     def rounding(size: Floats, total: Floats, u: float) -> Floats:
@@ -86,6 +89,7 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
         return np.minimum(in_any_order, without_largest)
 
     def variance(x: Bounded, total: Floats, u: float) -> Floats:
+        """Return the variance of a sum that is taken one term after the other."""
         return _variance_of_running_sum(x.v, axes, u)
 
     total = _summed(x, add_up, rounding, variance)
@@ -96,27 +100,30 @@ def sum(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def mean(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the sum over `axis`, divided by the number of its elements; NaN of none.
 
-    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
-    `x` lacks, ValueError for one that is repeated.
+    The errors are those of `sum`, and of a division. None means all axes; `keepdims` leaves them
+    in, with length 1. Raises AxisError for an axis that `x` lacks, ValueError for one that is
+    repeated.
     """
     count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
     return divide(sum(x, axis, keepdims), count)
 
 
 def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
-    """Return the running sums along `axis`, each in any order: (n − 1)·u·S.
+    """Return the running sums along `axis`, each in any order, with roundings up to (n − 1)·u·S.
 
-    They have the shape of `x`, and each includes its own element. Raises IndexError for an axis
-    that `x` lacks.
+    They have the shape of `x`, and each includes its own element: it is one of n terms, and S is
+    the sum of their |x| + e. Raises IndexError for an axis that `x` lacks.
     """
     additions = _count_before(x, axis)
     add_up = partial(np.cumsum, axis=axis)
 
     def rounding(size: Floats, total: Floats, u: float) -> Floats:
+        """Return (n − 1)·u·S for each running sum."""
         bound: Floats = total * (additions * u)
         return bound
 
     def variance(x: Bounded, total: Floats, u: float) -> Floats:
+        """Return u²/3·Σ s² of all running sums s up to each, of which the first is not rounded."""
         partial_sums = np.where(additions > 0, magnitude_of(add_up(x.v)), 0.0)
         squares: Floats = add_up(partial_sums**2) * (u * u / 3)
         return squares
@@ -127,19 +134,22 @@ def cumulative_sum(x: Bounded, axis: int = 0) -> Bounded:
 def sums(x: Bounded, add_up: Linear, terms: Any) -> Bounded:
     """Return `add_up(x)`, each element of which is a sum of `terms` elements of `x`, in any order.
 
-    `add_up` is linear, and called with errors and magnitudes too, when these are asked for.
-    `terms`, an integer or an array that broadcasts to the output, is the number of elements that
-    each output adds up; sums of one term at most are not rounded. Raises what `add_up` raises.
+    `add_up` is linear, and called with plain arrays in the shape of `x`: values at once, and errors
+    and magnitudes when these are asked for. `terms`, an integer or an array that broadcasts to the
+    output, is the number of elements that each output adds up; sums of one term at most are not
+    rounded. Raises what `add_up` raises.
     """
     if np.max(terms, initial=0) <= 1:
         return x.moved(add_up)
     count = np.asarray(terms)
 
     def rounding(size: Floats, total: Floats, u: float) -> Floats:
+        """Return (n − 1)·u·S for each sum of n terms."""
         bound: Floats = total * (np.maximum(count - 1, 0) * u)
         return bound
 
     def variance(x: Bounded, total: Floats, u: float) -> Floats:
+        """Return n·u²·S²/9 for each sum of n terms."""
         # The partial sums of terms of one sign grow evenly: Σ (j/n)²·S² is about n·S²/3.
         bound: Floats = total**2 * (count * u * u / 9)
         return bound
@@ -150,13 +160,16 @@ def sums(x: Bounded, add_up: Linear, terms: Any) -> Bounded:
 def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: VarianceRule) -> Bounded:
     """Return `add_up(x)`: the terms' errors add up, and roundings come on top.
 
-    `rounding(w, S, u)` and `variance(x, S, u)` return these for each sum, with w = |x| + e and S
-    the sum of w. The roundings have no k of their own: the last one is among those of `rounding`. A
-    sum that is infinite or NaN has no error.
+    `rounding(w, S, u)` and `variance(x, S, u)` return the error and the variance of the roundings
+    for each sum, with w = |x| + e and S the sum of w; the error is multiplied by 1.01 for terms of
+    second order. The last rounding is among these, and k is 0, unless the arithmetic stores results
+    in a narrower type. A sum that is infinite or NaN has no error, and one that may leave the range
+    is lost. The result is never negative if `x` is not.
     """
     v = add_up(x.v)
 
     def errors() -> Errors:
+        """Return the errors of the sums, those of the terms with their last roundings included."""
         old = x.with_rounding()
         u = old.arithmetic.u
         size = magnitude_of(old.v)
@@ -186,7 +199,8 @@ def _summed(x: Bounded, add_up: Linear, rounding: RoundingRule, variance: Varian
 def _variance_of_running_sum(v: arrays.Reals, axes: tuple[int, ...], u: float) -> Floats:
     """Return the variance of the roundings of a running sum, u²/3·Σ sⱼ² of all partial sums sⱼ.
 
-    The sum is over `axes`, which the result lacks; 0 where it is not finite, and of one term.
+    The first term is not one of these. The sum is over `axes` of the values `v`, which the result
+    lacks; 0 where it is not finite, and of one term.
     """
     lined = np.moveaxis(v.astype(np.float64), axes, range(len(axes)))
     # A length of −1 cannot be found out for rows without elements.
@@ -198,14 +212,20 @@ def _variance_of_running_sum(v: arrays.Reals, axes: tuple[int, ...], u: float) -
 
 
 def _without_nonfinite(e: Floats, v: Any) -> Floats:
-    """Return the bounds of results, 0 for results `v` that are infinite or NaN."""
+    """Return the bounds `e` of results, 0 for results `v` that are infinite or NaN.
+
+    `e` itself if it is finite.
+    """
     if np.isfinite(e).all():
         return e
     return np.where(is_finite(np.asarray(v)), e, 0.0)
 
 
 def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
-    """Mask the sums of which a term is lost, that is maybe infinite or NaN; None if `lost` is."""
+    """Mask the sums of which a term is lost, that is maybe infinite or NaN; None if `lost` is.
+
+    `lost` has the terms' shape; `add_up` makes sums of these.
+    """
     if lost is None:
         return None
     return np.asarray(add_up((lost > 0).astype(np.float64)) > 0)
@@ -214,10 +234,10 @@ def _any_lost(add_up: Linear, lost: Lost | None) -> Lost | None:
 def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmetic) -> Lost | None:
     """Return the lost elements of sums `v`: those of which a partial sum may leave the range.
 
-    `lost` masks the sums with a lost term, or is None; `total` is the sum of |terms|. In some order
-    a partial sum is as large as all terms of one sign, which is half of the total and of the sum.
+    Those that `lost` masks are so, too: sums with a lost term; None for none. `total` is the sum of
+    |terms| + e. In some order a partial sum is as large as all terms of one sign, (total + |v|)/2.
     The level is `ANYTHING`, as compensated summation makes NaN of an infinity; 0 elsewhere. None if
-    no sum is lost.
+    every total is within the range and `lost` is None.
     """
     v = np.asarray(v)
     largest = arithmetic.largest_sum
@@ -233,12 +253,12 @@ def _lost_in_sums(lost: Lost | None, total: Floats, v: Any, arithmetic: Arithmet
 def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
     """Return the error of sums of `x`, in any order, whose small partial sums are flushed to 0.
 
-    `size` is |x| + e. None in arithmetic that does not flush.
+    `size` is |x| + e, and `x` has its last rounding in e. None in arithmetic that does not flush.
 
     Partial sums of one sign grow, so that only small terms vanish. Any other flushed sum is one of
     a positive and a negative partial sum, which are gone then. So there are at most as many of
     these as there are terms of either sign, and each loses less than the floor, below which sums
-    may become 0.
+    may become 0. Nor does a term lose more than its size, or than the floor.
     """
     if not x.arithmetic.flushes:
         return None
@@ -257,14 +277,15 @@ def _error_of_flushed_sums(x: Bounded, size: Floats, add_up: Linear) -> Any:
 def prod(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the product over `axis`, each multiplication rounded, in any order; 1 of no elements.
 
-    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
-    `x` lacks, ValueError for one that is repeated.
+    All roundings are among the errors, and k is 0, unless the arithmetic stores results in a
+    narrower type. None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError
+    for an axis that `x` lacks, ValueError for one that is repeated.
     """
     axes = axes_of(axis, x.ndim)
     factors = math.prod(x.shape[a] for a in axes)
 
     def along_axes(combine: np.ufunc) -> Callable[[Any], Any]:
-        """Return the function that joins elements over the axes by a ufunc."""
+        """Return the function that joins elements over the axes by a ufunc; see `_multiplied`."""
         return partial(combine.reduce, axis=axes, keepdims=keepdims)
 
     return _multiplied(x, builtins.max(factors - 1, 0), along_axes)
@@ -278,7 +299,7 @@ def cumulative_prod(x: Bounded, axis: int = 0) -> Bounded:
     """
 
     def along_axis(combine: np.ufunc) -> Callable[[Any], Any]:
-        """Return the function that joins each element with those before it by a ufunc."""
+        """Return the function that joins each element with those before; see `_multiplied`."""
         return partial(combine.accumulate, axis=axis)
 
     return _multiplied(x, _count_before(x, axis), along_axis)
@@ -289,16 +310,19 @@ def _multiplied(
 ) -> Bounded:
     """Return the products that `along(np.multiply)` takes, each in `steps` multiplications.
 
-    `along(combine)` returns a function that joins elements of an array in the shape of the result:
-    factors, their relative variances, and levels of lost elements.
+    `steps` is an integer, or an array that broadcasts to the result. `along(combine)` returns the
+    function that joins the elements of an array in the shape of `x` to one in the shape of the
+    result by the ufunc `combine`: factors, their relative variances, and levels of lost elements.
 
     Π (1 + δᵢ) of n factors is 1 + θ with |θ| ≤ γₙ = n·u / (1 − n·u) (Higham, lemma 3.1). All
-    roundings are among the errors. A product that is infinite or NaN has no error.
+    roundings are among the errors. A product that is infinite or NaN has no error, and one of which
+    a partial product may leave the range is lost.
     """
     multiply = along(np.multiply)
     v = multiply(x.v)
 
     def errors() -> Errors:
+        """Return the errors of the products, those of the factors and all roundings included."""
         old = x.with_rounding()
         u = old.arithmetic.u
         size = magnitude_of(np.asarray(v))
@@ -328,10 +352,11 @@ def _multiplied(
 
 
 def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) -> Lost | None:
-    """Return the products of which a partial product, `most` in size, may exceed `largest`.
+    """Return the lost products: those of which a partial product may exceed `largest`.
 
-    The level `ANYTHING` (NaN or an infinity may stand there) for these, 0 for others, also for
-    those whose `size` is infinite or NaN; None if there are no `steps`, the multiplications.
+    `size` is |v| of each product, `most` the size of its largest partial product, and `steps` the
+    number of its multiplications. The level is `ANYTHING` (NaN or an infinity may stand there) for
+    these, 0 for others, also for those whose `size` is infinite or NaN. None if none is multiplied.
     """
     has_steps = np.asarray(steps) > 0
     if not np.any(has_steps):
@@ -343,10 +368,11 @@ def _lost_in_products(size: Floats, most: Floats, steps: Any, largest: float) ->
 def _error_of_flushed_products(
     size: Floats, most: Floats, least: Floats, steps: Any, floor: float
 ) -> Any:
-    """Return the error of products, whose partial products are from `least` to `most` in size.
+    """Return the error of products of this `size` whose small partial products are flushed.
 
-    Each of `steps` multiplications may make nothing of what is below the `floor`, or round it up to
-    twice as much. 0 for products of which nothing is that small.
+    Partial products are from `least` to `most` in size. Each of `steps` multiplications may make 0
+    of what is below the `floor`, or round it up to twice as much. 0 for products of which no
+    partial product is that small.
     """
     doubled = size * (2.0 ** np.minimum(steps, _MOST_DOUBLINGS) - 1)
     flushed = np.minimum(doubled, steps * most * floor)
@@ -359,6 +385,7 @@ def _error_of_flushed_products(
 def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the largest element over `axis`; NaN if one is.
 
+    Its least and greatest value are the largest ones of the elements' least and greatest values.
     None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
     `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
@@ -368,6 +395,7 @@ def max(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
     """Return the smallest element over `axis`; NaN if one is.
 
+    Its least and greatest value are the smallest ones of the elements' least and greatest values.
     None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
     `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
     """
@@ -377,14 +405,15 @@ def min(x: Bounded, axis: Axes = None, keepdims: bool = False) -> Bounded:
 def _extreme(choose: np.ufunc, x: Bounded, axis: Axes, keepdims: bool) -> Bounded:
     """Return the extreme over `axis` that `choose`, `np.maximum` or `np.minimum`, finds.
 
-    None means all axes; `keepdims` leaves them in, with length 1. Raises AxisError for an axis that
-    `x` lacks, ValueError if there is no element to choose from or an axis is repeated.
+    The errors are those of `choice.extreme`. None means all axes; `keepdims` leaves them in, with
+    length 1. Raises AxisError for an axis that `x` lacks, ValueError if there is no element to
+    choose from or an axis is repeated.
     """
     axes = axes_of(axis, x.ndim)
     last = x.ndim - 1
 
     def along_axes(combine: np.ufunc) -> Callable[[Any], Any]:
-        """Return the function that joins elements over the axes by a ufunc."""
+        """Return the function that joins elements over the axes by a ufunc; see `extreme`."""
         return partial(combine.reduce, axis=axes, keepdims=keepdims)
 
     if axes == (last,) and x.shape[last] and x.v.dtype != object:
@@ -405,8 +434,8 @@ def matmul(a: Any, b: Any) -> Bounded:
     """Return the matrix product, each element a sum of products in any order, fused or not.
 
     The shapes are those of `np.matmul`; 0 for products of no terms. One of both may be a plain
-    array. Raises ValueError for lengths that do not fit or a `b` of rank 0, IndexError for an `a`
-    of rank 0.
+    array. The errors are those of `bilinear`. Raises ValueError for lengths that do not fit or a
+    `b` of rank 0, IndexError for an `a` of rank 0.
     """
     return bilinear(a, b, plain.matmul, a.shape[-1])
 
@@ -414,8 +443,9 @@ def matmul(a: Any, b: Any) -> Bounded:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Bounded:
     """Return the sum of products over `axes`, in any order, fused or not.
 
-    `axes` is as for `np.tensordot`. One of both may be a plain array. Raises ValueError for lengths
-    that differ, IndexError for axes that there are not.
+    `axes` is as for `np.tensordot`: how many, the last of `a` and the first of `b`, or those of `a`
+    and those of `b` in two sequences. One of both may be a plain array. The errors are those of
+    `bilinear`. Raises ValueError for lengths that differ, IndexError for axes that there are not.
     """
     of_a = range(-axes, 0) if isinstance(axes, int) else axes[0]
     terms = math.prod(a.shape[axis] for axis in of_a)
@@ -427,12 +457,13 @@ def bilinear(
 ) -> Bounded:
     """Return `product(a, b)`, or that plus `addend`: sums of `terms` products, in any order.
 
-    An inner product of n terms loses at most (n − 1)·u·S + u·|y| with S = Σ |aᵢ·bᵢ|, to first order
-    in n·u. The second part is the last rounding, k = 1. The addend counts as a term; without terms,
-    there is no rounding. `product` is called with errors and magnitudes too, when these are asked
-    for.
+    An inner product y of n terms loses at most (n − 1)·u·S + u·|y| with S = Σ |aᵢ·bᵢ|, to first
+    order in n·u. The second part is the last rounding, k = 1. The addend counts as a term; without
+    terms, there is no rounding. `product` takes plain arrays in the shapes of `a` and `b`: values
+    at once, and errors and magnitudes when these are asked for.
 
-    One of `a` and `b`, and the addend, may be plain arrays. Raises what `product` raises.
+    One of `a` and `b`, and the addend, may be plain arrays. Raises what `product` raises, and
+    ValueError for an addend that does not broadcast.
     """
     a, b = pair(a, b)
     v = product(a.v, b.v)
@@ -444,11 +475,17 @@ def bilinear(
         terms = terms + 1
 
     def errors() -> Errors:
+        """Return the errors of the sums of products, without the last rounding.
+
+        They are those of the operands, of the additions and of flushing. A sum is lost if a term
+        is, or if a partial sum may leave the range.
+        """
         x = a.with_rounding()
         y = b.with_rounding()
         extra = None if addend is None else addend.with_rounding()
         left = magnitude_of(x.v)
         right = magnitude_of(y.v)
+        # This is S; `total` is S with the errors of the terms.
         size = product(left, right)
         e = _propagated_error(x, y, product)
         if extra is not None:
@@ -484,9 +521,9 @@ def bilinear(
 
 
 def _propagated_error(x: Bounded, y: Bounded, product: Callable[..., Any]) -> Bound:
-    """Return the error of product(x, y) that comes of the operands: e·|y| + (|x| + e)·e of y.
+    """Return the error of product(x, y) that comes of those of x and y; None if neither has any.
 
-    None if neither has errors.
+    With these, d of x and e of y, it is product(d, |y|) + product(|x| + d, e).
     """
     e = None
     if x.e is not None:
@@ -502,9 +539,10 @@ def _propagated_error(x: Bounded, y: Bounded, product: Callable[..., Any]) -> Bo
 def _variance_of_products(
     x: Bounded, y: Bounded, product: Callable[..., Any], terms: int, v: Any
 ) -> Any:
-    """Return the variance of v, sums of `terms` products: u²/3·(Σ(ab)²·(n/2 + 1) + v²·n/3).
+    """Return the variance of v, sums of n products a·b of x and y: n is `terms`.
 
-    Partial sums are a walk of independent steps upon an even growth; the products are rounded, too.
+    That of roundings is u²/3·(Σ(ab)²·(n/2 + 1) + v²·n/3): partial sums are a walk of independent
+    steps upon an even growth, and the products are rounded, too. Those of x and y come on top.
     """
     u = x.arithmetic.u
     squares_of_x = magnitude_of(x.v) ** 2

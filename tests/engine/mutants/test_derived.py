@@ -121,6 +121,18 @@ MADE = [
         id="the factor before the exponential",
     ),
     pytest.param(
+        "product_with_alpha_left_out",
+        node("Celu", 12, np.float32([-np.inf, 1]), alpha=2.0),
+        [[-1, 1]],
+        id="the same factor, by its name",
+    ),
+    pytest.param(
+        "sum_with_B_left_out",
+        node("InstanceNormalization", 22, A[None], np.float32([1, 0]), np.float32([5, 6])),
+        [[[[-1, 1], [0, 0]]]],
+        id="a bias",
+    ),
+    pytest.param(
         "input_in_int8",
         node("Relu", 14, np.float32([127, 0.6, -0.6])),
         [[127, 1, 0]],
@@ -144,12 +156,99 @@ MADE = [
         [[-1]],
         id="a mistake of version 13 in version 28",
     ),
+    pytest.param(
+        "batch_statistics_always",
+        node(
+            "BatchNormalization",
+            9,
+            np.float32([[1, 5], [3, 9]]),
+            *(np.float32([value] * 2) for value in (1, 0, 7, 7)),
+            epsilon=0.0,
+        ),
+        [[[-1, -1], [1, 1]]],
+        id="inference by the batch's own statistics",
+    ),
 ]
+
+FIVE = np.float32([0, 1, 2, 3, 4])
+
+
+def part(start: int, end: int, step: int = 1) -> Node:
+    """A Slice of the numbers 0 to 4."""
+    lists = (np.int64([value]) for value in (start, end, 0, step))
+    return node("Slice", 13, FIVE, *lists)
+
+
+#: Of slices along one axis: the mistake, the slice, and what it gives.
+SLICED = [
+    ("slices_begin_one_late", part(1, 4), [2, 3]),
+    ("slices_begin_one_late", part(3, 0, -1), [2, 1]),
+    ("slices_begin_one_early", part(0, 2), [0, 1]),
+    ("slices_end_one_late", part(1, 4), [1, 2, 3, 4]),
+    ("slices_end_one_early", part(1, 4), [1, 2]),
+    ("backward_slices_end_one_early", part(4, 1, -1), [4, 3]),
+    ("backward_slices_end_one_early", part(1, 4), [1, 2, 3]),
+    ("forward_slices_end_one_late", part(4, 1, -1), [4, 3, 2]),
+    ("negative_ends_one_late", part(0, -1), FIVE.tolist()),
+    ("negative_ends_one_late", part(0, 3), [0, 1, 2]),
+    ("negative_ends_one_early", part(0, -1), [0, 1, 2]),
+    ("negative_ends_ignored", part(1, -3), [1, 2, 3, 4]),
+    ("negative_ends_ignored", part(3, -4, -1), [3, 2, 1, 0]),
+    ("negative_starts_are_0", part(-2, 4), [0, 1, 2, 3]),
+    ("negative_starts_without_sign", part(-2, 5), [2, 3, 4]),
+    ("ends_in_32_bits", part(1, 2**63 - 1), [1, 2, 3]),
+    ("ends_clamped_to_the_last", part(1, 99), [1, 2, 3]),
+    ("starts_beyond_the_axis_wrap", part(7, 4), [2, 3]),
+    ("backward_ends_clamped_to_the_first", part(2, -99, -1), [2, 1]),
+    ("backward_starts_before_the_first_give_nothing", part(-99, -99, -1), []),
+    ("negative_backward_ends_before_the_first", part(4, -3, -1), [4, 3, 2, 1, 0]),
+    ("backward_slices_in_forward_order", part(4, 1, -1), [2, 3, 4]),
+    ("backward_slices_of_the_reversed_axis", part(1, 4, -1), [3, 2, 1]),
+    ("backward_slices_reverse_the_forward_one", part(4, 1, -1), [3, 2, 1]),
+    ("steps_without_sign", part(4, 1, -1), []),
+    ("length_in_whole_steps", part(0, 5, 2), [0, 2]),
+    ("negative_starts_read_in_front", part(-2, 5), [0, 0]),
+    ("slices_end_one_late", node("Slice", 1, FIVE, starts=(1,), ends=(3,)), [1, 2, 3]),
+    ("negative_ends_one_late", node("Shape", 15, TIES, end=-1), [2, 3]),
+]
+
+
+@pytest.mark.parametrize(("name", "on", "taken"), SLICED)
+def test_a_mistake_of_slices_takes_these_elements(name: str, on: Node, taken: Any) -> None:
+    assert made(name, on) == [taken]
+
+
+def test_a_slice_reads_in_front_of_its_row() -> None:
+    lists = (np.int64([value]) for value in (-1, 3, 1))
+    on = node("Slice", 13, TIES, *lists)
+    assert made("negative_starts_read_in_front", on) == [[[0], [3]]]
+
+
+#: What is computed in place of an attribute of 0.5, next to another of 3.
+SCALED = [
+    ("alpha_times_size", 1.5),
+    ("alpha_over_size", 0.5 / 3),
+    ("alpha_doubled", 1),
+    ("alpha_halved", 0.25),
+    ("alpha_squared", 0.25),
+    ("alpha_is_its_root", 0.5**0.5),
+    ("alpha_is_its_reciprocal", 2),
+    ("alpha_taken_from_1", 0.5),
+    ("alpha_negated", -0.5),
+]
+
+
+@pytest.mark.parametrize(("name", "alpha"), SCALED)
+def test_a_mistake_of_a_number_computes_with_another(name: str, alpha: float) -> None:
+    def of(number: float) -> Node:
+        return node("LRN", 13, np.float32([[1, 2, 3, 4]]), alpha=number, size=3)
+
+    np.testing.assert_equal(made(name, of(0.5)), [of(alpha).right[0].tolist()])
 
 
 @pytest.mark.parametrize(("name", "on", "outputs"), MADE)
 def test_a_mistake_gives_this_answer(name: str, on: Node, outputs: Any) -> None:
-    assert made(name, on) == outputs
+    np.testing.assert_allclose(made(name, on), outputs, atol=1e-4)
 
 
 def test_activations_are_exchanged_in_each_direction() -> None:

@@ -130,7 +130,7 @@ def test_one_answer_is_right_where_the_sum_is_in_range_or_the_result_is_not(name
 @pytest.mark.parametrize("x", [[46341], [-(2**31)], [[3, 4], [40000, 30000]]])
 def test_a_norm_of_integers_whose_squares_leave_the_type_is_open(x):
     # The norm of 46341 is 46341, and that of its square in 32 bits is not.
-    with judging(), pytest.raises(NotSupported, match="the type of integers"):
+    with judging(), pytest.raises(NotSupported):
         evaluate(OpVersion("", "ReduceL2", 13), [np.int32(x)], {"axes": [-1]})
 
 

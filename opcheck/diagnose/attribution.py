@@ -634,9 +634,9 @@ class _OperatorFailures:
         For each mutant that fits failures without a cause, the most frequent first, a condition is
         sought that at least three of them meet, and no pass that contradicts the mutant. Those that
         meet it get the mutant as their cause, in `self.chosen`. If no pass contradicts it, all of
-        three or more do. A derived mutant must fit three different questions, others as many or a
-        quarter of those without a cause. Without time, these failures are noted in
-        `suspects.untried`, and nothing more is chosen.
+        three or more do. A mutant must not have given empty answers alone. A derived one must fit
+        three different questions, others as many or a quarter of those without a cause. Without
+        time, these failures are noted in `suspects.untried`, and nothing more is chosen.
         """
         by_mutant: dict[str, list[DiagnosedResult]] = defaultdict(list)
         without_cause = self._without_cause(group)
@@ -655,6 +655,8 @@ class _OperatorFailures:
                 continue
             mutant = self.fitting[results[0].case.id][name]
             if mutant.derived and len(self._questions_of(results)) < FEWEST:
+                continue
+            if not self.suspects.gives_elements(results[0].case.op, mutant):
                 continue
             if self._may_fit_by_chance(results, without_cause):
                 continue

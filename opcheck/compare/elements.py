@@ -276,10 +276,12 @@ class ElementTolerance(NamedTuple):
         A share is the error as a part of the allowed one, above 1 for a wrong element: 0 for a
         right answer, an infinity where no error is allowed. NaN is right for NaN alone, an infinity
         for the same one; NaN, infinities and numbers outside of the operator's range, which complex
-        ones do not have, are wrong for a finite number. `wanted` may be float64 for a floating
-        dtype, and is rounded to it once.
-        The distance is `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64
-        that an integer or boolean dtype lacks.
+        ones do not have, are wrong for a finite number. Floats of 16 bits or more, integers and
+        other dtypes have rules of their own: see `_float_shares` and those after it.
+
+        `wanted` may be float64 for a floating dtype, and is rounded to it once. The distance is
+        `UNORDERED` if one of a pair is NaN. Raises ValueError for a wanted float64 that an integer
+        or boolean dtype lacks.
         """
         reference = once_rounded(wanted, self.dtype)
         match self.dtype.kind:

@@ -212,7 +212,7 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     """Yield facts about one input, in words that follow its name.
 
     Its type, whether it is a constant or fed, axes of length 0 and 1, and NaN and infinities among
-    the values that the case states; what is drawn has none but those put in.
+    the numbers that the case states; what is drawn has none but those put in.
     """
     yield f"is {spec.dtype}"
     yield "is a constant" if spec.initializer else "is fed"
@@ -222,9 +222,11 @@ def _of_tensor(spec: TensorSpec) -> Iterator[str]:
     for axis, length in enumerate(spec.shape):
         if length == 0:
             yield f"has length 0 along axis {axis}"
-    values = np.array([put.value for put in spec.put], np.float64)
-    if isinstance(spec.content, Given) and spec.dtype.kind == "float":
-        values = np.append(values, spec.content.values.astype(np.float64))
+    if spec.dtype.kind == "string":
+        return
+    values = np.array([put.value for put in spec.put], np.complex128)
+    if isinstance(spec.content, Given) and spec.dtype.kind in ("float", "complex"):
+        values = np.append(values, spec.content.values.astype(np.complex128))
     if np.isnan(values).any():
         yield "has a NaN"
     if np.isinf(values).any():
@@ -417,7 +419,7 @@ def _of_value(value: object) -> Iterator[tuple[str, int]]:
         yield f"is {value}", VALUE
     if is_list and 0 in numbers:
         yield "has a 0", VALUE
-    if len({*values}) > 1:
+    if is_list and len({*values}) > 1:
         yield "has unequal values", VALUE
 
 

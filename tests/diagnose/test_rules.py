@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opcheck.diagnose import rules
-from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, rule
+from opcheck.diagnose.rules import LIMIT, PLAIN, VALUE, Condition, Feature, _of_tensor, rule
 from opcheck.dtypes import DTYPES
 from opcheck.model import OpVersion
 from opcheck.model.case import Fill, Given, Put, Rejected, TensorSpec
@@ -161,6 +161,21 @@ def test_facts_of_integers_and_of_two_inputs(wording: Wording) -> None:
     assert [text for text, _, _ in (*rules._of_inputs(case), *rules._of_pairs(case))] == wording
     differing = {fact[0] for fact in rules._of_values(case)}
     assert sorted(differing - {fact[0] for fact in rules._of_values(plain)}) == wording
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "facts"),
+    [
+        ("string", "nan", set()),
+        ("complex64", 1 + 2j, set()),
+        ("complex64", complex(0, np.nan), {"has a NaN"}),
+        ("complex128", complex(np.inf, 0), {"has an infinity"}),
+        ("uint64", 2**64 - 1, set()),
+    ],
+)
+def test_only_numbers_that_are_put_have_a_nan_or_an_infinity(dtype, value, facts):
+    spec = TensorSpec("x", DTYPES[dtype], (3,), Fill("ones", ()), put=(Put((0,), value),))
+    assert {*_of_tensor(spec)} == {f"is {dtype}", "is fed", *facts}
 
 
 def test_an_input_that_is_an_attribute_in_another_version_is_the_same_fact() -> None:

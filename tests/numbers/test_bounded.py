@@ -309,6 +309,25 @@ def test_what_is_never_negative_may_leave_a_domain_that_ends_at_1(function: Any)
         assert function(third * 3.0 - 0.0).with_rounding().lost.all()
 
 
+def test_the_tangent_of_what_may_be_a_pole_is_lost() -> None:
+    near, between, far = np.pi / 2 - 1e-7, 0.75, np.pi / 2 - 1e-3
+    tangents = on_bounds(lambda x: xp.tan(x * 1.0 * 1.0), [np.array([near, between, far])])
+    assert (tangents.with_rounding().lost > 0).tolist() == [True, False, False]
+    large = on_bounds(lambda x: xp.tan(x * x), [np.array([1e4])])
+    assert (large.with_rounding().lost > 0).tolist() == [True]
+
+
+@pytest.mark.parametrize("power", [-1.0, -2.0, -3.0])
+def test_a_negative_power_of_what_may_be_0_is_lost(power: float) -> None:
+    with np.errstate(all="ignore"):
+        lost = (
+            on_bounds(lambda x: xp.pow(x / 3.0 - [1 / 3 - 1e-9, 0.25], power), [np.ones(2)])
+            .with_rounding()
+            .lost
+        )
+    assert (lost > 0).tolist() == [True, False]
+
+
 def test_a_power_that_vanishes_and_constants_around_an_array_have_no_error() -> None:
     with np.errstate(all="ignore"):
         assert on_bounds(lambda x: xp.pow(x, 1e18), [np.array([0.5])]).with_rounding().e < 1e-300

@@ -178,10 +178,13 @@ def _attributed(
     searched: Callable[[], None],
     ask: Ask | None,
 ) -> dict[str, tuple[Diagnosis, ...]]:
-    """Do what `attribute_causes` does, within a search of the allowance of `suspects`.
+    """Return the final diagnoses of each unexplained failure, by its case's id, its cause first.
 
-    Each operator is explained by itself; how many cases a mutant explains counts over all of them.
-    Cases whose mutant was found are taken out of `suspects.untried`.
+    The allowance of `suspects` counts already. Results without a verdict on them are left out. Each
+    operator is explained by itself; how many cases a mutant explains counts over all of them. Cases
+    whose mutant was found are taken out of `suspects.untried`. Calls `searched` twice for each
+    failure; `ask` is None for a backend that cannot be asked. Raises KeyboardInterrupt if the user
+    interrupts it, and what `ask` raises.
     """
     unjudged = (*UNJUDGED, Verdict.DIFFER)
     judged = [result for result in results if result.record.verdict not in unjudged]

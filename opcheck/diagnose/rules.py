@@ -299,7 +299,8 @@ def _of_pairs(case: Case) -> Iterator[_Fact]:
     """Yield facts about two of the first three inputs, if they have equal rank.
 
     Their axes differ only where one has length 1, so that it broadcasts; or one of integers, which
-    may be indices, is shorter along an axis than the other. Items are as of `_of_model`.
+    may be indices, is shorter along an axis than the other. A fact has words, a rank by how likely
+    it is a cause, and None for its size.
     """
     for one, other in combinations(case.inputs[:_PAIRED], 2):
         if len(one.shape) != len(other.shape):

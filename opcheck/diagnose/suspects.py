@@ -397,10 +397,13 @@ class Suspects:
             return self._diagnose(evidence, case)
 
     def _diagnose(self, evidence: Evidence, case: str) -> tuple[Diagnosis, ...]:
-        """Do what `diagnose` does, within its search: mutants that fit, or else a pattern.
+        """Return mutants that reproduce a failure and that no pass contradicts, or else a pattern.
 
-        Keeps what fits the `case`, and small evidence, for the choice of causes at the end. Notes
-        the case in `untried` if there is no time left.
+        The time is counted already. The mutant that explains the most failures up to now comes
+        first; without any, it is `not_checked` for an answer to a model that must be refused, else
+        a pattern of the numbers, if there is one. Remarks on mutants that raised come last. Keeps
+        what fits the `case`, and small evidence, for the choice of causes at the end. Notes the
+        case in `untried` if there is no time left.
         """
         op = evidence.node.op
         cell = Cell(op, evidence.node.dtype)
@@ -466,8 +469,8 @@ class Suspects:
         After 12 failures of a version and dtype, or 4 in a further version, those that gave one of
         the operator before, contradicted or not, are tried first, and all only if none fits; after
         as many attempts in vain, only these. Counts the failure in the `cell`, and notes a `case`
-        on which all were tried in vain. Raises NoTimeLeft, and what a formula raises as in
-        `_fitting`.
+        on which all were tried in vain. Raises NoTimeLeft, and what the formula raises in
+        a narrower type.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)

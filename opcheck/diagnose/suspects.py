@@ -353,6 +353,8 @@ class Suspects:
         self.untried: set[str] = set()
         #: Numbers of failures that each mutant explains, by operator.
         self._explained: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        #: Names of mutants that gave a failure, contradicted or not, by operator.
+        self._named: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
         self._cells: dict[Cell, _CellHistory] = defaultdict(_CellHistory)
         #: The first version that failed, by operator and dtype.
         self._first: dict[tuple[str, str, str], OpVersion] = {}
@@ -364,7 +366,7 @@ class Suspects:
         self._failed: dict[str, Evidence] = {}
         #: Mutants by case that give its answer, contradicted or not.
         self._fits: dict[str, list[Mutant]] = {}
-        #: What speaks for each derived mutant, by operator and name.
+        #: What speaks for each mutant, by operator and name.
         self._testimonies: dict[tuple[str, str, str], _Testimony] = defaultdict(_Testimony)
         #: Cases on which all mutants were tried in vain.
         self._vain: set[str] = set()
@@ -410,6 +412,7 @@ class Suspects:
         except NoTimeLeft:
             self.untried.add(case)
             fits = []
+        self._named[op.domain, op.name].update((mutant.name, None) for mutant in fits)
         pattern = resemblance(evidence) or ""
         if case:
             self._fits[case] = fits
@@ -435,11 +438,20 @@ class Suspects:
         return (*diagnoses, *self._reports_of_broken())
 
     def _note_evidence(self, fits: Iterable[Mutant], evidence: Evidence) -> None:
-        """Count an answer for each derived mutant that gives it."""
+        """Count an answer for each mutant that gives it."""
         op = evidence.node.op
         for mutant in fits:
-            if mutant.derived:
-                self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+            self._testimonies[op.domain, op.name, mutant.name].add(evidence)
+
+    def gives_elements(self, op: OpVersion, mutant: Mutant) -> bool:
+        """Return False for a mutant of which nothing was seen but answers without an element.
+
+        Any mistake may have them. True for a mistake of refusing.
+        """
+        if mutant.is_refusal:
+            return True
+        testimony = self._testimonies.get((op.domain, op.name, mutant.name))
+        return testimony is None or testimony.elements + len(testimony.values) > 0
 
     def _is_confirmed(self, op: OpVersion, mutant: Mutant) -> bool:
         """Return False for a derived mutant that may give the few answers seen by chance.
@@ -454,10 +466,11 @@ class Suspects:
     def _fits_of(self, evidence: Evidence, cell: Cell, case: str) -> list[Mutant]:
         """Return the mutants that give an answer, and else faults; none after many in vain.
 
-        After 12 failures of a version and dtype, or 4 in a further version, those that explained
-        one of the operator before are tried first, and all only if none fits; after as many
-        attempts in vain, only these. Counts the failure in the `cell`, and notes a `case` on which
-        all were tried in vain. Raises NoTimeLeft, and what the formula raises in a narrower type.
+        After 12 failures of a version and dtype, or 4 in a further version, those that gave one of
+        the operator before, contradicted or not, are tried first, and all only if none fits; after
+        as many attempts in vain, only these. Counts the failure in the `cell`, and notes a `case`
+        on which all were tried in vain. Raises NoTimeLeft, and what the formula raises in
+        a narrower type.
         """
         op = evidence.node.op
         mutants = _that_may_explain(evidence)
@@ -466,10 +479,10 @@ class Suspects:
         first = self._first.setdefault((op.domain, op.name, cell.dtype), op)
         tries = _TRIES if first == op else _IN_FURTHER_VERSIONS
         if history.failures > tries:
-            explained = self._explained[op.domain, op.name]
-            parts = {part for name in explained for part in name.split("+")}
+            names = self._named[op.domain, op.name]
+            parts = {part for name in names for part in name.split("+")}
             before = [mutant for mutant in mutants if mutant.name in parts]
-            constants = (fitted.named(op, name) for name in explained)
+            constants = (fitted.named(op, name) for name in names)
             before += [constant for constant in constants if constant is not None]
             fits = _fitting(evidence, before, self._trials)
             if fits:
